@@ -16,7 +16,7 @@ from cranfield.base.errors import InputError, PolicyError, check_list, quoted
 from cranfield.base.files import whole_folder
 from cranfield.base.text import counted, markdown, plain
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.rules.reading import check_rules, read_rules, rules_sha256, rules_text
+from cranfield.campaign.rules.reading import check_rules, format_rules, read_rules, rules_sha256
 
 if TYPE_CHECKING:
     from cranfield.campaign.publishing import releasing, site
@@ -138,7 +138,7 @@ class Campaign(OpenedCampaign):
         tag
             The tag, regardless of case.
         contacts
-            Whether records include the contact of the team.
+            Whether to include the contact of the team.
 
         Raises
         ------
@@ -212,7 +212,7 @@ def _action_on(event: Event, run: Submission) -> str:
 
 
 def _describe_limits(task: TaskRules) -> Iterator[str]:
-    """Yield what participants must know about the limits of a task, as Markdown."""
+    """Yield the times and limits of a task for participants, as Markdown phrases."""
     from cranfield.campaign.rules.task_rules import format_time
     from cranfield.campaign.rules.topics import topic_ids
 
@@ -270,7 +270,7 @@ def pack(campaign: OpenedCampaign, folder: str | PathLike[str]) -> Path:
                 raise InputError(f"file {quoted(name)} {reason}", source=rules.source)
             (new_folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(campaign.folder / name, new_folder / name)
-        (new_folder / PACK_RULES).write_bytes(rules_text(rules, campaign.folder).encode())
+        (new_folder / PACK_RULES).write_bytes(format_rules(rules, campaign.folder).encode())
         pack_rules = read_rules(new_folder / PACK_RULES)
         files, all_files = sorted(pack_rules.files.items()), rules_sha256(pack_rules)
         limits = {name: [*_describe_limits(task)] for name, task in rules.tasks.items()}

@@ -22,7 +22,7 @@ INVALID_LINES = {
     31: "1 Q0 8.0",
     40: "1 Q0 zz24hrva 40 7.5 another",
 }
-"""Invalid lines that replace lines of a run, by number of line."""
+"""Invalid lines that replace lines of a run, by line number."""
 
 
 def write_example(folder: Path) -> dict[str, str]:

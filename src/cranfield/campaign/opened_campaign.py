@@ -107,7 +107,10 @@ class Registry(RegistryReader):
                 # Keep the lock beyond the commit, until the connection closes.
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 change = Transaction(connection, self._campaign.folder)
-                now, actor = format_utc(self._campaign.clock()), self._campaign.actor or _user()
+                now, actor = (
+                    format_utc(self._campaign.clock()),
+                    self._campaign.actor or _get_user_name(),
+                )
                 self._record_rules(change, now, actor)
                 yield change
                 change.append_event(now, actor, action, subject, details or {})
@@ -137,7 +140,7 @@ class Registry(RegistryReader):
             )
 
 
-def _user() -> str:
+def _get_user_name() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):

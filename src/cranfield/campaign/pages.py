@@ -94,7 +94,7 @@ def position(
 ) -> str:
     """Return the position of a value between two bounds, in percent, plus a shift.
 
-    With a `start`, the result is the distance from the position of `start`.
+    With a `start`, the distance from the position of `start` replaces the position.
     """
     low, high = bounds
 
@@ -178,11 +178,13 @@ def _check_replaceable(target: Path, folder: PathName, noun: str, mark: str) -> 
         return
     name = quoted(str(folder))
     if not target.is_dir():
-        raise PolicyError(f"{name} is a file, expected a folder")
+        raise PolicyError(f"expected a folder, got the file {name}")
     files = (path for path in target.rglob("*") if path.is_symlink() or not path.is_dir())
     paths = {path.relative_to(target).as_posix() for path in files}
-    marked = target / mark
-    written_names = {mark, *marked.read_text("utf-8").splitlines()} if marked.is_file() else set()
-    if extra := sorted(paths - written_names):
-        reason = f"contains {quoted(extra[0])}, which does not belong to the {noun}"
+    mark_file = target / mark
+    written_names = (
+        {mark, *mark_file.read_text("utf-8").splitlines()} if mark_file.is_file() else set()
+    )
+    if other_files := sorted(paths - written_names):
+        reason = f"contains {quoted(other_files[0])}, which does not belong to the {noun}"
         raise PolicyError(f"{name} {reason}; nothing was changed")

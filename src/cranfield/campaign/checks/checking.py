@@ -39,7 +39,7 @@ from cranfield.sources.columns import check_parquet_file, reading_parquet
 from cranfield.sources.text import decode_text
 from cranfield.sources.values import integers_in, numbers_in
 
-_ROWS = 1 << 20
+_ROWS_AT_ONCE = 1 << 20
 """Number of rows of a table that are read at a time."""
 
 _DOC_COLUMNS = ("doc", "doc_id", "docno", "docid", "document", "document_id", "pid", "id")
@@ -112,7 +112,7 @@ def check_with_metadata(
     name = fspath(path)
     metadata_source = MetadataPlace(path=name)
 
-    def chunks() -> Iterator[bytes]:
+    def read_chunks() -> Iterator[bytes]:
         nonlocal metadata_source
         source = BoundedSource(name, task.max_bytes, task.max_decompressed_bytes)
         for number, chunk in enumerate(source.chunks(CHUNKS_AT_ONCE * CHUNK_BYTES)):
@@ -122,7 +122,7 @@ def check_with_metadata(
             yield chunk if header is None else header.blanked(chunk)
 
     faults = Faults(task, all_faults=all_faults)
-    rows, n_lines, error = read_lines(chunks(), faults, task.format)
+    rows, n_lines, error = read_lines(read_chunks(), faults, task.format)
     # Missing topics are not reported for truncated or empty files.
     is_complete = error is None and rows.height > 0
     run_tag = _check_tag(rows, task, tag, team, faults)
@@ -188,26 +188,26 @@ def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, is_com
     Missing topics and documents are reported only for complete files.
     """
     expected, max_documents = topic_ids(task), task.max_per_topic
-    lines = pl.col("line").filter(~pl.col("broken"))
+    lines = pl.col("line").filter(~pl.col("is_broken"))
     topics = rows.filter(pl.col("topic").is_not_null()).group_by("topic", maintain_order=True)
     counts = topics.agg(
         pl.len().alias("documents"),
         lines.len().alias("lines"),
-        lines.first().alias("first"),
-        pl.col("line").get(max_documents or 0, null_on_oob=True).alias("excess"),
+        lines.first().alias("first_line"),
+        pl.col("line").get(max_documents or 0, null_on_oob=True).alias("excess_line"),
     )
     task_topics = set(expected or ())
-    for topic, documents, n_lines, first, excess in counts.iter_rows():
+    for topic, n_documents, n_lines, first_line, excess_line in counts.iter_rows():
         if expected is not None and topic not in task_topics and n_lines:
             message = f"topic {quoted(topic)} is not one of the task's {len(task_topics):,} topics"
-            faults.add("topic-unknown", message, first, topic, count=n_lines)
-        size = f"topic {quoted(topic)} has {counted(documents, 'document')}"
-        if max_documents is not None and documents > max_documents:
-            faults.add("too-many", f"{size}; the maximum is {max_documents:,}", excess, topic)
-        elif max_documents is not None and documents < max_documents and is_complete:
+            faults.add("topic-unknown", message, first_line, topic, count=n_lines)
+        size = f"topic {quoted(topic)} has {counted(n_documents, 'document')}"
+        if max_documents is not None and n_documents > max_documents:
+            faults.add("too-many", f"{size}; the maximum is {max_documents:,}", excess_line, topic)
+        elif max_documents is not None and n_documents < max_documents and is_complete:
             faults.add("too-few", f"{size}, fewer than {max_documents:,}", None, topic)
-    present = set(counts["topic"])
-    missing = [topic for topic in expected or () if topic not in present]
+    run_topics = set(counts["topic"])
+    missing = [topic for topic in expected or () if topic not in run_topics]
     if missing and is_complete:
         noun = "topics" if len(missing) > 1 else "topic"
         message = f"no documents for {noun} {faults.list_names(missing)}"
@@ -221,7 +221,7 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
     Scores that are not finite numbers and ranks that are not integers are null.
     """
     for name, noun in (("topic", "topic"), ("doc", "document")):
-        blank = rows.filter(~pl.col("broken"), pl.col(name).str.contains(f"[{BLANKS}]"))
+        blank = rows.filter(~pl.col("is_broken"), pl.col(name).str.contains(f"[{BLANKS}]"))
         message = (
             f"{noun} {{{name}}} contains a blank, which separates the columns of pools and"
             " judgments"
@@ -285,9 +285,9 @@ def check_duplicates(rows: pl.DataFrame, key: list[str], faults: Faults) -> pl.D
     return rows.filter(~pl.col("line").is_in(repeats["line"].implode()))
 
 
-def describe_contradictions(number: int) -> str:
+def describe_contradictions(n_contradictions: int) -> str:
     """Describe the number of ranks that contradict the scores of a run."""
-    cases = counted(number, "case")
+    cases = counted(n_contradictions, "case")
     return f"ranks contradict the scores in {cases}; documents are ranked by score"
 
 
@@ -320,14 +320,15 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
     ties = str(task.judging.get("ties", "trec"))
     order = order_documents(run, ties)
     if ties not in {"rank", "file"}:
-        is_ranked = (rows["rank"] >= 0).fill_null(False).to_numpy()
+        has_rank = (rows["rank"] >= 0).fill_null(False).to_numpy()
         # Only valid ranks can contradict scores.
-        ranked = order if is_ranked.all() else order_documents(run.restricted(is_ranked), ties)
-        n_pairs = len(ranked.run) - len(ranked.run.topics)
-        limit = {"order": 0, "integer": max(1, n_pairs / 2)}.get(task.rank, n_pairs)
-        if ranked.contradictions > limit:
-            message = describe_contradictions(ranked.contradictions)
-            faults.add("rank-order", message, count=ranked.contradictions)
+        rank_order = order if has_rank.all() else order_documents(run.restricted(has_rank), ties)
+        n_contradictions = rank_order.contradictions
+        n_pairs = len(rank_order.run) - len(rank_order.run.topics)
+        maximum = {"order": 0, "integer": max(1, n_pairs / 2)}.get(task.rank, n_pairs)
+        if n_contradictions > maximum:
+            message = describe_contradictions(n_contradictions)
+            faults.add("rank-order", message, count=n_contradictions)
         if order.n_tied / len(run) > task.tied:
             message = describe_ties(order.n_tied, len(run), ties)
             faults.add("tied", message, count=order.n_tied)
@@ -381,13 +382,13 @@ def _read_parquet_documents(path: Path) -> Iterator[pl.Series]:
     with reading_parquet(str(path)):
         table = pl.scan_parquet(path, glob=False)
         names = table.collect_schema().names()
-        rows = table.select(pl.len()).collect().item()
+        n_rows = table.select(pl.len()).collect().item()
     if not names:
         raise InputError("has no columns; expected a column of document ids", source=str(path))
     name = next((name for name in names if name.lower() in _DOC_COLUMNS), names[0])
-    for start in range(0, rows, _ROWS):
+    for start in range(0, n_rows, _ROWS_AT_ONCE):
         with reading_parquet(str(path)):
-            docs = table.select(pl.col(name).cast(pl.String)).slice(start, _ROWS).collect()
+            docs = table.select(pl.col(name).cast(pl.String)).slice(start, _ROWS_AT_ONCE).collect()
         yield docs.to_series().drop_nulls()
 
 
@@ -474,8 +475,8 @@ def public_metadata(metadata: Metadata) -> tuple[str, tuple[str, ...]]:
     Examples
     --------
     >>> from cranfield.collection import read_metadata
-    >>> about = read_metadata(b"actor: {team: a, mail: me@a.org}\\nmethod: {name: /home/me/bm25}")
-    >>> public_metadata(about)
+    >>> content = b"actor: {team: a, mail: me@a.org}\\nmethod: {name: /home/me/bm25}"
+    >>> public_metadata(read_metadata(content))
     ('actor:\\n  team: a\\n', ('actor.mail', 'method.name'))
     """
     removed_keys: dict[str, None] = {}

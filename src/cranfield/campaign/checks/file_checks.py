@@ -56,7 +56,7 @@ def check_qrels_lines(path: str, *, all_faults: bool) -> CheckReport:
     rows, n_lines, _ = read_lines(chunks, faults, kind="judgment")
     invalid = rows.filter(integers_in(pl.col("grade")).is_null(), pl.col("grade").is_not_null())
     faults.add_rows("grade", invalid, "grade {grade} is not an integer")
-    rows = rows.filter(~pl.col("broken"))
+    rows = rows.filter(~pl.col("is_broken"))
     check_duplicates(rows.filter(pl.col("doc").is_not_null()), ["topic", "subtopic", "doc"], faults)
     return CheckReport(
         Source(path).name, None, faults.sorted_faults(), n_lines, rows["topic"].n_unique()

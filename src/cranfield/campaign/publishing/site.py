@@ -201,7 +201,7 @@ MAX_PAGE_NAME_LENGTH = 60
 """Maximum number of characters of a tag in the name of its page."""
 
 
-def file_names(tags: Iterable[str], reserved: Collection[str] = ()) -> dict[str, str]:
+def make_file_names(tags: Iterable[str], reserved: Collection[str] = ()) -> dict[str, str]:
     """Return a file name without suffix for each tag: the tag itself if it is a valid file name.
 
     If a tag is not a valid name, is reserved, or differs from another tag only in case, its file
@@ -209,30 +209,30 @@ def file_names(tags: Iterable[str], reserved: Collection[str] = ()) -> dict[str,
 
     Examples
     --------
-    >>> file_names(["bm25", "Run", "run", "../x"], reserved=["index"])["bm25"]
+    >>> make_file_names(["bm25", "Run", "run", "../x"], reserved=["index"])["bm25"]
     'bm25'
-    >>> sorted(file_names(["Run", "run"]).values())
+    >>> sorted(make_file_names(["Run", "run"]).values())
     ['Run-00d60e31', 'run-acba2551']
     """
-    safe_names = {tag: _safe_name(tag) for tag in tags}
+    safe_names = {tag: _make_safe_name(tag) for tag in tags}
     counts = Counter(name.casefold() for name in safe_names.values())
     reserved = {name.casefold() for name in reserved}
     names: dict[str, str] = {}
     for tag, name in safe_names.items():
         is_free = counts[name.casefold()] == 1 and name.casefold() not in reserved
-        names[tag] = name if name == tag and is_free else f"{name}-{_digest(tag)[:8]}"
+        names[tag] = name if name == tag and is_free else f"{name}-{_hash_tag(tag)[:8]}"
     if len({name.casefold() for name in names.values()} | reserved) < len(names) + len(reserved):
         # The tag of a run is the name of the page of another run.
-        names = {tag: f"{safe_names[tag][:20]}-{_digest(tag)}" for tag in names}
+        names = {tag: f"{safe_names[tag][:20]}-{_hash_tag(tag)}" for tag in names}
     return names
 
 
-def _safe_name(tag: str) -> str:
+def _make_safe_name(tag: str) -> str:
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", tag)[:MAX_PAGE_NAME_LENGTH].strip(".-")
     return name if is_safe_name(name) else f"run-{name}".rstrip(".-")
 
 
-def _digest(tag: str) -> str:
+def _hash_tag(tag: str) -> str:
     return hashlib.sha256(tag.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -254,7 +254,7 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
     leaderboard_rows = release.table("leaderboard").iter_rows(named=True)
     rows = [{**about_runs.get(row["tag"], {}), **row} for row in leaderboard_rows]
     tags = [row["tag"] for row in rows]
-    names = file_names(tags, PAGES)
+    names = make_file_names(tags, PAGES)
     paths = {tag: release.path("sheets") / f"{tag}.json" for tag in tags if is_safe_name(tag)}
     sheets = {tag: path for tag, path in paths.items() if path.is_file()}
     groups = {row["tag"]: shorten_letters(row["groups"]) for row in rows if row.get("groups")}
@@ -289,14 +289,16 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
         # All rows show the interval of the first run.
         intervals=intervals,
         first_interval=next(iter(intervals.values()), None),
-        ends=(min(bounds, default=0.0), max(bounds, default=1.0)),
+        interval_range=(min(bounds, default=0.0), max(bounds, default=1.0)),
         # The columns with a filter, their values, and the values of each row.
         filters=filters,
         filter_values={
             row["tag"]: json.dumps([row.get(name, "") for name in filters]) for row in rows
         },
         # Releases contain no hash of the runs of anonymous teams.
-        anonymous={row["team"] for row in rows if row.get("sha256") == "" and row.get("team")},
+        anonymous_teams={
+            row["team"] for row in rows if row.get("sha256") == "" and row.get("team")
+        },
         has_late=any(row.get("late") == "true" for row in rows),
         # Runs are marked as unpooled only if some runs are marked as pooled.
         has_pooled=any(row.get("pooled") == "true" for row in rows),
@@ -306,7 +308,7 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
         decimals=n_decimals(section) if section else 4,
         # The first run, and the runs that are not significantly different from it.
         not_separated=section.comparison.top_group if section and section.comparison else (),
-        # Retracted releases have no pages; a note without a record must not exclude this release.
+        # Retracted releases have no pages, but an interrupted retraction may have left a note.
         records=history([release.folder], measure, retracted=True)
         if any(row.get("received") for row in rows)
         else None,
@@ -317,7 +319,7 @@ Links = Sequence[tuple[str, str]]
 """Links of a page: the text and the target of each."""
 
 
-def page(
+def make_page(
     template: str, path: str, title: str, links: Links, *, sortable: bool = False, **values: object
 ) -> tuple[str, bytes]:
     """Render a template; return the path and the bytes of the page."""
@@ -356,7 +358,7 @@ def task_pages(
     release = leaderboard.release
     title, lead = label(release.title), describe_task(leaderboard)
     columns = leaderboard.rows[0] if leaderboard.rows else {}
-    yield page(
+    yield make_page(
         *("leaderboard.html", f"{folder}/index.html", title, links),
         sortable=True,
         teams=runs_by_team(leaderboard),
@@ -371,19 +373,19 @@ def task_pages(
     topics = topic_rows(leaderboard)
     values = [topic[name] for topic in topics for name in ("best", "median", "worst")]
     finite = [value for value in values if math.isfinite(value)]
-    yield page(
+    yield make_page(
         *("topics.html", f"{folder}/topics.html", f"{title}: topics", links),
         sortable=True,
         lead=lead,
         leaderboard=leaderboard,
         topics=topics,
-        ends=(min(finite, default=0.0), max(finite, default=1.0)),
+        score_range=(min(finite, default=0.0), max(finite, default=1.0)),
         map=heat_map(leaderboard, [topic["name"] for topic in topics]),
     )
     for tag, source in leaderboard.sheets.items():
         sheet = Sheet.from_json(source.read_text("utf-8"), str(source))
         about = f"{release.title}, release {release.id}. {rank_sentence(sheet)}."
-        yield page(
+        yield make_page(
             *("site.html", f"{folder}/{leaderboard.pages[tag]}", label(tag), links),
             lead=label(about),
             sections=render("sheet_body.html", **sheet_values(sheet)),
@@ -600,7 +602,7 @@ def site_files(
     for release in newest:
         if problems := validate_bag(release.folder):
             raise InputError(f"is damaged: {problems[0]}", source=str(release.folder))
-    folders = file_names([release.task for release in newest], RESERVED_NAMES)
+    folders = make_file_names([release.task for release in newest], RESERVED_NAMES)
     leaderboards = {folders[release.task]: task_leaderboard(release) for release in newest}
     copies: list[tuple[str, str]] = []
     for release in newest:
@@ -616,7 +618,7 @@ def site_files(
     title = label(str(about.get("campaign_title") or about.get("campaign") or "Campaign"))
     n_current = sum(release.retraction is None for release in releases)
     links = [entry for entry in MAIN_PAGES.items() if leaderboards or entry[0] != "Records"]
-    yield page(
+    yield make_page(
         *("front.html", "index.html", title, links),
         lead=f"{counted(len(leaderboards), 'task')}, {counted(n_current, 'release')}",
         description=str(about.get("description") or ""),
@@ -627,7 +629,7 @@ def site_files(
         releases=releases,
         newest=newest_ids,
     )
-    yield page(
+    yield make_page(
         *("data.html", "data.html", "Data", links),
         lead=title,
         releases=releases,
@@ -637,9 +639,9 @@ def site_files(
     )
     if leaderboards:
         path = "history.html"
-        yield page(path, path, "Records", links, leaderboards=leaderboards)
-    main_links = [(word, f"../{name}") for word, name in MAIN_PAGES.items()]
+        yield make_page(path, path, "Records", links, leaderboards=leaderboards)
+    main_links = [(link_text, f"../{name}") for link_text, name in MAIN_PAGES.items()]
     for task, leaderboard in leaderboards.items():
         pages = [(label(leaderboard.release.title), "index.html"), ("Topics", "topics.html")]
-        links = [(word, link(task, name, prefix="../")) for word, name in pages]
+        links = [(link_text, link(task, name, prefix="../")) for link_text, name in pages]
         yield from task_pages(leaderboard, task, main_links + links)

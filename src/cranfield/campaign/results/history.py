@@ -95,7 +95,7 @@ class _EntryReader:
         if not isinstance(source, str | PathLike):
             raise ArgumentError(f"a source must be a path, got {quoted(source)}")
         frames = [pl.DataFrame(schema=_DTYPES)]
-        for path in _paths(fspath(source)):
+        for path in _find_paths(fspath(source)):
             # A relative path such as `.` has no name.
             full_path = path.absolute()
             is_retracted = (full_path.parent / f"{full_path.name}.retracted.json").is_file()
@@ -129,7 +129,7 @@ class _EntryReader:
         rows = [(run.tag, run.team, run.received) for run in scoring.submissions]
         runs = pl.DataFrame(rows, ["tag", "team", "received"], orient="row")
         collection = (campaign.rules.id, scoring.rules.name, scoring.judgments.version)
-        return _run_entries(values, runs, collection, scoring.measures[0])
+        return _make_run_entries(values, runs, collection, scoring.measures[0])
 
     def read_release(self, folder: Path) -> pl.DataFrame:
         data = folder / "data"
@@ -154,20 +154,22 @@ class _EntryReader:
             table = pl.read_csv(data / "leaderboard.csv", schema_overrides={"tag": pl.String})
             values = table.select(entry="tag", score=pl.col(name).cast(pl.Float64))
         runs = pl.read_csv(data / "runs.csv", infer_schema=False)
-        dated = runs.filter(pl.col("received").fill_null("") != "")
-        if dated.is_empty():
+        dated_runs = runs.filter(pl.col("received").fill_null("") != "")
+        if dated_runs.is_empty():
             raise InputError(
                 "does not state when runs of anonymous teams arrived; use the campaign's folder",
                 source=str(folder),
             )
-        if n_undated := runs.height - dated.height:
-            values = values.join(dated, left_on="entry", right_on="tag", how="semi")
+        if n_undated := runs.height - dated_runs.height:
+            values = values.join(dated_runs, left_on="entry", right_on="tag", how="semi")
             count, verb = counted(n_undated, "run"), "is" if n_undated == 1 else "are"
             self.notes.append(
                 f"{count} of anonymous teams {verb} excluded, because the release {folder.name}"
                 " does not state when they arrived; they may be better than a record"
             )
-        return _run_entries(values, dated, (about["campaign"], task, about["judgments"]), measure)
+        return _make_run_entries(
+            values, dated_runs, (about["campaign"], task, about["judgments"]), measure
+        )
 
     def read_table(self, path: Path) -> pl.DataFrame:
         """Read the table of a leaderboard: a file with named columns, such as CSV."""
@@ -183,7 +185,9 @@ class _EntryReader:
         requested = {role: name for role, name in self.columns.items() if role != "score"}
         indices = _LEADERBOARD.places(names, str(path), requested)
         name_of = {role: names[k] for role, k in indices.items()}
-        name_of["score"] = self.columns.get("score") or _score_column(names, self.measure, path)
+        name_of["score"] = self.columns.get("score") or _find_score_column(
+            names, self.measure, path
+        )
         if "mark" not in name_of and "" in names:
             name_of["mark"] = ""
         if spelt(name_of["score"]) != spelt(self.measure):
@@ -199,8 +203,10 @@ class _EntryReader:
         schema = replace(_LEADERBOARD, columns=columns, decisive=(), is_selected=True)
         table = source.table(schema, {column.name: column.name for column in columns})
         cells = {role: table.frame[name] for role, name in name_of.items()}
-        blank = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
-        marks = cells.get("mark", blank).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
+        empty_column = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
+        marks = (
+            cells.get("mark", empty_column).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
+        )
         own_marks = [mark.strip(_BLANK).lower() for mark in self.own]
         # Emoji, such as cups, are marks of records.
         words = {mark for mark in marks if re.search(r"[^\W\d_]", mark)} - {*own_marks, *NOT_OWN}
@@ -216,14 +222,14 @@ class _EntryReader:
                 days.append(_parse_day(day or ""))
             except CranfieldError as error:
                 raise table.error_at_row(row, str(error)) from None
-        measure = _known_measure(self.measure)
+        measure = _parse_measure_or_none(self.measure)
         if measure is not None:
             _warn_of_mixed_scores(cells["score"], cells["entry"], measure, str(path))
         return pl.DataFrame(
             {
                 "date": pl.Series(days, dtype=pl.Date),
                 "entry": cells["entry"],
-                "team": cells.get("team", blank),
+                "team": cells.get("team", empty_column),
                 "score": cells["score"],
                 "own": marks.is_in(own_marks),
             }
@@ -233,7 +239,7 @@ class _EntryReader:
         )
 
 
-def _run_entries(
+def _make_run_entries(
     values: pl.DataFrame, runs: pl.DataFrame, collection: tuple[str, str, str], measure: Measure
 ) -> pl.DataFrame:
     """Add the day and the team of each run to scores by entry."""
@@ -246,7 +252,7 @@ def _run_entries(
     )
 
 
-def _paths(source: str) -> list[Path]:
+def _find_paths(source: str) -> list[Path]:
     names = match_files(source)
     if names is None:
         return [Path(source)]
@@ -260,8 +266,8 @@ def _paths(source: str) -> list[Path]:
 def _standardise(scores: Scores) -> pl.DataFrame:
     from cranfield.significance.transform import standardise
 
-    scaled = standardise(scores)
-    return pl.DataFrame({"entry": scaled.systems, "score": scaled.mean()})
+    standardised = standardise(scores)
+    return pl.DataFrame({"entry": standardised.systems, "score": standardised.mean()})
 
 
 _FLAGS = frozenset({"true", "false", "yes", "no"})
@@ -271,7 +277,7 @@ _FLAGS = frozenset({"true", "false", "yes", "no"})
 def _warn_of_unused_columns(table: Columns, used: set[int]) -> None:
     """Warn of unused columns that may say that an entry does not count."""
     schema = replace(_LEADERBOARD, decisive=("status", "split", "measure"), is_selected=True)
-    unused = []
+    unused_columns = []
     *_, decisive = schema.find_unused(table.names, used)
     for k in (k for k in range(len(table.names)) if k not in used):
         values = {"" if cell is None else str(cell).strip() for cell in table.with_points(k)}
@@ -280,11 +286,11 @@ def _warn_of_unused_columns(table: Columns, used: set[int]) -> None:
         is_flag = bool(words) and {word.lower() for word in words} <= _FLAGS
         is_decisive = k in decisive and (words or values <= {"", "0", "1"})
         if len(values) > 1 and (is_decisive or is_flag):
-            unused.append(f"{quoted(table.names[k])} ({some_of(sorted(values - {''}), 3)})")
-    if unused:
+            unused_columns.append(f"{quoted(table.names[k])} ({some_of(sorted(values - {''}), 3)})")
+    if unused_columns:
         warn(
-            f"{table.source}: columns not used: {', '.join(unused)}; all rows count as entries,"
-            " so remove rows that should not count"
+            f"{table.source}: columns not used: {', '.join(unused_columns)}; all rows count as"
+            " entries, so remove rows that should not count"
         )
 
 
@@ -292,8 +298,8 @@ _QUALIFIER = re.compile(r"\s*[(\[].*[)\]]\s*$")
 """Text in brackets at the end of a column's name, such as `(Eval)`."""
 
 
-def _score_column(names: list[str], measure: str, path: Path) -> str:
-    """Return the name of a measure's column: the same name, perhaps with a text in brackets."""
+def _find_score_column(names: list[str], measure: str, path: Path) -> str:
+    """Return the column named like a measure, perhaps with a text in brackets."""
     exact_names = [name for name in names if name == measure]
     exact_names = exact_names or [name for name in names if spelt(name) == spelt(measure)]
     candidates = exact_names or [
@@ -309,7 +315,7 @@ def _score_column(names: list[str], measure: str, path: Path) -> str:
     raise InputError(f"has no column {quoted(measure)}; columns: {choices}", source=str(path))
 
 
-def _known_measure(measure: str) -> Measure | None:
+def _parse_measure_or_none(measure: str) -> Measure | None:
     """Return the declared measure of this name, perhaps with a text in brackets."""
     with suppress(CranfieldError):
         return parse_measure(_QUALIFIER.sub("", measure))
@@ -420,15 +426,17 @@ class History(result.Result):
             `records`, or `entries` for all entries.
         """
         frame = self.to_polars(name)
-        hidden = [key for key in ("source", "collection") if self.frame[key].n_unique() == 1]
+        hidden_columns = [
+            key for key in ("source", "collection") if self.frame[key].n_unique() == 1
+        ]
         if name == "records":
             count = counted(frame.height, "record")
-            hidden += ["own", "record"]
+            hidden_columns += ["own", "record"]
         else:
             count = f"{frame.height:,} {'entry' if frame.height == 1 else 'entries'}"
         if not any(frame["team"]):
-            hidden.append("team")
-        table = tabular.table_from_frame(frame.drop(hidden), f"{self.measure}: {count}")
+            hidden_columns.append("team")
+        table = tabular.table_from_frame(frame.drop(hidden_columns), f"{self.measure}: {count}")
         return [replace(table, remarks=list(self.notes))]
 
     def __repr__(self) -> str:
@@ -525,10 +533,9 @@ def history(
             f"scores of {len(collections)} collections ({names}) cannot be compared, because"
             " collections differ in difficulty; standardise them, or use one collection at a time"
         )
-    scored = entries.filter(pl.col("score").is_not_null())
+    scored_entries = entries.filter(pl.col("score").is_not_null())
     notes = [*dict.fromkeys(reader.notes)]
-    if scored.height < entries.height:
-        n_missing = entries.height - scored.height
+    if n_missing := entries.height - scored_entries.height:
         verb = "has no score and is" if n_missing == 1 else "have no score and are"
         notes.append(f"{n_missing:,} of {entries.height:,} entries {verb} excluded")
     if standardised and len(collections) > 1:
@@ -545,14 +552,14 @@ def history(
     lower_is_better = lower_is_better or is_recorded_lower
     if lower_is_better:
         notes.append(f"lower scores of {measure} are better")
-    elif _known_measure(measure) is None or (
+    elif _parse_measure_or_none(measure) is None or (
         # EER may be the equal error rate.
         suggests_lower(measure) and "columns" in reader.used_options
     ):
-        report = warn if suggests_lower(measure) else notes.append
+        add_note = warn if suggests_lower(measure) else notes.append
         option = command_option("lower_is_better=True") or "lower_is_better=True"
-        report(f"higher scores of {measure} count as better; {option} reverses this")
-    frame = mark_records(scored, lower_is_better)
+        add_note(f"higher scores of {measure} count as better; {option} reverses this")
+    frame = mark_records(scored_entries, lower_is_better)
     return History(measure, standardised, frame, tuple(notes), tuple(reader.unreadable))
 
 
@@ -561,7 +568,7 @@ def mark_records(entries: pl.DataFrame, lower_is_better: bool = False) -> pl.Dat
     # Means that differ only by rounding, such as 0.1 + 0.2 and 0.3, are equal.
     values = without_noise(entries["score"].to_numpy()) * (-1.0 if lower_is_better else 1.0)
     value = pl.col("value")
-    # Best entry of each day first; equal entries: the organisers' first, then in order of rows.
+    # The best entry of each day first; equal entries are in order of rows, after the organisers'.
     best_first = (
         entries.with_columns(value=pl.Series(values, dtype=pl.Float64))
         .with_row_index("row")

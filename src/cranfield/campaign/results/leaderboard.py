@@ -87,7 +87,7 @@ class Separation:
     notes: tuple[str, ...]
 
 
-def separation(
+def separate_runs(
     scores: Scores, alpha: float = 0.05, max_runs: int = MAX_COMPARED
 ) -> Separation | str:
     """Compare all pairs of systems by the default test, or return why they are not compared."""
@@ -145,7 +145,7 @@ class Leaderboard(TableResult):
         Title of the task; empty for runs outside a campaign.
     """
 
-    name: ClassVar[str] = "board"
+    name: ClassVar[str] = "leaderboard"
     columns: ClassVar[Columns] = {
         "rank": Column("Rank by the first measure, from 1; runs with equal values share a rank."),
         "tag": Column("Tag of the run.", key=True),
@@ -195,15 +195,17 @@ class Leaderboard(TableResult):
             Maximum number of rows; by default all rows.
         """
         rows = self.rows.with_columns(pl.col("groups").map_elements(shorten_letters, pl.String))
-        optional = ("type", "groups", "low", "high")
-        empty = [name for name in optional if {*rows[name]} <= {None, ""}]
-        empty += [] if rows["late"].any() else ["late"]
+        optional_columns = ("type", "groups", "low", "high")
+        empty_columns = [name for name in optional_columns if {*rows[name]} <= {None, ""}]
+        empty_columns += [] if rows["late"].any() else ["late"]
         title = f"Leaderboard of {self.task}" if self.task else "Leaderboard"
         title += f": {counted(rows.height, 'run')}"
         remarks = list(self.remarks)
         if max_runs is not None and rows.height > max_runs:
             remarks.append(f"the first {max_runs:,} of {rows.height:,} runs are shown")
-        return [replace(table_from_frame(rows.drop(empty)[:max_runs], title), remarks=remarks)]
+        return [
+            replace(table_from_frame(rows.drop(empty_columns)[:max_runs], title), remarks=remarks)
+        ]
 
     def __repr__(self) -> str:
         return f"Leaderboard({counted(self.rows.height, 'run')}: {', '.join(self.measures)})"
@@ -235,14 +237,14 @@ def leaderboard(
         Ranks are by overall values, and equal values share a rank. Groups are the letters of
         :func:`cranfield.compare` with its default test.
     """
-    groups = separation(evaluation[str(evaluation.measures[0])], alpha, max_runs)
-    return _leaderboard(evaluation, submissions, groups)
+    separation = separate_runs(evaluation[str(evaluation.measures[0])], alpha, max_runs)
+    return _make_leaderboard(evaluation, submissions, separation)
 
 
-def _leaderboard(
-    evaluation: Evaluation, submissions: Sequence[Submission], comparison: Separation | str
+def _make_leaderboard(
+    evaluation: Evaluation, submissions: Sequence[Submission], separation: Separation | str
 ) -> Leaderboard:
-    """Join scores and comparison with the submissions."""
+    """Join the scores and the comparison of runs, or the reason against it, with submissions."""
     # Columns have the text forms of measures as names, not aliases.
     names = [str(measure) for measure in evaluation.measures]
     frame = evaluation.by_system()
@@ -260,23 +262,23 @@ def _leaderboard(
         pl.Series("unjudged@10", unjudged, pl.Float64),
     ).sort("rank", "tag")
     unpooled = [quoted(tag) for tag in frame["tag"] if not runs_by_tag[tag].pooled]
-    # A column has the unjudged documents.
+    # The column unjudged@10 reports the unjudged documents.
     notes = evaluation.coverage.ignoring_unjudged().notes
     if 0 < len(unpooled) < frame.height:
         notes.append(f"runs that were not pooled: {some_of(unpooled, 10)}")
     schema = {"tag": pl.String, "groups": pl.String, "low": pl.Float64, "high": pl.Float64}
     groups = pl.DataFrame(schema=schema)
-    if isinstance(comparison, str):
-        notes.append(f"runs are not compared: {comparison}")
+    if isinstance(separation, str):
+        notes.append(f"runs are not compared: {separation}")
     else:
-        notes = [*comparison.notes, *notes]
-        groups = pl.concat([groups, comparison.frame], how="diagonal")
+        notes = [*separation.notes, *notes]
+        groups = pl.concat([groups, separation.frame], how="diagonal")
     frame = frame.join(groups, on="tag", how="left", maintain_order="left")
-    order = [
+    columns = [
         column for name in Leaderboard.columns for column in (names if name == "*" else [name])
     ]
-    separation = None if isinstance(comparison, str) else comparison
-    return Leaderboard(frame.select(order), tuple(names), separation, tuple(notes))
+    result = None if isinstance(separation, str) else separation
+    return Leaderboard(frame.select(columns), tuple(names), result, tuple(notes))
 
 
 def task_leaderboard(
@@ -301,21 +303,21 @@ def task_leaderboard(
     evaluation = scoring.evaluation()
     notes = scoring.run_notes(evaluation)
     reason = reason_against_comparison(len(evaluation.systems), max_runs)
-    groups = reason or _cached_separation(scoring, alpha)
-    result = _leaderboard(evaluation, scoring.submissions, groups)
+    separation = reason or _cached_separation(scoring, alpha)
+    result = _make_leaderboard(evaluation, scoring.submissions, separation)
     title = scoring.rules.title or scoring.rules.name
     return replace(result, task=title, notes=(*result.notes, *notes))
 
 
 def _cached_separation(scoring: Scoring, alpha: float) -> Separation | str:
     """Compare runs by the first measure; the result is cached in a file."""
-    first, campaign, judgments = scoring.measures[0], scoring.campaign, scoring.judgments
-    basis = hash_values("groups", scoring.basis(all_runs=True), str(first), alpha)
+    measure, campaign, judgments = scoring.measures[0], scoring.campaign, scoring.judgments
+    basis = hash_values("groups", scoring.basis(all_runs=True), str(measure), alpha)
     if cached := read_cached_table(campaign, judgments.task, basis):
         frame, about = cached
         return Separation(frame, about["method"], about["verdict"], (*about["notes"].split("\n"),))
-    scoring.measures = [first]
-    result = separation(scoring.evaluation()[str(first)], alpha)
+    scoring.measures = [measure]
+    result = separate_runs(scoring.evaluation()[str(measure)], alpha)
     if not isinstance(result, str):
         notes = "\n".join(result.notes)
         about = {"method": result.method, "verdict": result.verdict, "notes": notes}
@@ -323,7 +325,7 @@ def _cached_separation(scoring: Scoring, alpha: float) -> Separation | str:
     return result
 
 
-def feedback(campaign: OpenedCampaign, task: str, tags: Collection[str]) -> dict[str, str]:
+def format_feedback(campaign: OpenedCampaign, task: str, tags: Collection[str]) -> dict[str, str]:
     """Return the scores that the rules show to the teams of accepted runs, as text by tag.
 
     Teams that submit many runs and see their scores can learn the judgments. Feedback is therefore

@@ -90,7 +90,7 @@ def _best_scores(overview: Overview) -> Mapping[str, Sequence[bool]]:
 def overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Sequence[str]) -> str:
     """Return the overview as a page with charts, and with links to their files in all `forms`."""
     first = overview.leaderboard.measures[0]
-    easiest_last = overview.evaluation[first].lower_is_better
+    lower_is_better = overview.evaluation[first].lower_is_better
     topics = overview.topics.select("topic", "mean", "best", "median", "worst")
     drawings = {
         name: {"heading": heading, "text": text, "svg": base64.b64encode(svgs[name]).decode()}
@@ -113,7 +113,7 @@ def overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Sequence
         leaderboard=overview.leaderboard,
         best=_best_scores(overview),
         measure=first,
-        rows=topics.sort("median", descending=not easiest_last).rows(),
+        rows=topics.sort("median", descending=not lower_is_better).rows(),
         charts=drawings,
         forms=forms,
     )

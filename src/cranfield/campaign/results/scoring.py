@@ -190,12 +190,12 @@ def split_coverage(coverage: Coverage, task: TaskRules) -> tuple[Coverage, list[
         replace(row, extra=tuple(topic for topic in row.extra if topic in task_topics))
         for row in coverage.systems
     ]
-    worst = max(others, key=lambda system: len(others[system]))
+    largest = max(others, key=lambda system: len(others[system]))
     verb = "has" if len(others) == 1 else "have"
     note = (
         f"{len(others)} of {counted(len(rows), 'system')} {verb} results for topics outside the"
-        f" task, which are ignored (most in {quoted(worst)}:"
-        f" {counted(len(others[worst]), 'topic')}: {some_of(map(quoted, others[worst]), 5)})"
+        f" task, which are ignored (most in {quoted(largest)}:"
+        f" {counted(len(others[largest]), 'topic')}: {some_of(map(quoted, others[largest]), 5)})"
     )
     return replace(coverage, systems=tuple(rows)), [note]
 
@@ -250,14 +250,14 @@ class Scoring:
         Unreadable runs are removed from the submissions.
         """
         n_before = len(self.submissions)
-        tables = [self._cached(all_runs) for all_runs in (False, True)]
+        tables = [self._score_with_cache(all_runs) for all_runs in (False, True)]
         if len(self.submissions) < n_before:
             # Runs were removed, and some measures depend on the set of all runs.
             return self.table()
         table = pl.concat(tables, how="diagonal")
         return merge_rows(table.filter(pl.col("object").is_in(list(self.objects.values()))))
 
-    def _cached(self, all_runs: bool) -> pl.DataFrame:
+    def _score_with_cache(self, all_runs: bool) -> pl.DataFrame:
         """Return scores by the measures that depend on all runs, or by the other measures."""
         measures = [
             measure for measure in self.measures if measure.info.depends_on_others == all_runs
@@ -345,39 +345,41 @@ class Scoring:
     def tie_effects(self, evaluation: Evaluation) -> list[TieEffect]:
         """Return the effects of ties that :func:`cranfield.evaluate` reports; they are cached."""
         measures = [measure for measure in self.measures if not measure.info.depends_on_others]
-        tied = [row.system for row in evaluation.coverage.systems if row.tied and measures]
+        tied_tags = [row.system for row in evaluation.coverage.systems if row.tied and measures]
         basis = hash_values("ties", self.basis(), [str(measure) for measure in measures])
         table = pl.DataFrame(schema={"object": pl.String, "effect": pl.String})
         if cached := read_cached_table(self.campaign, self.rules.name, basis):
             table = cached[0]
-        uncached = {self.objects[tag] for tag in tied} - {*table["object"]}
+        uncached = {self.objects[tag] for tag in tied_tags} - {*table["object"]}
         runs = [run for run in self.submissions if run.object in uncached]
-        if runs and (judged := self._judge(runs)):
-            effects = {self.objects[tag]: "" for tag in judged.systems}
-            for tie in tie_effects(judged, score(judged, measures, compat=self.compat)):
+        if runs and (judged_runs := self._judge(runs)):
+            effects = {self.objects[tag]: "" for tag in judged_runs.systems}
+            for tie in tie_effects(judged_runs, score(judged_runs, measures, compat=self.compat)):
                 effects[self.objects[tie.system]] = json.dumps(asdict(tie))
             new_rows = pl.DataFrame([*effects.items()], table.schema, orient="row")
             table = pl.concat([table, new_rows])
             cache_table(self.campaign, self.judgments, basis, table, {})
         stored = dict(table.iter_rows())
-        fields = {tag: json.loads(stored.get(self.objects[tag]) or "{}") for tag in tied}
+        fields = {tag: json.loads(stored.get(self.objects[tag]) or "{}") for tag in tied_tags}
         ties = [TieEffect(**(values | {"system": tag})) for tag, values in fields.items() if values]
         return sorted(ties, key=lambda tie: -tie.effect)
 
     def topic_notes(self, topics: Sequence[str]) -> list[str]:
-        """Report the topics of the task without judgments, or without a relevant document."""
-        level = lowest_relevant_grade(self.measures[0])
+        """Return notes on topics without judgments and topics without a relevant document."""
+        min_grade = lowest_relevant_grade(self.measures[0])
         qrels = read_stored_qrels(self.campaign, self.rules, self.judgments)
         notes = topic_notes(qrels, self.rules, f"judgments {self.judgments.version}")
-        judged = {qrels.topics[code] for code in np.unique(qrels.codes[qrels.grades >= level])}
-        empty = [topic for topic in topics if topic not in judged]
-        if not empty:
+        is_relevant = qrels.grades >= min_grade
+        relevant_topics = {qrels.topics[code] for code in np.unique(qrels.codes[is_relevant])}
+        unscorable_topics = [topic for topic in topics if topic not in relevant_topics]
+        if not unscorable_topics:
             return notes
-        verb = "has" if len(empty) == 1 else "have"
+        verb = "has" if len(unscorable_topics) == 1 else "have"
         return [
             *notes,
-            f"{len(empty):,} of {counted(len(topics), 'topic')} {verb} no document of grade {level}"
-            f" or higher, so no run can score there: {some_of(map(quoted, empty), 5)}",
+            f"{len(unscorable_topics):,} of {counted(len(topics), 'topic')} {verb} no document of"
+            f" grade {min_grade} or higher, so no run can score there:"
+            f" {some_of(map(quoted, unscorable_topics), 5)}",
         ]
 
     def _coverage(self, table: pl.DataFrame) -> tuple[SystemCoverage, ...]:

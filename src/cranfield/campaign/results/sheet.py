@@ -16,11 +16,11 @@ from cranfield.base.text import counted, json_text
 from cranfield.campaign.pages import render_text
 from cranfield.tabular import format_number, text_table
 
-Number = float | None
+Score = float | None
 """A score; None if missing."""
 
 
-def finite(value: float) -> Number:
+def finite(value: float) -> Score:
     """Return a finite number, or None for NaN and infinity."""
     return value if isfinite(value) else None
 
@@ -43,14 +43,14 @@ class TopicScores:
 
     topic: str
     relevant: int  # number of relevant documents
-    score: Number
-    best: Number = None
-    median: Number = None
-    worst: Number = None
+    score: Score
+    best: Score = None
+    median: Score = None
+    worst: Score = None
     rank: int | None = None  # 1 + number of runs of the category with a better score
 
     @property
-    def minus_median(self) -> Number:
+    def minus_median(self) -> Score:
         """The score of the run minus the median of the category."""
         return None if self.score is None or self.median is None else self.score - self.median
 
@@ -136,16 +136,16 @@ class Sheet:
     retrieved: int
     relevant: int
     relevant_retrieved: int
-    precision_at_recall: tuple[Number, ...]
-    precision_at: Mapping[int, Number]
-    average_precision: Number
-    r_precision: Number
-    measures: Mapping[str, Number]
-    unjudged: Mapping[int, Number]
+    precision_at_recall: tuple[Score, ...]
+    precision_at: Mapping[int, Score]
+    average_precision: Score
+    r_precision: Score
+    measures: Mapping[str, Score]
+    unjudged: Mapping[int, Score]
     by_topic: tuple[TopicScores, ...]
     comparison: SheetComparison
     category: Category | None = None
-    median_precision: tuple[Number, ...] = ()
+    median_precision: tuple[Score, ...] = ()
     lower_is_better: bool = False
     type: str = ""
     priority: int | None = None
@@ -198,10 +198,10 @@ class Sheet:
         return render_text(
             "sheet.txt",
             recall=[[f"{k / 10:.2f}", *map(format_number, row)] for k, row in levels],
-            precision=_number_rows(precision | {"R (R-precision)": self.r_precision}),
-            means=_number_rows(means),
+            precision=_format_rows(precision | {"R (R-precision)": self.r_precision}),
+            means=_format_rows(means),
             table=text_table,
-            beside=_side_by_side,
+            beside=_join_side_by_side,
             **values,
         )
 
@@ -240,7 +240,7 @@ def sheet_values(sheet: Sheet) -> dict[str, Any]:
         "differences": differences,
         "above": int((sign * differences > 0).sum()),
         "below": int((sign * differences < 0).sum()),
-        "compared": describe_category(sheet),
+        "category_text": describe_category(sheet),
         "heads": heads,
         "rows": topic_rows(sheet),
         "sentences": comparison_sentences(sheet),
@@ -314,19 +314,19 @@ def topic_rows(sheet: Sheet) -> list[list[str]]:
 
 def comparison_sentences(sheet: Sheet) -> list[str]:
     """Describe how many runs are significantly different, and whether this is meaningful."""
-    comparison, by = sheet.comparison, f"by {sheet.measure}"
+    comparison, by_measure = sheet.comparison, f"by {sheet.measure}"
     if comparison.not_compared:
         return [f"Runs are not compared: {comparison.not_compared}."]
     verb = "is" if comparison.better == 1 else "are"
     verdict = (
         f"Of the {comparison.runs - 1:,} other runs, {comparison.better:,} {verb} significantly"
-        f" better {by}, {comparison.worse:,} significantly worse, and"
+        f" better {by_measure}, {comparison.worse:,} significantly worse, and"
         f" {comparison.not_separated:,} not significantly different"
     )
     if comparison.runs == 2:
         kind = "better" if comparison.better else "worse" if comparison.worse else "different"
         negation = "" if comparison.better or comparison.worse else "not "
-        verdict = f"The other run is {negation}significantly {kind} {by}"
+        verdict = f"The other run is {negation}significantly {kind} {by_measure}"
     lines = [f"{verdict} ({comparison.method})."]
     if comparison.groups:
         explanation = "Runs that share a letter are not significantly different."
@@ -334,11 +334,11 @@ def comparison_sentences(sheet: Sheet) -> list[str]:
     return [*lines, *comparison.verdict]
 
 
-def _number_rows(values: Mapping[str, Number]) -> list[tuple[str, str]]:
+def _format_rows(values: Mapping[str, Score]) -> list[tuple[str, str]]:
     return [(name, format_number(value)) for name, value in values.items()]
 
 
-def _side_by_side(first: str, second: str) -> str:
+def _join_side_by_side(first: str, second: str) -> str:
     rows = [*zip_longest(first.split("\n"), second.split("\n"), fillvalue="")]
     width = max(len(start) for start, _ in rows) + 6
     return "\n".join(f"{start:<{width}}{end}".rstrip() for start, end in rows)

@@ -33,7 +33,7 @@ from cranfield.campaign.results.leaderboard import compare_if_possible
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.results.sheet import (
     Category,
-    Number,
+    Score,
     Sheet,
     SheetComparison,
     TopicScores,
@@ -66,7 +66,7 @@ def category_value(run: Submission, key: str) -> str:
     return run.type if key == "type" else run.answers.get(key, "")
 
 
-def groups_by(runs: Sequence[Submission], key: str) -> dict[str, str]:
+def category_values(runs: Sequence[Submission], key: str) -> dict[str, str]:
     """Return the value of a category by tag, without runs that have no value."""
     return {run.tag: value for run in runs if (value := category_value(run, key))}
 
@@ -82,7 +82,7 @@ def reference_groups(
     team_of = {run.tag: run.team for run in runs}
     members = {ALL_RUNS: set(team_of)}
     for key in task.categories:
-        for tag, value in groups_by(runs, key).items():
+        for tag, value in category_values(runs, key).items():
             members.setdefault((key, value), set()).add(tag)
 
     def is_large(tags: Collection[str]) -> bool:
@@ -93,19 +93,21 @@ def reference_groups(
     for run in runs:
         if team is None or run.team == team:
             groups = [*((key, category_value(run, key)) for key in task.categories), ALL_RUNS]
-            large = (group for group in groups if group in members and is_large(members[group]))
-            group_of[run.tag] = next(large, None)
+            large_groups = (
+                group for group in groups if group in members and is_large(members[group])
+            )
+            group_of[run.tag] = next(large_groups, None)
     if team is None:
         return group_of
     # A group is excluded if it differs from a preferred group by runs of few other teams.
-    allowed = {group for group in group_of.values() if group is not None}
-    for group, other_group in combinations(sorted(allowed, reverse=True), 2):
-        runs_of, other_runs = members[group], members[other_group]
-        if {group, other_group} <= allowed:
-            for tags in (runs_of - other_runs, other_runs - runs_of):
+    allowed_groups = {group for group in group_of.values() if group is not None}
+    for group, other_group in combinations(sorted(allowed_groups, reverse=True), 2):
+        group_tags, other_tags = members[group], members[other_group]
+        if {group, other_group} <= allowed_groups:
+            for tags in (group_tags - other_tags, other_tags - group_tags):
                 if any(team_of[tag] != team for tag in tags) and not is_large(tags):
-                    allowed.discard(other_group)
-    return {tag: group if group in allowed else None for tag, group in group_of.items()}
+                    allowed_groups.discard(other_group)
+    return {tag: group if group in allowed_groups else None for tag, group in group_of.items()}
 
 
 NAMING_OF_OTHERS = ("named", "hidden")
@@ -166,13 +168,13 @@ def compare_each_run(scores: Scores) -> list[SheetComparison]:
                 worse=int(worse.sum()),
                 not_separated=len(ties),
                 names=tuple(scores.systems[j] for j in ties),
-                verdict=_verdict(statement, k),
+                verdict=_describe_verdict(statement, k),
             )
         )
     return comparisons
 
 
-def _verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
+def _describe_verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
     """Return sentences about meaningfulness, and about invariant differences of the run."""
     sentence, comparison = verdict_sentence(statement), statement.comparison
     is_of_run = ((comparison.first == k) | (comparison.second == k)) & comparison.is_significant()
@@ -269,7 +271,7 @@ class SheetInputs:
         group_of = reference_groups(self.runs, task, team)
         group_fields = {group: self._group_fields(group) for group in {*group_of.values()}}
         counts = self.evaluation["NumRel"].select(scores.topics, scores.systems).values
-        relevant = [int(count) for count in np.nanmax(counts, axis=1)]
+        n_relevant = [int(count) for count in np.nanmax(counts, axis=1)]
         measures = tuple(dict.fromkeys([*task_measures(task), scores.measure]))
         names = dict.fromkeys([*sheet_measures(task), *measures])
         overall = {name: self.scores_by(name).overall().tolist() for name in names}
@@ -285,7 +287,7 @@ class SheetInputs:
                 continue
             fields, by_topic, ranks = group_fields[group_of[tag]]
             # In the order of the fields of TopicScores.
-            columns = [scores.topics, relevant, map(finite, scores.values[:, k].tolist())]
+            columns = [scores.topics, n_relevant, map(finite, scores.values[:, k].tolist())]
             columns += [*by_topic, ranks[tag]] if by_topic else []
             values = {name: row[k] for name, row in overall.items()}
             sheets.append(
@@ -303,7 +305,7 @@ class SheetInputs:
 
     def _group_fields(
         self, group: Group | None
-    ) -> tuple[dict[str, Any], list[list[Number]], dict[str, list[int]]]:
+    ) -> tuple[dict[str, Any], list[list[Score]], dict[str, list[int]]]:
         """Return the fields of sheets about a group, its statistics by topic, and ranks by tag."""
         if group is None:
             return {}, [], {}
@@ -314,8 +316,8 @@ class SheetInputs:
         median = self.statistics(curves, group)["median"].to_list()
         rows = self.statistics(self.scores, group)
         members = self.members(self.scores, group)
-        lower = members.lower_is_better
-        ranks = np.array([competition_ranks(row, lower) for row in members.values], int)
+        lower_is_better = members.lower_is_better
+        ranks = np.array([competition_ranks(row, lower_is_better) for row in members.values], int)
         category = Category(*group, len(members.systems))
         fields = {"category": category, "median_precision": tuple(map(finite, median))}
         by_topic = [[*map(finite, rows[name])] for name in ("best", "median", "worst")]
@@ -358,7 +360,7 @@ def _overall_fields(
 ) -> dict[str, Any]:
     """Return the fields of a sheet about all topics, from the overall values by measure."""
     counts = {name: round(values[measure]) for name, measure in COUNTS.items()}
-    unjudged: dict[int, Number] = {}
+    unjudged: dict[int, Score] = {}
     for depth in _depths(task):
         retrieved = values[f"NumRet@{depth}"]
         n_unjudged = values[f"Unjudged@{depth}"] * depth * counts["topics"]
@@ -397,14 +399,14 @@ def write_sheets(
     ----------
     campaign, task, judgments
         As for :func:`~cranfield.campaign.results.scoring.score_runs`.
+    folder
+        Folder of the sheets, which is written completely or not at all. It must be new, empty, or
+        have earlier sheets, which are replaced.
     measure
         Measure of charts, topics and comparisons; by default the first measure of the rules.
     others
         Whether the sheet of a run names the other runs that are not significantly different from
         it: `named` or `hidden`.
-    folder
-        Folder of the sheets, which is written completely or not at all. It must be new, empty, or
-        have earlier sheets, which are replaced.
 
     Returns
     -------
@@ -426,7 +428,7 @@ def write_sheets(
 
 def index_and_sheets(sheets: Sequence[Sheet]) -> Iterator[tuple[str, bytes]]:
     """Yield names and bytes: the index, and for each sheet a page, text and JSON."""
-    yield "index.html", encode_text(_index(sheets))
+    yield "index.html", encode_text(_make_index_page(sheets))
     for name, content in sheet_files(sheets):
         yield f"{SHEETS}/{name}", content
 
@@ -439,7 +441,7 @@ def sheet_files(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
         yield f"{sheet.tag}.json", encode_text(sheet.to_json())
 
 
-def _index(sheets: Sequence[Sheet]) -> str:
+def _make_index_page(sheets: Sequence[Sheet]) -> str:
     """Return a page with links to all sheets, in order of rank."""
     title, counts, heading = "Sheets", "", "Runs"
     if sheets:
@@ -494,7 +496,7 @@ def write_packet(
     if campaign.registry.team(team) is None:
         hint = "`cranfield campaign team list` lists the teams"
         raise PolicyError(f"unknown team {quoted(team)}; {hint}")
-    files = _team_files(_all_inputs(campaign, task, judgments, team), team)
+    files = _make_team_files(_read_all_inputs(campaign, task, judgments, team), team)
     if not files:
         raise PolicyError(f"team {quoted(team)} has no accepted run")
     return _write_packet(files, target)
@@ -518,7 +520,7 @@ def write_packets(
         from another id only in case.
     """
     target = campaign.check_outside(folder)
-    all_inputs = _all_inputs(campaign, task, judgments)
+    all_inputs = _read_all_inputs(campaign, task, judgments)
     teams = sorted({run.team for inputs in all_inputs for run in inputs.runs})
     first_ids: dict[str, str] = {}
     for team in teams:
@@ -527,11 +529,11 @@ def write_packets(
             raise PolicyError(f"team {quoted(team)} {reason}")
     with replaced_folder(target, "packets", private=True) as new_folder:
         for team in teams:
-            _write_packet(_team_files(all_inputs, team), new_folder / f"{team}.zip")
+            _write_packet(_make_team_files(all_inputs, team), new_folder / f"{team}.zip")
     return tuple(target / f"{team}.zip" for team in teams)
 
 
-def _all_inputs(
+def _read_all_inputs(
     campaign: OpenedCampaign, task: str | None, judgments: str | None, team: str | None = None
 ) -> list[SheetInputs]:
     """Return the inputs of the sheets of each task that has accepted runs (of a team)."""
@@ -540,7 +542,7 @@ def _all_inputs(
     return [sheet_inputs(campaign, name, judgments) for name in tasks]
 
 
-def _team_files(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, bytes]:
+def _make_team_files(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, bytes]:
     """Return the files of the packet of a team, by name."""
     files = {}
     for inputs in all_inputs:

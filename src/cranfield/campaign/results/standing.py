@@ -24,10 +24,10 @@ from cranfield.campaign.results.scoring import (
     split_coverage,
 )
 from cranfield.campaign.results.stored_inputs import (
-    intact_submissions,
     read_stored_qrels,
     read_stored_run,
     read_stored_runs,
+    select_intact,
 )
 from cranfield.campaign.rules.task_rules import PoolRules
 from cranfield.collection.files.reading import read_run
@@ -194,9 +194,7 @@ class Standing(Result):
 
 def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
     """Estimate the losses of runs that were not pooled, by leaving out each pooled team."""
-    pooled = intact_submissions(
-        scoring.campaign, [run for run in scoring.submissions if run.pooled]
-    )
+    pooled = select_intact(scoring.campaign, [run for run in scoring.submissions if run.pooled])
     teams = {run.tag: run.team for run in pooled}
     if len(set(teams.values())) < 2:
         return None
@@ -255,10 +253,10 @@ def standing(
         As for :func:`~cranfield.campaign.results.scoring.score_runs`.
     run
         File of a run, or tag of a run of the campaign.
-    baseline
-        File or tag of a baseline to compare the run with.
     measure
         Measure to compare by; by default the first measure of the rules.
+    baseline
+        File or tag of a baseline to compare the run with.
     kind
         Type of the runs to compare with; None selects all accepted runs. If no run has the type
         `automatic`, the default selects all accepted runs, too.
@@ -298,13 +296,14 @@ def standing(
     lost = estimate_losses(scoring) if pooling else None
     tags, type_text = _reference_tags(scoring, kind)
     campaign_tags = {run.tag for run in scoring.submissions}
-    files = [run.name for run, path in zip(new_runs, paths, strict=True) if Path(path).is_file()]
+    run_paths = zip(new_runs, paths, strict=True)
+    file_run_names = [run.name for run, path in run_paths if Path(path).is_file()]
     coverage, topic_notes = split_coverage(evaluation.coverage, scoring.rules)
     # The heading reports the unjudged documents.
     notes = [*coverage.ignoring_unjudged().notes, *topic_notes]
     notes += tie_notes(evaluation.judged, evaluation)
     notes += scoring.topic_notes(evaluation.topics)
-    if duplicate_names := [name for name in files if name in campaign_tags]:
+    if duplicate_names := [name for name in file_run_names if name in campaign_tags]:
         tags = [tag for tag in tags if tag not in duplicate_names]
         runs = f"run {', '.join(map(quoted, duplicate_names))} of the campaign"
         notes.append(f"{runs} is excluded, because a run file has the same name")
@@ -317,7 +316,14 @@ def standing(
     )
     notes += missing_notes
     compare_one = partial(
-        _standing, scoring, evaluation, scores, tags, type_text, notes, options | {"alpha": alpha}
+        _compare_run,
+        scoring,
+        evaluation,
+        scores,
+        tags,
+        type_text,
+        notes,
+        options | {"alpha": alpha},
     )
     baseline_standing = None if baseline is None else compare_one(names[1])
     return replace(compare_one(*names), lost=lost, baseline=baseline_standing)
@@ -355,7 +361,7 @@ def _add_new_runs(campaign_scores: Scores, new_scores: Scores) -> tuple[Scores, 
     return combined.complete("zero")
 
 
-def _standing(
+def _compare_run(
     scoring: Scoring,
     evaluation: Evaluation,
     scores: Scores,
@@ -400,7 +406,7 @@ def _standing(
         run=run,
         measure=scores.measure,
         judgments=scoring.judgments.version,
-        unjudged=_unjudged(evaluation, run, depth),
+        unjudged=_unjudged_proportions(evaluation, run, depth),
         depth=depth,
         lost=None,
         rank=1 + sum(key_of[tag] < key_of[run] for tag in other_tags),
@@ -415,7 +421,7 @@ def _standing(
     )
 
 
-def _unjudged(evaluation: Evaluation, run: str, depth: int) -> dict[int, float]:
+def _unjudged_proportions(evaluation: Evaluation, run: str, depth: int) -> dict[int, float]:
     """Return the proportion of unjudged documents among the first documents of all topics."""
     column, proportions = evaluation.judged.systems.index(run), {}
     for n_documents in sorted({10, depth}):

@@ -139,8 +139,8 @@ def _add_copy(
     task_topics = topic_ids(rules) or judgments.topics
     is_of_task = np.isin(np.array(judgments.topics), np.array(task_topics))
     rows, added = int(is_of_task[judgments.codes].sum()), format_utc(campaign.clock())
-    about = {"version": version, "rows": rows}
-    with campaign.registry.change("judgments", rules.name, about) as change:
+    details = {"version": version, "rows": rows}
+    with campaign.registry.change("judgments", rules.name, details) as change:
         if version in {record.version for record in change.judgments(rules.name)}:
             reason = "already exists and cannot be changed; choose a new name"
             raise PolicyError(f"version {quoted(version)} {reason}")
@@ -235,13 +235,15 @@ def read_stored_runs(
 ) -> Runs:
     """Return the runs of submissions, by tag, without comparing their bytes with the hashes."""
     files = {
-        run.tag: Source(str(records.object_path(campaign.folder, run.object)), label=_label(run))
+        run.tag: Source(
+            str(records.object_path(campaign.folder, run.object)), label=_label_run(run)
+        )
         for run in submissions
     }
     return read_runs(files, format=rules.format)
 
 
-def _label(submission: Submission) -> str:
+def _label_run(submission: Submission) -> str:
     """Return the label of a stored run in messages: its tag and the name of the submitted file."""
     file = f" ({plain(submission.source)})" if submission.source else ""
     return f"run {quoted(submission.tag)}{file}"
@@ -256,11 +258,9 @@ def read_stored_run(campaign: OpenedCampaign, rules: TaskRules, submission: Subm
         raise convert_error(error, InputError, f"run {quoted(submission.tag)}") from None
 
 
-def intact_submissions(
-    campaign: OpenedCampaign, submissions: Iterable[Submission]
-) -> list[Submission]:
+def select_intact(campaign: OpenedCampaign, submissions: Iterable[Submission]) -> list[Submission]:
     """Return the submissions whose stored bytes are unchanged, and warn of all others."""
-    return _readable(campaign, submissions, lambda run: _check_object(campaign, run))
+    return _select_readable(campaign, submissions, lambda run: _check_object(campaign, run))
 
 
 def apply_to_runs(
@@ -273,13 +273,15 @@ def apply_to_runs(
 
     Unreadable runs are excluded with a warning, and recorded in `campaign.unreadable`.
     """
-    runs = intact_submissions(campaign, submissions)
+    runs = select_intact(campaign, submissions)
     while runs:
         try:
             return function(read_stored_runs(campaign, rules, runs))
         except InputError:
             # Reading runs one by one is slow, and only needed to find the unreadable runs.
-            readable = _readable(campaign, runs, lambda run: read_stored_run(campaign, rules, run))
+            readable = _select_readable(
+                campaign, runs, lambda run: read_stored_run(campaign, rules, run)
+            )
             if len(readable) == len(runs):
                 raise
             runs = readable
@@ -300,7 +302,7 @@ def _check_object(campaign: OpenedCampaign, run: Submission) -> None:
         raise InputError("the stored bytes differ from the submitted file")
 
 
-def _readable(
+def _select_readable(
     campaign: OpenedCampaign, runs: Iterable[Submission], reader: Callable[[Submission], object]
 ) -> list[Submission]:
     """Return the readable runs; record each unreadable run, and warn of it once."""
@@ -333,11 +335,11 @@ def select_pool_runs(
     rules = campaign.rules.task(task)
     priorities = (rules.pool or PoolRules()).priorities
     accepted = campaign.registry.submissions(rules.name)
-    in_time = [run for run in accepted if not run.late]
-    selected_runs = [run for run in in_time if not priorities or run.priority in priorities]
+    runs_in_time = [run for run in accepted if not run.late]
+    selected_runs = [run for run in runs_in_time if not priorities or run.priority in priorities]
     if not selected_runs:
-        runs = f"{counted(len(accepted), 'accepted run')}, {len(in_time)} in time"
-        runs += f", none of priority {', '.join(map(str, priorities))}" if in_time else ""
+        runs = f"{counted(len(accepted), 'accepted run')}, {len(runs_in_time)} in time"
+        runs += f", none of priority {', '.join(map(str, priorities))}" if runs_in_time else ""
         raise CranfieldError(f"task {quoted(rules.name)} has no run to pool: {runs}")
     tags = [run.tag for run in selected_runs]
     for tag in without:
@@ -370,11 +372,11 @@ def pool(
     ties
         Order of documents with equal scores; by default the order of the rules. Ranks are computed
         from scores, and the rank column is ignored unless `ties` is `rank`.
-    without
-        Tags of runs to exclude from the pool; with `mark`, the tags are recorded.
     mark
         Whether to record the runs of the pool as pooled. Runs that were pooled before stay marked,
         because their documents are judged.
+    without
+        Tags of runs to exclude from the pool; with `mark`, the tags are recorded.
 
     Returns
     -------
@@ -404,12 +406,13 @@ def pool(
         raise no_readable_run_error(campaign, rules.name)
     readable = [run for run in submissions if run.id not in campaign.unreadable]
     _warn_of_blanks(campaign, rules, readable, new_pool)
-    unmarked = [run for run in readable if not run.pooled]
-    if mark and (unmarked or without):
-        details = {"depth": depth, "runs": [run.tag for run in unmarked], "without": [*without]}
+    unmarked_runs = [run for run in readable if not run.pooled]
+    if mark and (unmarked_runs or without):
+        tags = [run.tag for run in unmarked_runs]
+        details = {"depth": depth, "runs": tags, "without": [*without]}
         with campaign.registry.change("pool", rules.name, details) as change:
             accepted = {run.id: run for run in change.submissions(rules.name)}
-            for run in unmarked:
+            for run in unmarked_runs:
                 if run.id not in accepted:
                     reason = "was withdrawn while the pool was created; create the pool again"
                     raise PolicyError(f"run {quoted(run.tag)} {reason}")
@@ -432,7 +435,7 @@ def _warn_of_blanks(
         rows = (frame["topic"].str.contains(blank) | frame["doc"].str.contains(blank)).arg_true()
         if len(rows):
             topic, doc, *_ = frame.row(rows[0])
-            position = f"{_label(submission)}, line {run.origin.line(rows[0])}"
+            position = f"{_label_run(submission)}, line {run.origin.line(rows[0])}"
             warn(
                 f"{position}: topic {quoted(topic)}, document {quoted(doc)}: a pool in text format"
                 " splits an id at its blank; exclude the run from the pool by its tag"

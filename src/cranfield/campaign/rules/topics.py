@@ -37,7 +37,7 @@ def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
     name = task.topics.name if isinstance(task.topics, Path) else task.topics
     line_of: dict[str, int | None] = {}
     try:
-        for topic, line in _ids_and_lines(task.topics):
+        for topic, line in _iterate_ids_and_lines(task.topics):
             if not topic or re.search(r"\s", topic):
                 raise InputError(
                     f"a topic id must be text without blanks, got {quoted(topic)}", line=line
@@ -54,9 +54,9 @@ def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
     return tuple(line_of)
 
 
-def _ids_and_lines(topics: Path | str) -> Iterator[tuple[str, int | None]]:
+def _iterate_ids_and_lines(topics: Path | str) -> Iterator[tuple[str, int | None]]:
     if isinstance(topics, str):
-        yield from ((topic, None) for topic in _irds_topics(topics))
+        yield from ((topic, None) for topic in _load_irds_topics(topics))
         return
     source = Source(str(topics))
     content = decode_text(source.read(), source.name)
@@ -65,21 +65,21 @@ def _ids_and_lines(topics: Path | str) -> Iterator[tuple[str, int | None]]:
         raise InputError("is not a supported format of topics; write one topic per line")
     if source.suffix in (".jsonl", ".ndjson"):
         for entry, line in zip(*parse_json_lines(content, source.name), strict=True):
-            yield _topic_id(entry, line), line
+            yield _find_topic_id(entry, line), line
     elif start in ("{", "[") and source.suffix == ".json":
         entries = parse_json(content, source.name)
         for entry in entries:
-            yield (entry if isinstance(entries, dict) else _topic_id(entry)), None
+            yield (entry if isinstance(entries, dict) else _find_topic_id(entry)), None
     elif start == "<" and (matches := list(_NUM.finditer(content))):
         for match in matches:
             yield match[1], content.count("\n", 0, match.start()) + 1
     elif start == "<":
-        yield from _xml_topics(source)
+        yield from _parse_xml(source)
     else:
-        yield from _ids_of_lines(content)
+        yield from _parse_lines(content)
 
 
-def _ids_of_lines(content: str) -> Iterator[tuple[str, int]]:
+def _parse_lines(content: str) -> Iterator[tuple[str, int]]:
     """Yield the first word of each line, without comments; refuse headers."""
     names = {*map(spelt, ID_NAMES)}
     lines = [item for item in split_lines(content) if not item[1].lstrip().startswith("#")]
@@ -93,7 +93,7 @@ def _ids_of_lines(content: str) -> Iterator[tuple[str, int]]:
         yield topic, line
 
 
-def _topic_id(entry: Any, line: int | None = None) -> str:
+def _find_topic_id(entry: Any, line: int | None = None) -> str:
     values = [entry.get(key) for key in ID_NAMES] if isinstance(entry, dict) else [entry]
     for value in values:
         if isinstance(value, (str, int)) and not isinstance(entry, bool):
@@ -105,7 +105,7 @@ def _topic_id(entry: Any, line: int | None = None) -> str:
 _TOPIC_TAGS = ("topic", "query", "top")
 
 
-def _xml_topics(source: Source) -> Iterator[tuple[str, int]]:
+def _parse_xml(source: Source) -> Iterator[tuple[str, int]]:
     """Yield the ids of topics, from an attribute or an inner element, and their lines."""
     for element in read_xml(source).walk():
         if element.tag.lower() in _TOPIC_TAGS and not element.is_inside(*_TOPIC_TAGS):
@@ -118,7 +118,7 @@ def _xml_topics(source: Source) -> Iterator[tuple[str, int]]:
             yield ids[0].strip(), element.line
 
 
-def _irds_topics(name: str) -> list[str]:
+def _load_irds_topics(name: str) -> list[str]:
     datasets = optional_module("ir_datasets", "ir-datasets", "'cranfield[irds]'", purpose=name)
     try:
         queries = datasets.load(name.removeprefix("irds:")).queries_iter()

@@ -21,7 +21,7 @@ from cranfield.base.files import file_sha256, whole_file, whole_folder
 from cranfield.base.text import counted, json_text, plain
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing.bag import TAG_MANIFEST, validate_bag
-from cranfield.campaign.rules.reading import check_rules, read_rules, template
+from cranfield.campaign.rules.reading import check_rules, read_rules, read_template
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import (
     JOURNAL,
@@ -90,24 +90,24 @@ class Verification(Result):
     @property
     def problems(self) -> tuple[Finding, ...]:
         """Problems: changed bytes and missing files."""
-        return self._findings_of(PROBLEM)
+        return self._select_findings(PROBLEM)
 
     @property
     def left_over(self) -> tuple[Finding, ...]:
         """Unreferenced files left by an interrupted command; `repair` removes them."""
-        return self._findings_of(LEFT_OVER)
+        return self._select_findings(LEFT_OVER)
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
         """Notes: harmless findings."""
-        return self._findings_of(NOTE)
+        return self._select_findings(NOTE)
 
     @property
     def ok(self) -> bool:
         """True if there is no problem."""
         return not self.problems
 
-    def _findings_of(self, kind: str) -> tuple[Finding, ...]:
+    def _select_findings(self, kind: str) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.kind == kind)
 
     def __str__(self) -> str:
@@ -138,7 +138,7 @@ _FILE_PATTERN = re.compile(
 
 
 class _Record(NamedTuple):
-    """The recorded SHA-256 of a file, or of the tag manifest of a release, and what it is."""
+    """Recorded SHA-256 of a file, or of the tag manifest of a release, with a description."""
 
     sha256: str
     description: str
@@ -268,7 +268,7 @@ def _verify_once(folder: Path) -> Verification:
             n_compared = 0
             new_findings = [Finding(name, "is missing; scores will be computed again", NOTE)]
         else:
-            n_compared, new_findings = _compare(folder, name, record)
+            n_compared, new_findings = _compare_file(folder, name, record)
         n_files += n_compared
         findings += new_findings
     if recorded_files is not None:
@@ -288,7 +288,7 @@ def _files_by_name(folder: Path) -> _Records:
     return {path.relative_to(folder).as_posix(): record for path, record in files.items()}
 
 
-def _compare(folder: Path, name: str, record: _Record) -> tuple[int, list[Finding]]:
+def _compare_file(folder: Path, name: str, record: _Record) -> tuple[int, list[Finding]]:
     """Compare a file with its hash; return 1 if it can be read, and the findings."""
     path, description = folder / name, record.description
     if path.exists() and not path.is_file():
@@ -316,7 +316,7 @@ def _compare_bag(folder: Path, path: str, manifest: str) -> tuple[int, list[Find
     findings: list[Finding] = []
     if manifest:
         record = _Record(manifest, "release")
-        n_files, findings = _compare(folder, f"{path}/{TAG_MANIFEST}", record)
+        n_files, findings = _compare_file(folder, f"{path}/{TAG_MANIFEST}", record)
     for line in validate_bag(bag):
         name, _, reason = line.partition(": ")
         findings.append(Finding(f"{path}/{name}", f"{reason} (release)"))
@@ -350,7 +350,7 @@ def create_folder(folder: Path, rules: Path | None = None, actor: str | None = N
     if folder.resolve() == Path.cwd():
         raise PolicyError("expected the name of a new folder, got the working directory")
     with whole_folder(folder, private=True, synced=True) as new_folder:
-        contents = {RULES: template().encode()}
+        contents = {RULES: read_template().encode()}
         if rules is not None:
             source_rules = read_rules(rules)
             check_rules(source_rules)
@@ -437,7 +437,7 @@ def _add_file(archive: ZipFile, name: str, file: BinaryIO) -> str:
     entry.compress_type = ZIP_DEFLATED
     digest = hashlib.sha256()
     with archive.open(entry, "w") as out:
-        while chunk := file.read(records.CHUNK):
+        while chunk := file.read(records.CHUNK_BYTES):
             digest.update(chunk)
             out.write(chunk)
     return f"{digest.hexdigest()}  {name}\n"

@@ -156,7 +156,7 @@ def _copy_file(source: Source, copy: Path, max_bytes: int) -> tuple[str, int]:
     """Copy a file, up to the block that exceeds the maximum; return its SHA-256 and size."""
     digest, size = hashlib.sha256(), 0
     with source.open_raw() as raw, copy.open("xb") as out:
-        while block := raw.read(records.CHUNK):
+        while block := raw.read(records.CHUNK_BYTES):
             size += len(block)
             if size > max_bytes:
                 break
@@ -232,7 +232,10 @@ def decide(
     n_attempts = sum(run.received[:10] == submission.received[:10] for run in submissions)
     faults = [
         *copy.report.faults,
-        *(_fault(task, "answers", reason) for reason in _declaration_problems(task, declaration)),
+        *(
+            _make_fault(task, "answers", reason)
+            for reason in _declaration_problems(task, declaration)
+        ),
         *_limit_faults(task, submission, received, len(other_runs), n_attempts),
         *_tag_faults(registry, copy, replaced_run),
         *_ranking_faults(task, submission, [run for run in same_ranking if run != replaced_run]),
@@ -276,7 +279,7 @@ def _make_submission(copy: CheckedCopy, received: datetime) -> Submission:
     )
 
 
-def _fault(task: TaskRules, code: str, message: str) -> Fault:
+def _make_fault(task: TaskRules, code: str, message: str) -> Fault:
     return Fault(code, fault_severity(code, task), message)
 
 
@@ -322,7 +325,7 @@ def _limit_faults(
     """
     if task.opens is not None and received < task.opens:
         remaining = format_duration(task.opens - received)
-        yield _fault(
+        yield _make_fault(
             task, "not-open", f"the task opens at {format_time(task.opens)}, in {remaining}"
         )
     if run.late and task.closes is not None:
@@ -334,11 +337,11 @@ def _limit_faults(
     team = f"team {quoted(run.team)}"
     if task.runs_per_team is not None and n_accepted >= task.runs_per_team:
         runs = f"{counted(n_accepted, 'accepted run')}; the maximum is {task.runs_per_team}"
-        yield _fault(task, "limit", f"{team} already has {runs}")
+        yield _make_fault(task, "limit", f"{team} already has {runs}")
     if task.runs_per_day is not None and n_attempts >= task.runs_per_day:
         runs = f"{counted(n_attempts, 'run')} on {run.received[:10]} (UTC), including refused runs"
         message = f"{team} already submitted {runs}; the maximum is {task.runs_per_day}"
-        yield _fault(task, "limit", message)
+        yield _make_fault(task, "limit", message)
 
 
 def _tag_faults(
@@ -368,7 +371,7 @@ def _ranking_faults(
     for run in other_runs:
         message = f"the run has the same ranking as {quoted(run.tag)}"
         if run.team == submission.team:
-            yield _fault(task, "ranking-same", message)
+            yield _make_fault(task, "ranking-same", message)
         else:
             yield Fault("ranking-same", PRIVATE, f"{message} of team {quoted(run.team)}")
 
@@ -528,10 +531,10 @@ def withdraw(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
     """
     check_reason(reason)
     with campaign.registry.change("withdraw", tag, {"reason": reason}) as tx:
-        return tx.update(replace(accepted_run(tx, tag), state=WITHDRAWN, reason=reason))
+        return tx.update(replace(find_accepted_run(tx, tag), state=WITHDRAWN, reason=reason))
 
 
-def accepted_run(registry: RegistryReader, tag: str) -> Submission:
+def find_accepted_run(registry: RegistryReader, tag: str) -> Submission:
     """Return the only accepted run with a tag, regardless of case."""
     runs = registry.submissions(None, None, tag=tag)
     for run in runs:
@@ -571,14 +574,14 @@ def purge(
     """
     check_reason(reason)
     with campaign.registry.change("purge", tag, {"reason": reason}) as tx:
-        run = _run_to_purge(tx.submissions(None, None, tag=tag), tag, id)
+        run = _find_run_to_purge(tx.submissions(None, None, tag=tag), tag, id)
         run = tx.update(replace(run, is_stored=False))
         # The file is removed after the commit, so that a killed process never loses a file.
         tx.remove_later(run.object)
     return run
 
 
-def _run_to_purge(runs: Sequence[Submission], tag: str, id: int | None) -> Submission:
+def _find_run_to_purge(runs: Sequence[Submission], tag: str, id: int | None) -> Submission:
     """Return the run to purge by its tag and id.
 
     Purged runs count as well, so that a repeated command does not purge another run.

@@ -355,7 +355,7 @@ def test_only_sites_are_replaced(releases: Path, tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match=r"contains 'index.html'"):
         write_release_site(releases, other)
     assert (other / "index.html").read_text() == "mine"
-    with pytest.raises(PolicyError, match="is a file, expected a folder"):
+    with pytest.raises(PolicyError, match="expected a folder, got the file"):
         write_release_site(releases, other / "index.html")
     with pytest.raises(PolicyError, match="outside the campaign's private folder"):
         write_release_site(releases, releases / "public", private_folder=tmp_path)

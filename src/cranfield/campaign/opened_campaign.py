@@ -107,10 +107,8 @@ class Registry(RegistryReader):
                 # Keep the lock beyond the commit, until the connection closes.
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 change = Transaction(connection, self._campaign.folder)
-                now, actor = (
-                    format_utc(self._campaign.clock()),
-                    self._campaign.actor or _get_user_name(),
-                )
+                now = format_utc(self._campaign.clock())
+                actor = self._campaign.actor or _get_user_name()
                 self._record_rules(change, now, actor)
                 yield change
                 change.append_event(now, actor, action, subject, details or {})

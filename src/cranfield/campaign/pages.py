@@ -181,10 +181,8 @@ def _check_replaceable(target: Path, folder: PathName, noun: str, mark: str) -> 
         raise PolicyError(f"expected a folder, got the file {name}")
     files = (path for path in target.rglob("*") if path.is_symlink() or not path.is_dir())
     paths = {path.relative_to(target).as_posix() for path in files}
-    mark_file = target / mark
-    written_names = (
-        {mark, *mark_file.read_text("utf-8").splitlines()} if mark_file.is_file() else set()
-    )
+    record = target / mark
+    written_names = {mark, *record.read_text("utf-8").splitlines()} if record.is_file() else set()
     if other_files := sorted(paths - written_names):
         reason = f"contains {quoted(other_files[0])}, which does not belong to the {noun}"
         raise PolicyError(f"{name} {reason}; nothing was changed")

@@ -30,7 +30,7 @@ from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.meta.collection_studies.rankings import rank_documents
-from cranfield.meta.study import Study, percent
+from cranfield.meta.study import Study, format_percent
 from cranfield.meta.study_options import Proportion, Repeats, Seed, split_texts
 from cranfield.meta.work import Progress, hash_values, make_part_name, run_parts
 from cranfield.online.interleaving.checks import PRESETS, STOP, simulated_user
@@ -115,8 +115,10 @@ class Simulation:
 def simulate_pair(simulation: Simulation, task: Task) -> pl.DataFrame:
     """Simulate the clicks of all users on a pair of systems; return a row of counts per user."""
     method, first, second = task
-    count = _count_clicks if method == AB else _count_wins
-    topics = [count(simulation, task, topic) for topic in range(len(simulation.lists.topics))]
+    count_outcomes = _count_clicks if method == AB else _count_wins
+    topics = [
+        count_outcomes(simulation, task, topic) for topic in range(len(simulation.lists.topics))
+    ]
     columns = {
         "user": list(simulation.users),
         "method": method,
@@ -259,7 +261,7 @@ class Sensitivity(Study):
         ratio = "" if times_fewer is None else f"; A/B tests need {times_fewer:.1f} times as many"
         sentence = ""
         if agreement is not None:
-            proportion = percent(float(agreement))
+            proportion = format_percent(float(agreement))
             sentence = f" {proportion} of significant effects agree in sign with {self.measure}."
         return (
             f"The fewest impressions are needed by {names_or_count(names.to_list(), 'method')}:"
@@ -277,7 +279,7 @@ class Sensitivity(Study):
         ]
 
 
-def effects(
+def estimate_effects(
     rows: pl.DataFrame, pages: int, power: float, alpha: float, confidence: float = 0.95
 ) -> pl.DataFrame:
     """Estimate effects, and the impressions needed to detect them, from counts on all pages."""
@@ -315,8 +317,8 @@ def _estimate_from_signs(
 def _estimate_from_means(
     counts: Floats, pages: int, power: float, alpha: float, quantile: float
 ) -> tuple[float, ...]:
-    means, squares = counts[:2] / pages, counts[2:] / pages
-    variance = float((squares - means**2).sum())
+    means, mean_squares = counts[:2] / pages, counts[2:] / pages
+    variance = float((mean_squares - means**2).sum())
     effect = means[0] - means[1]
     # For alpha near 0 the bounds are infinite, or NaN if the variance is 0.
     with np.errstate(invalid="ignore"):
@@ -325,8 +327,8 @@ def _estimate_from_means(
         factor = (ndtri(1 - alpha / 2) + ndtri(power)) ** 2
         # Pages of both lists, at least two of each to estimate a variance.
         impressions = [
-            2 * max(2.0, np.ceil(factor * variance / size**2)) if size else np.inf
-            for size in _effect_and_bounds(effect, low, high)
+            2 * max(2.0, np.ceil(factor * variance / magnitude**2)) if magnitude else np.inf
+            for magnitude in _effect_and_bounds(effect, low, high)
         ]
     return (effect, low, high, 1.0, *impressions)
 
@@ -513,7 +515,7 @@ def interleaving_sensitivity(
     sign = -1.0 if offline_measure.info.lower_is_better else 1.0
     overall = dict(zip(offline.systems, sign * offline.overall(), strict=True))
     first, second = (pl.col(name).replace_strict(overall) for name in PAIR)
-    pair_rows = effects(rows, pages, float(power), float(alpha)).select(
+    pair_rows = estimate_effects(rows, pages, float(power), float(alpha)).select(
         *USER_METHOD, *PAIR, (first - second).alias("difference"), pl.exclude(*USER_METHOD, *PAIR)
     )
     # Sort by user, with methods in the requested order.

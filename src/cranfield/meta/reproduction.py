@@ -33,9 +33,9 @@ from cranfield.meta.reproduction_result import (
     ROLES,
     Notes,
     Reproduction,
+    check_same_roles,
     check_test,
     compare_sides,
-    same_roles,
 )
 from cranfield.meta.study_options import Proportion, Seed
 from cranfield.scores import Scores
@@ -213,10 +213,10 @@ def reproduce(
         Any input of :func:`cranfield.read_qrels`; measures or their text forms.
     test
         A test of paired scores, such as `t`, `signed-rank` or `randomisation`.
-    seed
-        Seed of tests that need random numbers.
     p
         Persistence of rank-biased overlap, between 0 and 1.
+    seed
+        Seed of tests that need random numbers.
     policies
         As for :func:`cranfield.evaluate`; `ties` and `depth` also apply to orders.
 
@@ -269,7 +269,7 @@ def reproduce(
     if policies.get("depth") is not None:
         check_integer("depth", policies["depth"], 1)
     first, second = _read_runs(original, "original"), _read_runs(reproduced, "reproduced")
-    roles = same_roles(first, second)
+    roles = check_same_roles(first, second)
     test = check_test(test, paired=True)
     sides = {"original": first, "reproduced": second}
     runs_by_name = {
@@ -299,8 +299,8 @@ def reproduce(
             first[role], second[role], p=p, depth=judging.depth, ties=judging.ties
         ).filter(pl.col("topic").is_in(evaluation.topics))
         if n_missing := agreement["RBO"].null_count():
-            missing = f"{counted(n_missing, 'topic')} with documents in only one run"
-            notes.add(f"{role}: excluded {missing} from tau, KTU and RBO")
+            topics = f"{counted(n_missing, 'topic')} with documents in only one run"
+            notes.add(f"{role}: excluded {topics} from tau, KTU and RBO")
         tables.append(agreement.select(pl.lit(role).alias("role"), pl.all()))
     values["orders"] = pl.concat(tables)
     return Reproduction({}, **values, notes=notes.lines())
@@ -352,11 +352,11 @@ def replicate(
     """
     check_arguments(replicate, locals(), judge)
     first, second = _read_runs(original, "original"), _read_runs(replicated, "replicated")
-    roles = same_roles(first, second)
+    roles = check_same_roles(first, second)
     test = check_test(test, paired=False)
-    parsed = parse_measures(measures, compat=policies.get("compat"))
-    original_scores = evaluate(first, qrels, parsed, **policies)
-    other_scores = evaluate(second, other_qrels, parsed, **policies)
+    parsed_measures = parse_measures(measures, compat=policies.get("compat"))
+    original_scores = evaluate(first, qrels, parsed_measures, **policies)
+    other_scores = evaluate(second, other_qrels, parsed_measures, **policies)
     notes = Notes(
         f"{side} collection: {note}"
         for side, evaluation in (("original", original_scores), ("other", other_scores))
@@ -470,7 +470,7 @@ def _compare_scores(
         [role for scores in side.values() for role in scores.systems]
         for side in (original_scores, other_scores)
     )
-    roles = same_roles(*map(dict.fromkeys, systems))
+    roles = check_same_roles(*map(dict.fromkeys, systems))
     notes = Notes()
     values = compare_sides(
         kind, original_scores, other_scores, roles, test, notes, bounds=bounds, seed=seed

@@ -79,12 +79,12 @@ def hash_values(*values: Any) -> str:
 
 def hash_scores(*scores: Scores) -> str:
     """Compute a hash of the values and labels of scores."""
-    parts: list[Any] = []
-    for table in scores:
+    data: list[Any] = []
+    for item in scores:
         # NaN has many bit patterns, and 0 has two.
-        values = np.where(np.isnan(table.values), np.nan, table.values + 0.0)
-        parts += [[table.measure, list(table.topics), list(table.systems), values.shape], values]
-    return hash_values(*parts)
+        values = np.where(np.isnan(item.values), np.nan, item.values + 0.0)
+        data += [[item.measure, list(item.topics), list(item.systems), values.shape], values]
+    return hash_values(*data)
 
 
 def hash_judged_runs(judged: JudgedRuns, *arrays: Ints) -> str:

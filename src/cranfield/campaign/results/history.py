@@ -129,7 +129,7 @@ class _EntryReader:
         rows = [(run.tag, run.team, run.received) for run in scoring.submissions]
         runs = pl.DataFrame(rows, ["tag", "team", "received"], orient="row")
         collection = (campaign.rules.id, scoring.rules.name, scoring.judgments.version)
-        return _make_run_entries(values, runs, collection, scoring.measures[0])
+        return _make_entries(values, runs, collection, scoring.measures[0])
 
     def read_release(self, folder: Path) -> pl.DataFrame:
         data = folder / "data"
@@ -167,9 +167,8 @@ class _EntryReader:
                 f"{count} of anonymous teams {verb} excluded, because the release {folder.name}"
                 " does not state when they arrived; they may be better than a record"
             )
-        return _make_run_entries(
-            values, dated_runs, (about["campaign"], task, about["judgments"]), measure
-        )
+        collection = (about["campaign"], task, about["judgments"])
+        return _make_entries(values, dated_runs, collection, measure)
 
     def read_table(self, path: Path) -> pl.DataFrame:
         """Read the table of a leaderboard: a file with named columns, such as CSV."""
@@ -185,9 +184,7 @@ class _EntryReader:
         requested = {role: name for role, name in self.columns.items() if role != "score"}
         indices = _LEADERBOARD.places(names, str(path), requested)
         name_of = {role: names[k] for role, k in indices.items()}
-        name_of["score"] = self.columns.get("score") or _find_score_column(
-            names, self.measure, path
-        )
+        name_of["score"] = self.columns.get("score") or _score_column(names, self.measure, path)
         if "mark" not in name_of and "" in names:
             name_of["mark"] = ""
         if spelt(name_of["score"]) != spelt(self.measure):
@@ -203,10 +200,8 @@ class _EntryReader:
         schema = replace(_LEADERBOARD, columns=columns, decisive=(), is_selected=True)
         table = source.table(schema, {column.name: column.name for column in columns})
         cells = {role: table.frame[name] for role, name in name_of.items()}
-        empty_column = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
-        marks = (
-            cells.get("mark", empty_column).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
-        )
+        empty = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
+        marks = cells.get("mark", empty).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
         own_marks = [mark.strip(_BLANK).lower() for mark in self.own]
         # Emoji, such as cups, are marks of records.
         words = {mark for mark in marks if re.search(r"[^\W\d_]", mark)} - {*own_marks, *NOT_OWN}
@@ -222,14 +217,14 @@ class _EntryReader:
                 days.append(_parse_day(day or ""))
             except CranfieldError as error:
                 raise table.error_at_row(row, str(error)) from None
-        measure = _parse_measure_or_none(self.measure)
+        measure = _find_measure(self.measure)
         if measure is not None:
             _warn_of_mixed_scores(cells["score"], cells["entry"], measure, str(path))
         return pl.DataFrame(
             {
                 "date": pl.Series(days, dtype=pl.Date),
                 "entry": cells["entry"],
-                "team": cells.get("team", empty_column),
+                "team": cells.get("team", empty),
                 "score": cells["score"],
                 "own": marks.is_in(own_marks),
             }
@@ -239,7 +234,7 @@ class _EntryReader:
         )
 
 
-def _make_run_entries(
+def _make_entries(
     values: pl.DataFrame, runs: pl.DataFrame, collection: tuple[str, str, str], measure: Measure
 ) -> pl.DataFrame:
     """Add the day and the team of each run to scores by entry."""
@@ -298,7 +293,7 @@ _QUALIFIER = re.compile(r"\s*[(\[].*[)\]]\s*$")
 """Text in brackets at the end of a column's name, such as `(Eval)`."""
 
 
-def _find_score_column(names: list[str], measure: str, path: Path) -> str:
+def _score_column(names: list[str], measure: str, path: Path) -> str:
     """Return the column named like a measure, perhaps with a text in brackets."""
     exact_names = [name for name in names if name == measure]
     exact_names = exact_names or [name for name in names if spelt(name) == spelt(measure)]
@@ -315,7 +310,7 @@ def _find_score_column(names: list[str], measure: str, path: Path) -> str:
     raise InputError(f"has no column {quoted(measure)}; columns: {choices}", source=str(path))
 
 
-def _parse_measure_or_none(measure: str) -> Measure | None:
+def _find_measure(measure: str) -> Measure | None:
     """Return the declared measure of this name, perhaps with a text in brackets."""
     with suppress(CranfieldError):
         return parse_measure(_QUALIFIER.sub("", measure))
@@ -426,16 +421,13 @@ class History(result.Result):
             `records`, or `entries` for all entries.
         """
         frame = self.to_polars(name)
-        hidden_columns = [
-            key for key in ("source", "collection") if self.frame[key].n_unique() == 1
-        ]
+        hidden_columns = [k for k in ("source", "collection") if self.frame[k].n_unique() == 1]
+        hidden_columns += [] if any(frame["team"]) else ["team"]
         if name == "records":
             count = counted(frame.height, "record")
             hidden_columns += ["own", "record"]
         else:
             count = f"{frame.height:,} {'entry' if frame.height == 1 else 'entries'}"
-        if not any(frame["team"]):
-            hidden_columns.append("team")
         table = tabular.table_from_frame(frame.drop(hidden_columns), f"{self.measure}: {count}")
         return [replace(table, remarks=list(self.notes))]
 
@@ -552,7 +544,7 @@ def history(
     lower_is_better = lower_is_better or is_recorded_lower
     if lower_is_better:
         notes.append(f"lower scores of {measure} are better")
-    elif _parse_measure_or_none(measure) is None or (
+    elif _find_measure(measure) is None or (
         # EER may be the equal error rate.
         suggests_lower(measure) and "columns" in reader.used_options
     ):

@@ -315,15 +315,9 @@ def standing(
         campaign_scores.select(systems=sorted(tags)), new_scores.select(systems=new_systems)
     )
     notes += missing_notes
+    options["alpha"] = alpha
     compare_one = partial(
-        _compare_run,
-        scoring,
-        evaluation,
-        scores,
-        tags,
-        type_text,
-        notes,
-        options | {"alpha": alpha},
+        _compare_run, scoring, evaluation, scores, tags, type_text, notes, options
     )
     baseline_standing = None if baseline is None else compare_one(names[1])
     return replace(compare_one(*names), lost=lost, baseline=baseline_standing)

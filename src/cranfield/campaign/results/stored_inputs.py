@@ -235,15 +235,13 @@ def read_stored_runs(
 ) -> Runs:
     """Return the runs of submissions, by tag, without comparing their bytes with the hashes."""
     files = {
-        run.tag: Source(
-            str(records.object_path(campaign.folder, run.object)), label=_label_run(run)
-        )
+        run.tag: Source(str(records.object_path(campaign.folder, run.object)), label=_label(run))
         for run in submissions
     }
     return read_runs(files, format=rules.format)
 
 
-def _label_run(submission: Submission) -> str:
+def _label(submission: Submission) -> str:
     """Return the label of a stored run in messages: its tag and the name of the submitted file."""
     file = f" ({plain(submission.source)})" if submission.source else ""
     return f"run {quoted(submission.tag)}{file}"
@@ -260,7 +258,7 @@ def read_stored_run(campaign: OpenedCampaign, rules: TaskRules, submission: Subm
 
 def select_intact(campaign: OpenedCampaign, submissions: Iterable[Submission]) -> list[Submission]:
     """Return the submissions whose stored bytes are unchanged, and warn of all others."""
-    return _select_readable(campaign, submissions, lambda run: _check_object(campaign, run))
+    return _try_each(campaign, submissions, lambda run: _check_object(campaign, run))
 
 
 def apply_to_runs(
@@ -279,9 +277,7 @@ def apply_to_runs(
             return function(read_stored_runs(campaign, rules, runs))
         except InputError:
             # Reading runs one by one is slow, and only needed to find the unreadable runs.
-            readable = _select_readable(
-                campaign, runs, lambda run: read_stored_run(campaign, rules, run)
-            )
+            readable = _try_each(campaign, runs, lambda run: read_stored_run(campaign, rules, run))
             if len(readable) == len(runs):
                 raise
             runs = readable
@@ -302,7 +298,7 @@ def _check_object(campaign: OpenedCampaign, run: Submission) -> None:
         raise InputError("the stored bytes differ from the submitted file")
 
 
-def _select_readable(
+def _try_each(
     campaign: OpenedCampaign, runs: Iterable[Submission], reader: Callable[[Submission], object]
 ) -> list[Submission]:
     """Return the readable runs; record each unreadable run, and warn of it once."""
@@ -435,7 +431,7 @@ def _warn_of_blanks(
         rows = (frame["topic"].str.contains(blank) | frame["doc"].str.contains(blank)).arg_true()
         if len(rows):
             topic, doc, *_ = frame.row(rows[0])
-            position = f"{_label_run(submission)}, line {run.origin.line(rows[0])}"
+            position = f"{_label(submission)}, line {run.origin.line(rows[0])}"
             warn(
                 f"{position}: topic {quoted(topic)}, document {quoted(doc)}: a pool in text format"
                 " splits an id at its blank; exclude the run from the pool by its tag"

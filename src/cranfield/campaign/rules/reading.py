@@ -288,9 +288,7 @@ def format_rules(rules: Rules, folder: Path, tasks: Iterable[str] | None = None)
 
 
 def _format_pairs(values: Mapping[str, Any], folder: Path) -> list[str]:
-    return [
-        f"{_format_key(name)} = {_format_value(value, folder)}" for name, value in values.items()
-    ]
+    return [f"{_format_key(key)} = {_format_value(value, folder)}" for key, value in values.items()]
 
 
 def _public_pairs(model: Any) -> Iterator[tuple[str, Any]]:

@@ -139,7 +139,7 @@ def within_keys(*path: str) -> Iterator[None]:
         raise
 
 
-def _describe_value(value: Any) -> str:
+def _show_value(value: Any) -> str:
     names: dict[type, str] = {dict: "a table", list: "a list", bool: str(value).lower()}
     return names.get(type(value)) or quoted(value)
 
@@ -149,7 +149,7 @@ def _make_check(
 ) -> ValueCheck:
     def check(value: Any) -> Any:
         if not is_valid(value):
-            raise WrongValueError(f"must be {expected}, got {_describe_value(value)}")
+            raise WrongValueError(f"must be {expected}, got {_show_value(value)}")
         return convert(value)
 
     return check
@@ -202,9 +202,7 @@ def one_of(*choices: str) -> ValueCheck:
 
     def check(value: Any) -> str:
         if not isinstance(value, str) or value not in choices:
-            raise WrongValueError(
-                f"must be one of {', '.join(choices)}; got {_describe_value(value)}"
-            )
+            raise WrongValueError(f"must be one of {', '.join(choices)}; got {_show_value(value)}")
         return value
 
     return check
@@ -344,10 +342,8 @@ def _check_topics(value: Any) -> PurePosixPath | str:
     return value if check_text(value).startswith("irds:") else check_file(value)
 
 
-_check_judging, _check_severities = (
-    table_as(dict, JUDGING),
-    table_of(lambda _, value: check_severity(value)),
-)
+_check_judging = table_as(dict, JUDGING)
+_check_severities = table_of(lambda _, value: check_severity(value))
 
 
 def _check_question(name: str, value: Any) -> Question:

@@ -278,10 +278,8 @@ def _chain_problems(connection: sqlite3.Connection) -> list[str]:
             row = _hash_contact(name, dict(stored))
             key = _row_key(name, row)
             if expected.pop(key, None) != row:
-                differences.append(f"{_describe_key(key)}: differs from the log of events")
-    differences += [
-        f"{_describe_key(key)}: is missing, but is in the log of events" for key in expected
-    ]
+                differences.append(f"{_label(key)}: differs from the log of events")
+    differences += [f"{_label(key)}: is missing, but is in the log of events" for key in expected]
     return differences
 
 
@@ -289,7 +287,7 @@ def _row_key(table: str, row: Row) -> Key:
     return table, tuple(row[column] for column in KEYS[table])
 
 
-def _describe_key(key: Key) -> str:
+def _label(key: Key) -> str:
     return f"table {key[0]}, row {' '.join(map(str, key[1]))}"
 
 

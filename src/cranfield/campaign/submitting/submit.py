@@ -230,12 +230,10 @@ def decide(
     ranking = submission.ranking
     same_ranking = registry.submissions(task.name, ranking=ranking) if ranking else ()
     n_attempts = sum(run.received[:10] == submission.received[:10] for run in submissions)
+    problems = _declaration_problems(task, declaration)
     faults = [
         *copy.report.faults,
-        *(
-            _make_fault(task, "answers", reason)
-            for reason in _declaration_problems(task, declaration)
-        ),
+        *(_make_fault(task, "answers", reason) for reason in problems),
         *_limit_faults(task, submission, received, len(other_runs), n_attempts),
         *_tag_faults(registry, copy, replaced_run),
         *_ranking_faults(task, submission, [run for run in same_ranking if run != replaced_run]),

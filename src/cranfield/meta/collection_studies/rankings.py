@@ -154,7 +154,7 @@ class Scoring:
     def settings(self) -> dict[str, Any]:
         return {"measures": self.names, "lists": list(self.lists)}
 
-    def frame(self, kind_index: int, columns: Any) -> pl.DataFrame:
+    def make_frame(self, kind_index: int, columns: Any) -> pl.DataFrame:
         """Make a table with the measure and the list of a kind of score as first columns."""
         measure, list_name, _ = self.kinds[kind_index]
         labels = pl.lit(measure).alias("measure"), pl.lit(list_name).alias("list")
@@ -174,44 +174,44 @@ def read_scoring(measures: Any, lists: str | Sequence[str], compat: str | None) 
 
 def compute_overall_scores(blocks: Iterable[JudgedRuns], scoring: Scoring) -> Floats:
     """Compute the overall score of each system; shape (kinds of score, systems)."""
-    scores = [[table.overall() for table in _score_kinds(block, scoring)] for block in blocks]
-    return np.concatenate(scores, axis=-1)
+    values = [[scores.overall() for scores in _score_kinds(block, scoring)] for block in blocks]
+    return np.concatenate(values, axis=-1)
 
 
 def score_blocks(blocks: Iterable[JudgedRuns], scoring: Scoring) -> list[Scores]:
     """Score blocks of systems; return scores of all systems for each kind of score."""
     return [
         replace(
-            tables[0],
-            values=np.concatenate([table.values for table in tables], axis=1),
-            systems=tuple(name for table in tables for name in table.systems),
+            block_scores[0],
+            values=np.concatenate([scores.values for scores in block_scores], axis=1),
+            systems=tuple(name for scores in block_scores for name in scores.systems),
         )
-        for tables in zip(*(_score_kinds(block, scoring) for block in blocks), strict=True)
+        for block_scores in zip(*(_score_kinds(block, scoring) for block in blocks), strict=True)
     ]
 
 
 def _score_kinds(judged: JudgedRuns, scoring: Scoring) -> list[Scores]:
     views = [judged if name == "raw" else judged.condensed() for name in scoring.lists]
-    scores = [score(view, scoring.measures).values() for view in views]
-    return [table for tables in zip(*scores, strict=True) for table in tables]
+    scores_by_view = [score(view, scoring.measures).values() for view in views]
+    return [scores for view_scores in zip(*scores_by_view, strict=True) for scores in view_scores]
 
 
 def rank_systems(
-    values: Floats, lower_is_better: bool = False, among: Floats | None = None
+    values: Floats, lower_is_better: bool = False, others: Floats | None = None
 ) -> Floats:
     """Rank systems by their values; tied systems share their best rank.
 
-    With `among`, the value of each system is ranked among the other systems' values in `among`.
+    With `others`, the value of each system is ranked among the values of other systems in `others`.
 
     >>> before = np.array([0.5, 0.4, 0.4, 0.1])
     >>> rank_systems(before).tolist()
     [1.0, 2.0, 2.0, 4.0]
-    >>> rank_systems(np.array([0.3, 0.4, 0.4, 0.1]), among=before).tolist()
+    >>> rank_systems(np.array([0.3, 0.4, 0.4, 0.1]), others=before).tolist()
     [3.0, 2.0, 2.0, 4.0]
     """
     sign = -1.0 if lower_is_better else 1.0
     rounded = round_for_ranking(sign * values)
-    references = rounded if among is None else round_for_ranking(sign * among)
+    references = rounded if others is None else round_for_ranking(sign * others)
     is_better = references > rounded[:, None]
     np.fill_diagonal(is_better, False)
     return np.where(np.isnan(rounded), np.nan, 1.0 + is_better.sum(axis=1))

@@ -21,7 +21,7 @@ from cranfield.meta.measure_studies.correlations import (
     preference_signs,
     read_measure_scores,
 )
-from cranfield.meta.study import MEASURE_PAIR, Study, find_names, percent
+from cranfield.meta.study import MEASURE_PAIR, Study, find_names, format_percent
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores
@@ -87,7 +87,7 @@ class InnateOrders(Study):
         },
     }
 
-    def _proportions(self) -> tuple[int, Floats]:
+    def _compute_proportions(self) -> tuple[int, Floats]:
         """Return the number of pairs, and proportions that are ordered, the same and open."""
         n_better, n_worse, n_same, n_open = (int(self.pairs[name].sum()) for name in ORDERS)
         n_pairs = n_better + n_worse + n_same + n_open
@@ -95,9 +95,10 @@ class InnateOrders(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        n_pairs, (ordered, same, undetermined) = self._proportions()
+        n_pairs, proportions = self._compute_proportions()
         if not n_pairs:
             return ()
+        ordered, same, undetermined = map(format_percent, proportions)
         measure_sentence = ""
         max_against: Any = self.agreement["against"].max()
         if max_against == 0:
@@ -110,19 +111,20 @@ class InnateOrders(Study):
                 f" {self.agreement['ordered'][0]:,} pairs."
             )
         return (
-            f"In {percent(ordered)} of the pairs of rankings, one ranking is better by all measures"
-            f" (innate order); in {percent(undetermined)}, measures may disagree; in"
-            f" {percent(same)}, the rankings are the same.{measure_sentence}",
+            f"In {ordered} of the pairs of rankings, one ranking is better by all measures (innate"
+            f" order); in {undetermined}, measures may disagree; in {same}, the rankings are the"
+            f" same.{measure_sentence}",
             f"Only the first {counted(self.depth, 'rank')} count; unjudged documents count as not"
             " relevant.",
         )
 
     def heading(self) -> list[str]:
-        n_pairs, (ordered, same, undetermined) = self._proportions()
+        n_pairs, proportions = self._compute_proportions()
+        ordered, same, undetermined = map(format_percent, proportions)
         return [
             f"{self.systems} systems, {self.topics} topics, {self.depth} ranks; of {n_pairs:,}"
-            f" pairs of rankings, {percent(ordered)} have an innate order (all measures agree),"
-            f" {percent(same)} are equal, and {percent(undetermined)} have no innate order"
+            f" pairs of rankings, {ordered} have an innate order (all measures agree), {same} are"
+            f" equal, and {undetermined} have no innate order"
         ]
 
 
@@ -194,9 +196,9 @@ def innate_orders(
     evaluation = {} if has_no_measures else score(judged, measures)
     rows = []
     for name, scores in evaluation.items():
-        preferred = preference_signs(orient_values([scores])[0], first, second)
-        products = (preferred * pair_orders)[is_ordered]
-        n_decided = (np.abs(preferred[is_open]) == 1).sum()
+        preferences = preference_signs(orient_values([scores])[0], first, second)
+        products = (preferences * pair_orders)[is_ordered]
+        n_decided = (np.abs(preferences[is_open]) == 1).sum()
         decision_counts = [is_ordered.sum(), *((products == sign).sum() for sign in (1, 0, -1))]
         rows.append((name, *map(int, (*decision_counts, is_open.sum(), n_decided))))
     columns = dict.fromkeys(InnateOrders.columns["agreement"], pl.Int64)
@@ -450,12 +452,12 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
     first, second = np.triu_indices(values.shape[2], 1)
     compared, disagreements, concordant, both_concordant = np.zeros((4, n_measures, n_measures))
     for topic in range(values.shape[1]):
-        preferred = preference_signs(values[:, topic], first, second)
-        gold_signs = preferred[n_measures:]
+        preferences = preference_signs(values[:, topic], first, second)
+        gold_signs = preferences[n_measures:]
         has_gold = ~np.isnan(gold_signs).any(axis=0)
-        has_score = np.where(has_gold, ~np.isnan(preferred[:n_measures]), 0.0)
-        prefers_first = np.where(has_gold, preferred[:n_measures] > 0, 0.0)
-        prefers_second = np.where(has_gold, preferred[:n_measures] < 0, 0.0)
+        has_score = np.where(has_gold, ~np.isnan(preferences[:n_measures]), 0.0)
+        prefers_first = np.where(has_gold, preferences[:n_measures] > 0, 0.0)
+        prefers_second = np.where(has_gold, preferences[:n_measures] < 0, 0.0)
         first_agrees, second_agrees = (gold_signs >= 0).all(axis=0), (gold_signs <= 0).all(axis=0)
         compared += has_score @ has_score.T
         disagreements += prefers_first @ prefers_second.T + prefers_second @ prefers_first.T

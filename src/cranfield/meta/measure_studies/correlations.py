@@ -34,8 +34,8 @@ def read_measure_scores(data: Any) -> dict[str, Scores]:
     if isinstance(data, (str, PathLike)) or is_frame(data):
         return read_scores_by_measure(data)
     if not isinstance(data, Mapping):
-        kind = type(data).__name__
-        raise PolicyError(f"scores by measure must be a mapping, a table or a file, got {kind}")
+        name = type(data).__name__
+        raise PolicyError(f"scores by measure must be a mapping, a table or a file, got {name}")
     if not data:
         raise PolicyError("expected at least one measure, got none")
     scores: dict[str, Scores] = {}
@@ -127,8 +127,8 @@ def _pearson(values: Floats, levels: Floats) -> Floats:
         # Scaling prevents squares from underflow and overflow.
         scaled = values / np.abs(values).max(axis=1, keepdims=True)
         scaled = scaled - scaled.mean(axis=1, keepdims=True)
-        unit = scaled / np.sqrt((scaled**2).sum(axis=1, keepdims=True))
-        correlation = np.clip(unit @ unit.T, -1.0, 1.0)
+        unit_vectors = scaled / np.sqrt((scaled**2).sum(axis=1, keepdims=True))
+        correlation = np.clip(unit_vectors @ unit_vectors.T, -1.0, 1.0)
     is_constant = (levels == levels[:, :1]).all(axis=1)
     return np.where(is_constant | is_constant[:, None], np.nan, correlation)
 
@@ -313,10 +313,10 @@ def correlate(
     call = check_arguments(correlate, locals())
     check_proportion("p", p)
     options = check_options(method, ties, p)
-    by_name = read_measure_scores(scores_by_measure)
-    if len(by_name) < 2:
-        raise PolicyError(f"a correlation requires at least two measures, got {len(by_name)}")
-    scores, notes = complete_scores(align_scores(by_name), missing)
+    all_scores = read_measure_scores(scores_by_measure)
+    if len(all_scores) < 2:
+        raise PolicyError(f"a correlation requires at least two measures, got {len(all_scores)}")
+    scores, notes = complete_scores(align_scores(all_scores), missing)
     reference = next(iter(scores.values()))
     if len(reference.systems) < 2 or not reference.topics:
         sizes = counted(len(reference.systems), "system"), counted(len(reference.topics), "topic")

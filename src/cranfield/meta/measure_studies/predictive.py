@@ -1,4 +1,4 @@
-"""Study of predictive power: do measures predict people's preferences between runs?"""
+"""Study of predictive power: proportions of human preferences that measures predict."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cranfield.meta.measure_studies.correlations import (
     preference_signs,
     read_measure_scores,
 )
-from cranfield.meta.study import MEASURE_PAIR, Study, describe_extremes, find_names, percent
+from cranfield.meta.study import MEASURE_PAIR, Study, describe_extremes, find_names, format_percent
 from cranfield.meta.study_options import Proportion
 from cranfield.online.interleaving.side_by_side import PREFERENCES, parse_signs, read_votes
 from cranfield.result import Column, Columns
@@ -53,10 +53,10 @@ def read_preferences(data: Any, scores: Scores) -> pl.DataFrame:
     """
     table = read_votes(data, PREFERENCES)
     names_with_scores = {"topic": set(scores.topics), "system": set(scores.systems)}
-    for number, row in enumerate(table.frame.select("topic", "first", "second").iter_rows()):
-        for kind, name in zip(("topic", "system", "system"), row, strict=True):
+    for row, names in enumerate(table.frame.select("topic", "first", "second").iter_rows()):
+        for kind, name in zip(("topic", "system", "system"), names, strict=True):
             if name not in names_with_scores[kind]:
-                raise table.error_at_row(number, f"{kind} {quoted(name or '')} has no scores")
+                raise table.error_at_row(row, f"{kind} {quoted(name or '')} has no scores")
     return table.frame.select(
         *("topic", "first", "second"),
         pl.Series("preferred", parse_signs(table, "preferred"), pl.Int64),
@@ -81,7 +81,7 @@ _COUNTS = {
     "of decided": Column("`correct` / (`correct` + `wrong`); null if both are 0."),
     "p": Column("p-value of the exact two-sided sign test of `correct` and `wrong`.", pvalue=True),
     "no preference": Column(
-        "Number of pairs of runs that people judged equal; excluded from all proportions.",
+        "Number of pairs of runs that an assessor judged equal; excluded from all proportions.",
         display=False,
     ),
     "both tied": Column("Number of pairs in `no preference` that the measure ties.", display=False),
@@ -130,7 +130,8 @@ class PredictivePower(Study):
             return ()
 
         def describe(row: Mapping[str, Any]) -> tuple[str, str]:
-            predicted, low, high = (percent(row[name]) for name in ("predicted", "low", "high"))
+            names = ("predicted", "low", "high")
+            predicted, low, high = (format_percent(row[name]) for name in names)
             interval = f"{100 * self.confidence:g}% confidence interval {low} to {high}"
             return (
                 f"{row['correct']:,} of {row['preferences']:,}, {predicted} ({interval})",
@@ -138,7 +139,7 @@ class PredictivePower(Study):
             )
 
         names = find_names(rows, "predicted", rows["predicted"][0])
-        lead = describe_extremes(rows, "predicted", "preferences of people predicted", describe)
+        lead = describe_extremes(rows, "predicted", "human preferences predicted", describe)
         if len(names) == 1 < len(rows):
             n_different = self.versus.filter(
                 (pl.col("first") == names[0]) | (pl.col("second") == names[0]),
@@ -164,7 +165,7 @@ class PredictivePower(Study):
         ties = f" (and {counted(n_ties, 'tie')}, not counted)" if n_ties else ""
         return [
             f"predictive power of {counted(len(self.measures), 'measure')}:"
-            f" {counted(self.preferences.height - n_ties, 'preference')} of people{ties}",
+            f" {counted(self.preferences.height - n_ties, 'human preference')}{ties}",
             f"low, high: {100 * self.confidence:g}% confidence interval of predicted; p: sign test"
             " that correct and wrong predictions are equally likely",
         ]
@@ -182,7 +183,7 @@ def predictive_power(
     .. math:: \mathrm{predicted}(M) = \frac{|\{(q, x, y) : x \succ y, \; M(q, x) > M(q, y)\}|}
         {|\{(q, x, y) : x \succ y\}|}
 
-    over topics q on which people preferred the run of system x to the run of system y.
+    over topics q on which an assessor preferred the run of system x to the run of system y.
 
     Source: Sanderson, Paramita, Clough and Kanoulas (2010); Sakai (2013), section 5.3.
 

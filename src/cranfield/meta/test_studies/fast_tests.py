@@ -66,7 +66,7 @@ class TestChoice:
         return self.info.random or CORRECTIONS[self.correction or ""].random
 
     @property
-    def by_shard(self) -> bool:
+    def uses_shards(self) -> bool:
         return bool(self.info.shards)
 
     def __call__(self, scores: Scores | Floats, *, seed: int = 0) -> Verdict:
@@ -107,8 +107,8 @@ class TestChoice:
         if model.error <= (ROUNDING * np.nanmax(np.abs(values), initial=0.0)) ** 2:
             # If the error is 0, as when all topics have the same scores, use the complete test.
             return self._compare(label_scores(values), seed=0)
-        limit = critical_value(self.alpha, model.means.size, model.df) / np.sqrt(2)
-        is_beyond = np.abs(difference) >= limit * model.standard_errors(pairs)
+        critical_t = critical_value(self.alpha, model.means.size, model.df) / np.sqrt(2)
+        is_beyond = np.abs(difference) >= critical_t * model.standard_errors(pairs)
         return Verdict(order, is_beyond & (order != 0))
 
     def _test_pairs(self, values: Floats) -> Verdict:
@@ -173,7 +173,7 @@ def read_choice(text: Any, *, alpha: float, missing: str | None, resamples: int)
     return TestChoice(pair[0], correction, alpha, missing, resamples)
 
 
-def verdict_or_none(choice: TestChoice, scores: Scores | Floats, seed: int) -> tuple[Verdict, bool]:
+def compute_verdict(choice: TestChoice, scores: Scores | Floats, seed: int) -> tuple[Verdict, bool]:
     """Return the decisions, and whether the test could be computed (otherwise no rejections)."""
     try:
         return choice(scores, seed=seed), True
@@ -217,17 +217,17 @@ class StudyInputs:
         names = np.array(self.scores.topics)[is_constant].tolist()
         return (describe_excluded_topics(names),) if names else ()
 
-    def sizes(self, requested: Sequence[int] | None) -> tuple[int, ...]:
+    def parse_sizes(self, requested: Sequence[int] | None) -> tuple[int, ...]:
         """Return sizes of disjoint topic sets, up to half of the topics, rounded up."""
         n_topics = len(self.scores.topics)
-        largest = (n_topics + 1) // 2
+        max_size = (n_topics + 1) // 2
         if n_topics < 4:
             raise CranfieldError(f"two disjoint sets require at least 4 topics, got {n_topics}")
         if requested is None:
-            return tuple(size for size in SIZES if size <= largest) or (largest,)
-        return check_topic_sizes(requested, largest)
+            return tuple(size for size in SIZES if size <= max_size) or (max_size,)
+        return check_topic_sizes(requested, max_size)
 
-    def about(self, seed: int) -> dict[str, Any]:
+    def settings(self, seed: int) -> dict[str, Any]:
         """Return the settings that results depend on, besides sizes and repeats."""
         all_scores = [self.scores] if self.by_shard is None else [self.scores, self.by_shard]
         test = self.tests[0]
@@ -245,7 +245,7 @@ class StudyInputs:
 
     def select(self, test: TestChoice, topics: Indices | None, systems: Indices) -> Scores:
         """Select the scores that a test requires, of some or all topics and some systems."""
-        shard_scores = self.by_shard if test.by_shard else None
+        shard_scores = self.by_shard if test.uses_shards else None
         return (shard_scores or self.scores).select(topics, systems)
 
 
@@ -261,9 +261,9 @@ def draw_topic_sets(
     return np.sort(sample[:size]), np.sort(sample[size:])
 
 
-def check_topic_sizes(sizes: Any, largest: int) -> tuple[int, ...]:
+def check_topic_sizes(sizes: Any, max_size: int) -> tuple[int, ...]:
     """Check distinct sizes of topic sets, from 2 to a maximum."""
-    return check_integers("size", sizes, largest, " of topic sets", 2)
+    return check_integers("size", sizes, max_size, " of topic sets", 2)
 
 
 def read_inputs(
@@ -279,16 +279,16 @@ def read_inputs(
     """Read the scores and tests of a study, and check that the tests support the scores."""
     check_list("systems", systems)
     check_list("tests", tests)
-    table = as_scores(scores)
-    if table.axis == "replicate":
-        table.flat()
-    if table.shards:
-        raise PolicyError("scores must be without shards; pass scores by shard as by_shard")
+    topic_scores = as_scores(scores)
+    if topic_scores.axis == "replicate":
+        topic_scores.flat()
+    if topic_scores.shards:
+        raise PolicyError("expected scores by topic, got scores by shard; pass them as by_shard")
     shard_scores = None
     if by_shard is not None:
         if not (shard_scores := as_scores(by_shard)).shards:
-            raise PolicyError("by_shard must have shape (topics, systems, shards)")
-        shard_scores = shard_scores.aligned(table, ("by_shard", "scores"))
+            raise PolicyError("by_shard must be scores by shard, got scores by topic")
+        shard_scores = shard_scores.aligned(topic_scores, ("by_shard", "scores"))
     choices: dict[str, TestChoice] = {}
     for text in tests:
         test = read_choice(text, alpha=alpha, missing=missing, resamples=resamples)
@@ -297,13 +297,12 @@ def read_inputs(
         if test.info.shards == "needed" and shard_scores is None:
             raise PolicyError(f"{test.test} requires scores by {test.info.axis}")
         # Raises an error if the test fails on all topics; failures on samples are only counted.
-        test.prepare(shard_scores if test.by_shard and shard_scores is not None else table)
+        test.prepare((shard_scores if test.uses_shards else None) or topic_scores)
         choices[test.label] = test
     if not choices:
         raise PolicyError("expected at least one test, got none")
-    return StudyInputs(
-        table, shard_scores, tuple(choices.values()), _group_systems(table, systems, teams)
-    )
+    groups = _group_systems(topic_scores, systems, teams)
+    return StudyInputs(topic_scores, shard_scores, tuple(choices.values()), groups)
 
 
 def _group_systems(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[str, Indices]:

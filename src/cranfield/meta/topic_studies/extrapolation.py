@@ -40,9 +40,9 @@ def compute_t_test_power(noncentrality: Floats, df: int, critical_value: float) 
     >>> compute_t_test_power(np.array([0.0, 2.0]), 98, 1.984467).round(4).tolist()
     [0.05, 0.5082]
     """
-    ends = np.sqrt([gammaincinv(df / 2, 1e-17) * 2 / df, gammainccinv(df / 2, 1e-17) * 2 / df])
+    bounds = np.sqrt([gammaincinv(df / 2, 1e-17) * 2 / df, gammainccinv(df / 2, 1e-17) * 2 / df])
     nodes, weights = _gauss_legendre(256 if df <= 50 else 48)
-    s = ends.mean() + nodes * (ends[1] - ends[0]) / 2
+    s = bounds.mean() + nodes * (bounds[1] - bounds[0]) / 2
     # Logarithms of the density, up to a constant.
     logs = xlogy(df - 1, s) - df * s**2 / 2
     weights = weights * np.exp(logs - logs.max())
@@ -384,10 +384,10 @@ def extrapolate(
     means = complete_scores.topic_scores.mean(axis=0)
     shrunk = means.mean() + np.sqrt(study.relative().value) * (means - means.mean())
     # A coefficient r for one topic corresponds to the ratio of variances r / (1 - r).
-    single = study.relative(1)
+    coefficient = study.relative(1)
     # To keep the ratio finite, a coefficient of 1 is replaced by the next lower float.
-    coefficients = (min(r, math.nextafter(1, 0)) for r in (single.value, single.low, single.high))
-    ratios = [r / (1 - r) for r in coefficients]
+    values = (coefficient.value, coefficient.low, coefficient.high)
+    ratios = [r / (1 - r) for r in (min(value, math.nextafter(1, 0)) for value in values)]
     rows: list[tuple[Any, ...]] = []
     for size in parsed_sizes:
         critical_value = _critical_t(correction_name, alpha, m, (size - 1) * (m - 1))

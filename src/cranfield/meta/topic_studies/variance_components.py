@@ -15,7 +15,7 @@ from scipy.special import chdtri, fdtri
 from cranfield.base.errors import CranfieldError, PolicyError, check_integer, check_list
 from cranfield.base.kinds import UnitInterval
 from cranfield.base.text import counted, measure_prefix
-from cranfield.meta.study import MEASURE_COLUMN, Study, percent
+from cranfield.meta.study import MEASURE_COLUMN, Study, format_percent
 from cranfield.result import Column, Columns
 from cranfield.significance.models.random_topics import random_topics
 from cranfield.significance.prepare import as_scores, prepare_scores
@@ -190,11 +190,11 @@ class Generalizability(Study):
     def _ratios(self, absolute: bool) -> tuple[float, float, float]:
         """Return the ratio of system to error variance for one topic, with its bounds."""
         system, topic, interaction = self.components["variance"].to_list()
-        error = topic + interaction if absolute else interaction
+        error_variance = topic + interaction if absolute else interaction
         tail = (1 - self.confidence) / 2
-        if error <= 0 and system <= 0:
+        if error_variance <= 0 and system <= 0:
             return math.nan, math.nan, math.nan
-        value = system / error if error > 0 else math.inf
+        value = system / error_variance if error_variance > 0 else math.inf
         bound = self._absolute_bound if absolute else self._relative_bound
         return value, bound(tail), bound(1 - tail)
 
@@ -251,8 +251,8 @@ class Generalizability(Study):
             {"coefficient": name, **vars(self.topics_for(self.target, absolute=absolute))}
             for name, absolute in (("relative", False), ("absolute", True))
         ]
-        numbers = dict.fromkeys(("topics", "low", "high"), pl.Int64)
-        return pl.DataFrame(rows, {"coefficient": pl.String, "target": pl.Float64, **numbers})
+        integers = dict.fromkeys(("topics", "low", "high"), pl.Int64)
+        return pl.DataFrame(rows, {"coefficient": pl.String, "target": pl.Float64, **integers})
 
 
 def _f_quantile(probability: float, df1: int, df2: int) -> float:
@@ -343,9 +343,9 @@ class Facets(Study):
         return pl.DataFrame(rows, ["topics", "cells", *_COEFFICIENTS], orient="row")
 
     def _coefficient(self, topics: int | None, cells: int | None, *, absolute: bool) -> float:
-        for name, number in (("topics", topics), ("cells", cells)):
-            if number is not None:
-                check_integer(name, number, 1)
+        for name, value in (("topics", topics), ("cells", cells)):
+            if value is not None:
+                check_integer(name, value, 1)
         n = self.topics if topics is None else int(topics)
         k = self.cells / self.topics if cells is None else int(cells)
         system, topic, interaction, cell, error = self.components["variance"]
@@ -358,8 +358,8 @@ class Facets(Study):
         largest = max(proportions, key=proportions.__getitem__)
         return (
             f"{measure_prefix(self.measure)}the largest part of the variance of scores,"
-            f" {percent(proportions[largest])}, comes from {EFFECTS[largest]};"
-            f" {percent(proportions['system'])} comes from differences between systems.",
+            f" {format_percent(proportions[largest])}, comes from {EFFECTS[largest]};"
+            f" {format_percent(proportions['system'])} comes from differences between systems.",
             f"With {counted(self.topics, 'topic')} of {self.cells / self.topics:.3g} cells each"
             " (shards or query variations), the generalizability coefficient of differences between"
             f" systems is {self.relative():.2f} (1 if differences are the same on all topics and"

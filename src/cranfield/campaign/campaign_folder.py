@@ -207,8 +207,8 @@ def _action_on(event: Event, run: Submission) -> str:
     details = json.loads(event.details)
     if event.subject == run.task and run.tag in details["about"].get("without", ()):
         return f"{event.action} without this run"
-    changed = any(name == "submission" and row["id"] == run.id for name, row in details["rows"])
-    return event.action if changed else ""
+    is_changed = any(name == "submission" and row["id"] == run.id for name, row in details["rows"])
+    return event.action if is_changed else ""
 
 
 def _describe_limits(task: TaskRules) -> Iterator[str]:
@@ -225,9 +225,9 @@ def _describe_limits(task: TaskRules) -> Iterator[str]:
         yield f"has {counted(len(topic_ids(task) or ()), 'topic')}"
     if task.max_per_topic is not None:
         yield f"takes at most {counted(task.max_per_topic, 'document')} per topic"
-    for limit, per in ((task.runs_per_team, "per team"), (task.runs_per_day, "per team and day")):
-        if limit is not None:
-            yield f"takes at most {counted(limit, 'run')} {per}"
+    for n_runs, per in ((task.runs_per_team, "per team"), (task.runs_per_day, "per team and day")):
+        if n_runs is not None:
+            yield f"takes at most {counted(n_runs, 'run')} {per}"
     if task.pool is not None:
         runs = f" of priority {', '.join(map(str, pool))}" if (pool := task.pool.priorities) else ""
         yield f"pools the first {counted(task.pool.depth, 'document')} of runs{runs}"

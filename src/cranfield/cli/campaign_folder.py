@@ -327,9 +327,8 @@ def submit(
     if table is None and not declaration.team:
         raise PolicyError("expected --team ID, the submitting team")
     if table is None:
-        archive = ArchiveTable(
-            "", tuple(ArchiveRow(None, declaration, task, path) for path in runs)
-        )
+        rows = tuple(ArchiveRow(None, declaration, task, path) for path in runs)
+        archive = ArchiveTable("", rows)
     else:
         archive = read_archive_table(
             table, runs, campaign.rules, defaults=declaration, task=task, columns=columns

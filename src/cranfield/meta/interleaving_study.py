@@ -116,15 +116,13 @@ def simulate_pair(simulation: Simulation, task: Task) -> pl.DataFrame:
     """Simulate the clicks of all users on a pair of systems; return a row of counts per user."""
     method, first, second = task
     count_outcomes = _count_clicks if method == AB else _count_wins
-    topics = [
-        count_outcomes(simulation, task, topic) for topic in range(len(simulation.lists.topics))
-    ]
+    counts = [count_outcomes(simulation, task, k) for k in range(len(simulation.lists.topics))]
     columns = {
         "user": list(simulation.users),
         "method": method,
         "first": simulation.lists.systems[first],
         "second": simulation.lists.systems[second],
-        "counts": np.sum(topics, axis=0).tolist(),
+        "counts": np.sum(counts, axis=0).tolist(),
     }
     return pl.DataFrame(columns, schema_overrides={"counts": pl.List(pl.Int64)})
 
@@ -137,11 +135,11 @@ def _count_wins(simulation: Simulation, task: Task, topic: int) -> Ints:
     if not any(lists):
         return np.array([[0, 0, simulation.impressions]] * len(simulation.users))
     name = simulation.lists.topics[topic]
-    interleaved = interleave(lists, method, docs.shape[1], topic=name)
-    codes, teams = interleaved.draw(simulation.impressions, simulation.seed)
-    all_docs = np.append(np.array(interleaved.docs, dtype=np.intp), -1)
+    interleaver = interleave(lists, method, docs.shape[1], topic=name)
+    codes, teams = interleaver.draw(simulation.impressions, simulation.seed)
+    all_docs = np.append(np.array(interleaver.docs, dtype=np.intp), -1)
     clicks = _simulate_clicks(simulation, all_docs[codes], (topic, first, second))
-    outcomes = np.array([interleaved.outcomes(codes, clicked, teams) for clicked in clicks])
+    outcomes = np.array([interleaver.outcomes(codes, clicked, teams) for clicked in clicks])
     n_wins, n_losses = (outcomes > TIE).sum(axis=1), (outcomes < -TIE).sum(axis=1)
     return np.stack([n_wins, n_losses, simulation.impressions - n_wins - n_losses], axis=1)
 
@@ -295,8 +293,8 @@ def estimate_effects(
 
 def _null_if_infinite(frame: pl.DataFrame) -> pl.DataFrame:
     """Replace NaN and infinity by null."""
-    numbers = pl.selectors.float()
-    return frame.with_columns(pl.when(numbers.is_finite()).then(numbers).name.keep())
+    float_columns = pl.selectors.float()
+    return frame.with_columns(pl.when(float_columns.is_finite()).then(float_columns).name.keep())
 
 
 def _estimate_from_signs(

@@ -296,8 +296,8 @@ def _read_predictions(data: Any) -> pl.DataFrame:
         first = columns.names[0]
         is_index = first in other_columns and spelt(first) not in _NOT_PREDICTORS
         if unused_columns := other_columns[is_index:]:
-            texts = some_of(map(quoted, unused_columns), 12)
-            warn(f"{columns.source}: columns not used: {texts}")
+            names_text = some_of(map(quoted, unused_columns), 12)
+            warn(f"{columns.source}: columns not used: {names_text}")
         if not names:
             reason = "expected a column for each predictor, got none"
             raise InputError(reason, source=columns.source)

@@ -420,9 +420,8 @@ def compare_sides(
             scores.append(row)
         if len(roles) > 1:
             x, y = _select_common_scores(sides, roles, measure, notes, paired=is_paired)
-            effects.append(
-                {"measure": measure, **_make_effect_row(x, y, measure, notes, is_paired)}
-            )
+            row = _compare_effects(x, y, measure, notes, is_paired)
+            effects.append({"measure": measure, **row})
     return {
         "kind": kind,
         "measures": tuple(original),
@@ -525,7 +524,7 @@ def _make_test_row(
     return {"statistic": float(comparison.statistic[0]), "p": float(comparison.raw_pvalues[0])}
 
 
-def _make_effect_row(x: Floats, y: Floats, measure: str, notes: Notes, paired: bool) -> Row:
+def _compare_effects(x: Floats, y: Floats, measure: str, notes: Notes, paired: bool) -> Row:
     """Compare the improvements; x and y have shape (2, topics), with the baseline first."""
     row: Row = {"topics": x.shape[1], "other topics": y.shape[1]}
     original_effect, reproduced_effect = improvement(*x), improvement(*y)

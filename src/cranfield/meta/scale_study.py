@@ -547,9 +547,9 @@ def average_changes(
     for cutoffs, is_cutoff in by_cutoff.items():
         for names, is_member in _GROUPS.items():
             group = results.filter(is_cutoff, is_member)
-            defined = group.filter(pl.col("Sig") > 0)
-            means = (defined[name].mean() for name in ("S2NS %", "NS2S %", "changed %"))
-            n, sd = defined.height, defined["changed %"].std()
+            defined_results = group.filter(pl.col("Sig") > 0)
+            means = (defined_results[name].mean() for name in ("S2NS %", "NS2S %", "changed %"))
+            n, sd = defined_results.height, defined_results["changed %"].std()
             half_width = None if sd is None else float(t_quantile(0.95, n - 1)) * sd / sqrt(n)
             if group.height:
                 rows.append((cutoffs, *names, n, group.height - n, *means, sd, half_width))
@@ -596,14 +596,14 @@ def _count_changes(
     version_scores: Sequence[Scores], test: str, correction: str, options: ScaleOptions
 ) -> dict[str, Any]:
     """Count the significant pairs by a measure, and the decisions changed by interval scaling."""
-    before, after = (
+    original, interval = (
         compare(
             scores, test=test, correction=correction, alpha=options.alpha, exact_n=options.exact_n
         ).is_significant()
         for scores in version_scores
     )
-    n_significant, n_pairs = int(before.sum()), before.size
-    s2ns, ns2s = int((before & ~after).sum()), int((~before & after).sum())
+    n_significant, n_pairs = int(original.sum()), original.size
+    s2ns, ns2s = int((original & ~interval).sum()), int((~original & interval).sum())
     n_changed = s2ns + ns2s
     return {
         "test": test,

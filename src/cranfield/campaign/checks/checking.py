@@ -115,8 +115,8 @@ def check_with_metadata(
     def read_chunks() -> Iterator[bytes]:
         nonlocal metadata_source
         source = BoundedSource(name, task.max_bytes, task.max_decompressed_bytes)
-        for number, chunk in enumerate(source.chunks(CHUNKS_AT_ONCE * CHUNK_BYTES)):
-            header = header_of(chunk, name) if number == 0 else None
+        for k, chunk in enumerate(source.chunks(CHUNKS_AT_ONCE * CHUNK_BYTES)):
+            header = header_of(chunk, name) if k == 0 else None
             if header is not None:
                 metadata_source = MetadataPlace(header, name)
             yield chunk if header is None else header.blanked(chunk)

@@ -85,8 +85,8 @@ def _find_tag_with_blanks(rows: pl.DataFrame) -> str | None:
     if "rest" not in rows.columns or rows["rest"].has_nulls():
         return None
     tags = rows.select(pl.concat_str("tag", "rest", separator=" ")).to_series()
-    numbers = (integers_in(pl.col("rank")), numbers_in(pl.col("score")))
-    is_valid = all(rows.select(number.is_not_null().all()).item() for number in numbers)
+    expressions = (integers_in(pl.col("rank")), numbers_in(pl.col("score")))
+    is_valid = all(rows.select(expression.is_not_null().all()).item() for expression in expressions)
     return tags[0] if is_valid and tags.n_unique() == 1 else None
 
 
@@ -111,15 +111,15 @@ def _split_lines(
     else:
         cells = lines.str.extract_all(WORD)
     values, width, topic = pl.col("values"), pl.col("width"), pl.col("topic")
-    rest = []
+    rest_columns = []
     if names[-1] == "tag" and format == "trec" and (cells.list.len() > len(names)).any():
         after_tag = values.list.slice(len(names)).list.join(" ").replace("", None)
-        rest = [pl.when(~lines.str.contains("\t")).then(after_tag).alias("rest")]
+        rest_columns = [pl.when(~lines.str.contains("\t")).then(after_tag).alias("rest")]
     rows = pl.DataFrame({"values": cells}).select(
         pl.int_range(pl.len(), dtype=pl.Int64).alias("line") + first_line,
         values.list.len().alias("width"),
         *(values.list.get(k, null_on_oob=True).alias(name) for k, name in enumerate(names)),
-        *rest,
+        *rest_columns,
     )
     if format == "ntcir":
         # Document ids may contain blanks, as in judgments.
@@ -137,7 +137,7 @@ def _split_lines(
         is_broken.alias("is_broken"),
         "topic",
         pl.when(~is_broken).then(pl.col(names[1:])),
-        *(["rest"] if rest else []),
+        *(["rest"] if rest_columns else []),
     )
     if undecodable_lines:
         is_undecodable = pl.col(pl.String).str.contains("\ufffd", literal=True)
@@ -148,8 +148,8 @@ def _split_lines(
 
 def _split_each_line(lines: pl.Series, names: tuple[str, ...]) -> pl.Series:
     """Split each line at tabs if they separate all its columns, otherwise at all blanks."""
-    stripped = pl.element().str.strip_chars(BLANKS)
-    tabs = pl.col("text").str.strip_chars_start(BLANKS).str.split("\t").list.eval(stripped)
+    strip_blanks = pl.element().str.strip_chars(BLANKS)
+    tabs = pl.col("text").str.strip_chars_start(BLANKS).str.split("\t").list.eval(strip_blanks)
     cells = pl.DataFrame({"text": lines}).select(
         tabs=tabs, blanks=pl.col("text").str.extract_all(WORD)
     )
@@ -166,13 +166,13 @@ def _decode(chunk: bytes, first_line: int, faults: Faults) -> tuple[str, list[in
         return chunk.decode(), []
     except UnicodeDecodeError:
         undecodable_lines = []
-    for number, line in enumerate(chunk.split(b"\n"), first_line):
+    for line_number, line in enumerate(chunk.split(b"\n"), first_line):
         try:
             line.decode()
         except UnicodeDecodeError as error:
             byte = line[error.start]
-            faults.add("encoding", f"byte 0x{byte:02x} is not valid UTF-8 text", number)
-            undecodable_lines.append(number)
+            faults.add("encoding", f"byte 0x{byte:02x} is not valid UTF-8 text", line_number)
+            undecodable_lines.append(line_number)
     return chunk.decode(errors="replace"), undecodable_lines
 
 

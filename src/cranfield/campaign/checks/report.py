@@ -217,7 +217,7 @@ class Faults:
         self._task = task
         self._max_listed = None if all_faults else MAX_LISTED
         self._listed: dict[str, list[Fault]] = {}
-        self._n_more = Counter[str]()
+        self._n_unlisted = Counter[str]()
 
     def applies(self, code: str) -> bool:
         """Return True unless the rules turn off this kind of fault."""
@@ -252,7 +252,7 @@ class Faults:
             # Messages quote the file, whose control characters must not reach a terminal.
             faults.append(Fault(code, severity, plain(message), line, topic, doc, count))
         else:
-            self._n_more[code] += count
+            self._n_unlisted[code] += count
 
     def add_rows(self, code: str, rows: pl.DataFrame, message: str) -> None:
         """Add a fault for each row, with the line, and the topic and document if they are columns.
@@ -264,7 +264,7 @@ class Faults:
             text = message.format_map(values)
             self.add(code, text, row["line"], row.get("topic"), row.get("doc"))
         if self._max_listed is not None and rows.height > self._max_listed and self.applies(code):
-            self._n_more[code] += rows.height - self._max_listed
+            self._n_unlisted[code] += rows.height - self._max_listed
 
     def sorted_faults(self) -> tuple[Fault, ...]:
         """Return faults without a line, faults by line and code, and numbers of unlisted faults."""
@@ -274,7 +274,7 @@ class Faults:
         summaries = [
             Fault(code, fault_severity(code, self._task), MORE_FAULTS.format(count), count=count)
             for code in codes
-            if (count := self._n_more[code])
+            if (count := self._n_unlisted[code])
         ]
         return (*faults, *summaries)
 

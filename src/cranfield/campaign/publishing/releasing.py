@@ -124,8 +124,8 @@ def make_released_runs(
             for name in task.questions
             if name in run.answers and not (is_hidden and name in free_text)
         }
-        unchanged = ("task", "state", "type", "priority", "late", "pooled")
-        fields = {name: getattr(run, name) for name in unchanged} | {"object": "", "received": ""}
+        keys = ("task", "state", "type", "priority", "late", "pooled")
+        fields = {name: getattr(run, name) for name in keys} | {"object": "", "received": ""}
         if not is_hidden:
             fields |= {"object": run.object, "received": run.received[:10]}
             fields |= {"description": run.description, "metadata": metadata.get(run.id)}
@@ -281,14 +281,14 @@ def _with_public_tags(evaluation: Evaluation, runs: Sequence[ReleasedRun]) -> Ev
         name: replace(values.select(topics, [run.record.tag for run in runs]), systems=tags)
         for name, values in evaluation.items()
     }
-    judged = replace(
+    judged_runs = replace(
         evaluation.judged,
         topics=topics,
         systems=tags,
         coverage=Coverage(tuple(coverage)),
         values={name: item.values for name, item in scores.items()},
     )
-    return replace(evaluation, scores=scores, judged=judged)
+    return replace(evaluation, scores=scores, judged=judged_runs)
 
 
 def _write_runs(folder: Path, payload: Payload) -> None:

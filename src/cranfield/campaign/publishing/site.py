@@ -216,12 +216,13 @@ def make_file_names(tags: Iterable[str], reserved: Collection[str] = ()) -> dict
     """
     safe_names = {tag: _make_safe_name(tag) for tag in tags}
     counts = Counter(name.casefold() for name in safe_names.values())
-    reserved = {name.casefold() for name in reserved}
+    reserved_names = {name.casefold() for name in reserved}
     names: dict[str, str] = {}
     for tag, name in safe_names.items():
-        is_free = counts[name.casefold()] == 1 and name.casefold() not in reserved
+        is_free = counts[name.casefold()] == 1 and name.casefold() not in reserved_names
         names[tag] = name if name == tag and is_free else f"{name}-{_hash_tag(tag)[:8]}"
-    if len({name.casefold() for name in names.values()} | reserved) < len(names) + len(reserved):
+    used_names = {name.casefold() for name in names.values()}
+    if len(used_names | reserved_names) < len(names) + len(reserved_names):
         # The tag of a run is the name of the page of another run.
         names = {tag: f"{safe_names[tag][:20]}-{_hash_tag(tag)}" for tag in names}
     return names
@@ -296,9 +297,7 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
             row["tag"]: json.dumps([row.get(name, "") for name in filters]) for row in rows
         },
         # Releases contain no hash of the runs of anonymous teams.
-        anonymous_teams={
-            row["team"] for row in rows if row.get("sha256") == "" and row.get("team")
-        },
+        anonymous_ids={row["team"] for row in rows if row.get("sha256") == "" and row.get("team")},
         has_late=any(row.get("late") == "true" for row in rows),
         # Runs are marked as unpooled only if some runs are marked as pooled.
         has_pooled=any(row.get("pooled") == "true" for row in rows),
@@ -544,10 +543,10 @@ def write_folder_site(folder: PathName, site: PathName) -> tuple[tuple[Path, ...
     Return the paths of all files, in order, and the ids of releases excluded for lack of a record.
     """
     folder = Path(fspath(folder))
-    resolved = folder.resolve()
-    owner = resolved.parent if resolved.name == RELEASES else resolved
+    absolute_path = folder.resolve()
+    owner = absolute_path.parent if absolute_path.name == RELEASES else absolute_path
     if (owner / REGISTRY).exists():
-        owner = folder if owner == resolved else owner
+        owner = folder if owner == absolute_path else owner
         check_folder(owner)
         campaign = OpenedCampaign(owner)
         files = write_site(campaign, site)

@@ -141,8 +141,8 @@ class _EntryReader:
         measure = parse_measure(self.measure)
         name = str(measure)
         if name not in measures:
-            others = ", ".join(measures)
-            raise PolicyError(f"{folder} has no scores by {name}; it has scores by {others}")
+            available = ", ".join(measures)
+            raise PolicyError(f"{folder} has no scores by {name}; it has scores by {available}")
         if self.standardised:
             path = data / "scores" / "scores.parquet"
             frame = parquet_frame(path.read_bytes(), str(path))
@@ -181,8 +181,8 @@ class _EntryReader:
             )
         source = columns_of_file(Source(str(path)), replace(_LEADERBOARD, columns=()))
         names = [str(name) for name in source.names]
-        requested = {role: name for role, name in self.columns.items() if role != "score"}
-        indices = _LEADERBOARD.places(names, str(path), requested)
+        requested_names = {role: name for role, name in self.columns.items() if role != "score"}
+        indices = _LEADERBOARD.places(names, str(path), requested_names)
         name_of = {role: names[k] for role, k in indices.items()}
         name_of["score"] = self.columns.get("score") or _score_column(names, self.measure, path)
         if "mark" not in name_of and "" in names:
@@ -269,12 +269,12 @@ _FLAGS = frozenset({"true", "false", "yes", "no"})
 """Values of columns such as `is_public` or `baseline`, which may exclude an entry."""
 
 
-def _warn_of_unused_columns(table: Columns, used: set[int]) -> None:
+def _warn_of_unused_columns(table: Columns, used_indices: set[int]) -> None:
     """Warn of unused columns that may say that an entry does not count."""
     schema = replace(_LEADERBOARD, decisive=("status", "split", "measure"), is_selected=True)
     unused_columns = []
-    *_, decisive = schema.find_unused(table.names, used)
-    for k in (k for k in range(len(table.names)) if k not in used):
+    *_, decisive = schema.find_unused(table.names, used_indices)
+    for k in (k for k in range(len(table.names)) if k not in used_indices):
         values = {"" if cell is None else str(cell).strip() for cell in table.with_points(k)}
         # Other numbers are scores, such as an error rate.
         words = {value for value in values if finite(value) is None} - {""}

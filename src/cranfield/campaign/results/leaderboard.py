@@ -158,11 +158,11 @@ class Leaderboard(TableResult):
             " null where runs were not compared."
         ),
         "low": Column(
-            "Lower bound of a simultaneous confidence interval, of the mean or of the difference"
-            " from the first run plus the mean of the first run; the notes state which. Null where"
-            " runs were not compared or the test has no intervals."
+            "Lower bound of the comparison interval around the mean, or of the confidence interval"
+            " of the difference from the first run plus the mean of the first run; the notes state"
+            " which. Null where runs were not compared or the test has no intervals."
         ),
-        "high": Column("Upper bound of the same confidence interval as `low`."),
+        "high": Column("Upper bound of the same interval as `low`."),
         "unjudged@10": Column(
             "Proportion (0 to 1) of unjudged documents among the first ten of each topic."
         ),
@@ -203,9 +203,8 @@ class Leaderboard(TableResult):
         remarks = list(self.remarks)
         if max_runs is not None and rows.height > max_runs:
             remarks.append(f"the first {max_runs:,} of {rows.height:,} runs are shown")
-        return [
-            replace(table_from_frame(rows.drop(empty_columns)[:max_runs], title), remarks=remarks)
-        ]
+        table = table_from_frame(rows.drop(empty_columns)[:max_runs], title)
+        return [replace(table, remarks=remarks)]
 
     def __repr__(self) -> str:
         return f"Leaderboard({counted(self.rows.height, 'run')}: {', '.join(self.measures)})"
@@ -253,19 +252,19 @@ def _make_leaderboard(
     runs = [runs_by_tag[tag] for tag in frame["tag"]]
     values = frame[names[0]].cast(pl.Float64).to_numpy()
     lower_is_better = evaluation.measures[0].info.lower_is_better
-    unjudged = [row.unjudged_at_10 for row in evaluation.coverage.systems]
+    unjudged_at_10 = [row.unjudged_at_10 for row in evaluation.coverage.systems]
     frame = frame.with_columns(
         pl.Series("rank", competition_ranks(values, lower_is_better), pl.Int64),
         pl.Series("team", [run.team for run in runs], pl.String),
         pl.Series("type", [run.type for run in runs], pl.String),
         pl.Series("late", [run.late for run in runs], pl.Boolean),
-        pl.Series("unjudged@10", unjudged, pl.Float64),
+        pl.Series("unjudged@10", unjudged_at_10, pl.Float64),
     ).sort("rank", "tag")
-    unpooled = [quoted(tag) for tag in frame["tag"] if not runs_by_tag[tag].pooled]
+    unpooled_tags = [quoted(tag) for tag in frame["tag"] if not runs_by_tag[tag].pooled]
     # The column unjudged@10 reports the unjudged documents.
     notes = evaluation.coverage.ignoring_unjudged().notes
-    if 0 < len(unpooled) < frame.height:
-        notes.append(f"runs that were not pooled: {some_of(unpooled, 10)}")
+    if 0 < len(unpooled_tags) < frame.height:
+        notes.append(f"runs that were not pooled: {some_of(unpooled_tags, 10)}")
     schema = {"tag": pl.String, "groups": pl.String, "low": pl.Float64, "high": pl.Float64}
     groups = pl.DataFrame(schema=schema)
     if isinstance(separation, str):
@@ -313,15 +312,15 @@ def _cached_separation(scoring: Scoring, alpha: float) -> Separation | str:
     """Compare runs by the first measure; the result is cached in a file."""
     measure, campaign, judgments = scoring.measures[0], scoring.campaign, scoring.judgments
     basis = hash_values("groups", scoring.basis(all_runs=True), str(measure), alpha)
-    if cached := read_cached_table(campaign, judgments.task, basis):
-        frame, about = cached
-        return Separation(frame, about["method"], about["verdict"], (*about["notes"].split("\n"),))
+    if cached_table := read_cached_table(campaign, judgments.task, basis):
+        frame, facts = cached_table
+        return Separation(frame, facts["method"], facts["verdict"], (*facts["notes"].split("\n"),))
     scoring.measures = [measure]
     result = separate_runs(scoring.evaluation()[str(measure)], alpha)
     if not isinstance(result, str):
         notes = "\n".join(result.notes)
-        about = {"method": result.method, "verdict": result.verdict, "notes": notes}
-        cache_table(campaign, judgments, basis, result.frame, about)
+        facts = {"method": result.method, "verdict": result.verdict, "notes": notes}
+        cache_table(campaign, judgments, basis, result.frame, facts)
     return result
 
 

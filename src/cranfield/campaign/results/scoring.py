@@ -179,23 +179,24 @@ def split_coverage(coverage: Coverage, task: TaskRules) -> tuple[Coverage, list[
     if topics is None:
         return coverage, []
     task_topics = set(topics)
-    others = {
+    topics_outside = {
         row.system: other_topics
         for row in coverage.systems
         if (other_topics := [topic for topic in row.extra if topic not in task_topics])
     }
-    if not others:
+    if not topics_outside:
         return coverage, []
     rows = [
         replace(row, extra=tuple(topic for topic in row.extra if topic in task_topics))
         for row in coverage.systems
     ]
-    largest = max(others, key=lambda system: len(others[system]))
-    verb = "has" if len(others) == 1 else "have"
+    system = max(topics_outside, key=lambda system: len(topics_outside[system]))
+    topics_text = some_of(map(quoted, topics_outside[system]), 5)
+    verb = "has" if len(topics_outside) == 1 else "have"
     note = (
-        f"{len(others)} of {counted(len(rows), 'system')} {verb} results for topics outside the"
-        f" task, which are ignored (most in {quoted(largest)}:"
-        f" {counted(len(others[largest]), 'topic')}: {some_of(map(quoted, others[largest]), 5)})"
+        f"{len(topics_outside)} of {counted(len(rows), 'system')} {verb} results for topics outside"
+        f" the task, which are ignored (most in {quoted(system)}:"
+        f" {counted(len(topics_outside[system]), 'topic')}: {topics_text})"
     )
     return replace(coverage, systems=tuple(rows)), [note]
 
@@ -218,8 +219,8 @@ class Scoring:
         self.policies = policies(self.compat, **options)
         self.measures = parse_measures(measures or self.rules.measures, compat=self.compat)
         self.judgments: Judgments = find_judgments(campaign, self.rules.name, judgments)
-        accepted = campaign.registry.submissions(self.rules.name)
-        self.submissions = tuple(sorted(accepted, key=lambda run: run.tag))
+        accepted_runs = campaign.registry.submissions(self.rules.name)
+        self.submissions = tuple(sorted(accepted_runs, key=lambda run: run.tag))
         if not self.submissions:
             raise CranfieldError(f"task {quoted(self.rules.name)} has no accepted run")
         self.notes_on_other_topics: list[str] = []  # of the last evaluation
@@ -267,8 +268,8 @@ class Scoring:
         if not measures:
             return table
         basis = self.basis(all_runs)
-        if stored := read_cached_table(self.campaign, self.rules.name, basis):
-            table = pl.concat([table, stored[0]], how="diagonal")
+        if cached_table := read_cached_table(self.campaign, self.rules.name, basis):
+            table = pl.concat([table, cached_table[0]], how="diagonal")
         objects = pl.DataFrame({"object": list(dict.fromkeys(self.objects.values()))})
         run_rows = table.filter(pl.col("topic").is_null())
         scored_runs = objects.join(run_rows, on="object", how="left").select("object", *names)
@@ -348,19 +349,19 @@ class Scoring:
         tied_tags = [row.system for row in evaluation.coverage.systems if row.tied and measures]
         basis = hash_values("ties", self.basis(), [str(measure) for measure in measures])
         table = pl.DataFrame(schema={"object": pl.String, "effect": pl.String})
-        if cached := read_cached_table(self.campaign, self.rules.name, basis):
-            table = cached[0]
-        uncached = {self.objects[tag] for tag in tied_tags} - {*table["object"]}
-        runs = [run for run in self.submissions if run.object in uncached]
+        if cached_table := read_cached_table(self.campaign, self.rules.name, basis):
+            table = cached_table[0]
+        uncached_objects = {self.objects[tag] for tag in tied_tags} - {*table["object"]}
+        runs = [run for run in self.submissions if run.object in uncached_objects]
         if runs and (judged_runs := self._judge(runs)):
-            effects = {self.objects[tag]: "" for tag in judged_runs.systems}
+            new_effects = {self.objects[tag]: "" for tag in judged_runs.systems}
             for tie in tie_effects(judged_runs, score(judged_runs, measures, compat=self.compat)):
-                effects[self.objects[tie.system]] = json.dumps(asdict(tie))
-            new_rows = pl.DataFrame([*effects.items()], table.schema, orient="row")
+                new_effects[self.objects[tie.system]] = json.dumps(asdict(tie))
+            new_rows = pl.DataFrame([*new_effects.items()], table.schema, orient="row")
             table = pl.concat([table, new_rows])
             cache_table(self.campaign, self.judgments, basis, table, {})
-        stored = dict(table.iter_rows())
-        fields = {tag: json.loads(stored.get(self.objects[tag]) or "{}") for tag in tied_tags}
+        effects = dict(table.iter_rows())
+        fields = {tag: json.loads(effects.get(self.objects[tag]) or "{}") for tag in tied_tags}
         ties = [TieEffect(**(values | {"system": tag})) for tag, values in fields.items() if values]
         return sorted(ties, key=lambda tie: -tie.effect)
 
@@ -371,24 +372,23 @@ class Scoring:
         notes = topic_notes(qrels, self.rules, f"judgments {self.judgments.version}")
         is_relevant = qrels.grades >= min_grade
         relevant_topics = {qrels.topics[code] for code in np.unique(qrels.codes[is_relevant])}
-        unscorable_topics = [topic for topic in topics if topic not in relevant_topics]
-        if not unscorable_topics:
+        empty_topics = [topic for topic in topics if topic not in relevant_topics]
+        if not empty_topics:
             return notes
-        verb = "has" if len(unscorable_topics) == 1 else "have"
+        verb, names = "has" if len(empty_topics) == 1 else "have", map(quoted, empty_topics)
         return [
             *notes,
-            f"{len(unscorable_topics):,} of {counted(len(topics), 'topic')} {verb} no document of"
-            f" grade {min_grade} or higher, so no run can score there:"
-            f" {some_of(map(quoted, unscorable_topics), 5)}",
+            f"{len(empty_topics):,} of {counted(len(topics), 'topic')} {verb} no document of grade"
+            f" {min_grade} or higher, so no run can score there: {some_of(names, 5)}",
         ]
 
     def _coverage(self, table: pl.DataFrame) -> tuple[SystemCoverage, ...]:
         """Return the coverage of each run by the judgments."""
         run_rows = table.filter(pl.col("topic").is_null())
-        stored = dict(zip(run_rows["object"], map(json.loads, run_rows["coverage"]), strict=True))
+        by_run = dict(zip(run_rows["object"], map(json.loads, run_rows["coverage"]), strict=True))
         coverage = []
         for tag, sha256_text in self.objects.items():
-            fields = stored[sha256_text] | {"system": tag}
+            fields = by_run[sha256_text] | {"system": tag}
             topics = {name: tuple(fields[name]) for name in ("missing", "extra")}
             coverage.append(SystemCoverage(**fields | topics))
         return tuple(coverage)

@@ -253,13 +253,13 @@ def sheet_titles(sheet: Sheet) -> tuple[str, str]:
 
 def run_facts(sheet: Sheet) -> list[tuple[str, str]]:
     """Return facts about the run, as pairs of name and value."""
-    pooled = ""
+    pooling = ""
     if sheet.depth is not None and sheet.pooled:
-        pooled = (
+        pooling = (
             f"its first {counted(sheet.depth, 'document')} of each topic were pooled for judging"
         )
     elif sheet.depth is not None:
-        pooled = "not pooled; its documents are judged only if other runs retrieved them"
+        pooling = "not pooled; its documents are judged only if other runs retrieved them"
     # Not a dict, because a question may have the name of another row.
     rows = [
         ("Campaign", sheet.campaign_title or sheet.campaign),
@@ -271,7 +271,7 @@ def run_facts(sheet: Sheet) -> list[tuple[str, str]]:
         ("Priority", "" if sheet.priority is None else str(sheet.priority)),
         *sheet.answers.items(),
         ("Received", sheet.received + (", late" if sheet.late else "")),
-        ("Pooled", pooled),
+        ("Pooled", pooling),
         ("SHA-256", sheet.sha256),
         ("Description", sheet.description),
     ]

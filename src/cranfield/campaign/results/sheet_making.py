@@ -93,9 +93,7 @@ def reference_groups(
     for run in runs:
         if team is None or run.team == team:
             groups = [*((key, category_value(run, key)) for key in task.categories), ALL_RUNS]
-            large_groups = (
-                group for group in groups if group in members and is_large(members[group])
-            )
+            large_groups = (g for g in groups if g in members and is_large(members[g]))
             group_of[run.tag] = next(large_groups, None)
     if team is None:
         return group_of
@@ -362,9 +360,9 @@ def _overall_fields(
     counts = {name: round(values[measure]) for name, measure in COUNTS.items()}
     unjudged: dict[int, Score] = {}
     for depth in _depths(task):
-        retrieved = values[f"NumRet@{depth}"]
+        n_retrieved = values[f"NumRet@{depth}"]
         n_unjudged = values[f"Unjudged@{depth}"] * depth * counts["topics"]
-        unjudged[depth] = finite(n_unjudged / retrieved) if retrieved else None
+        unjudged[depth] = finite(n_unjudged / n_retrieved) if n_retrieved else None
     return {
         **counts,
         "precision_at_recall": tuple(finite(values[name]) for name in task_measures(task, RECALL)),

@@ -194,19 +194,20 @@ class Standing(Result):
 
 def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
     """Estimate the losses of runs that were not pooled, by leaving out each pooled team."""
-    pooled = select_intact(scoring.campaign, [run for run in scoring.submissions if run.pooled])
-    teams = {run.tag: run.team for run in pooled}
+    submissions = [run for run in scoring.submissions if run.pooled]
+    pooled_runs = select_intact(scoring.campaign, submissions)
+    teams = {run.tag: run.team for run in pooled_runs}
     if len(set(teams.values())) < 2:
         return None
     measure, depth = scoring.measures[0], (scoring.rules.pool or PoolRules()).depth
     policies = scoring.policies.describe()
-    objects = sorted((run.tag, run.team, run.object) for run in pooled)
+    objects = sorted((run.tag, run.team, run.object) for run in pooled_runs)
     basis = hash_values("left out", scoring.basis(), str(measure), depth, objects)
     if cached := read_cached_table(scoring.campaign, scoring.rules.name, basis):
         frame = cached[0]
     else:
         study = leave_one_out(
-            read_stored_runs(scoring.campaign, scoring.rules, pooled),
+            read_stored_runs(scoring.campaign, scoring.rules, pooled_runs),
             read_stored_qrels(scoring.campaign, scoring.rules, scoring.judgments),
             measure,
             teams=teams,
@@ -217,7 +218,7 @@ def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
         columns = ("mean drop", "largest drop", "largest rank change")
         frame = study.summary.select(pl.col(name).cast(pl.Float64) for name in columns)
         cache_table(scoring.campaign, scoring.judgments, basis, frame, {})
-    return {"runs": float(len(pooled)), **frame.row(0, named=True)}
+    return {"runs": float(len(pooled_runs)), **frame.row(0, named=True)}
 
 
 MIN_REFERENCE = 10
@@ -349,10 +350,10 @@ def _add_new_runs(campaign_scores: Scores, new_scores: Scores) -> tuple[Scores, 
     values = np.full((len(rows), len(new_scores.systems)), np.nan)
     values[rows >= 0] = new_scores.values[rows[rows >= 0]]
     systems = (*campaign_scores.systems, *new_scores.systems)
-    combined = replace(
+    all_scores = replace(
         campaign_scores, values=np.hstack([campaign_scores.values, values]), systems=systems
     )
-    return combined.complete("zero")
+    return all_scores.complete("zero")
 
 
 def _compare_run(
@@ -386,8 +387,8 @@ def _compare_run(
         f"scores are not standardised: {n_required} reference runs are required, got {n_others}"
     ]
     if n_others >= n_required:
-        missing_z, scaled = [], standardise(scores, reference)
-        z |= dict(zip(scaled.systems, scaled.mean().tolist(), strict=True))
+        missing_z, z_scores = [], standardise(scores, reference)
+        z |= dict(zip(z_scores.systems, z_scores.mean().tolist(), strict=True))
     pairs = comparison.to_polars().with_columns(tag=pl.col("second"))
     frame = (
         pl.DataFrame({"against": list(against), "tag": list(against.values())})
@@ -419,7 +420,7 @@ def _unjudged_proportions(evaluation: Evaluation, run: str, depth: int) -> dict[
     """Return the proportion of unjudged documents among the first documents of all topics."""
     column, proportions = evaluation.judged.systems.index(run), {}
     for n_documents in sorted({10, depth}):
-        top = evaluation.judged.top(n_documents)
-        n_judged = int(top.judged().count[:, column].sum())
-        proportions[n_documents] = 1 - n_judged / max(1, int(top.retrieved[:, column].sum()))
+        top_runs = evaluation.judged.top(n_documents)
+        n_judged = int(top_runs.judged().count[:, column].sum())
+        proportions[n_documents] = 1 - n_judged / max(1, int(top_runs.retrieved[:, column].sum()))
     return proportions

@@ -178,15 +178,15 @@ def topic_notes(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
     topics = topic_ids(rules)
     if topics is None:
         return []
-    extra = [topic for topic in qrels.topics if topic not in set(topics)]
-    missing = [topic for topic in topics if topic not in set(qrels.topics)]
-    if len(missing) == len(topics):
+    extra_topics = [topic for topic in qrels.topics if topic not in set(topics)]
+    missing_topics = [topic for topic in topics if topic not in set(qrels.topics)]
+    if len(missing_topics) == len(topics):
         reason = f"the judgments have no topic of task {quoted(rules.name)}"
         raise InputError(reason, source=source, topic=qrels.topics[0])
-    verb = "is" if len(extra) == 1 else "are"
+    verb = "is" if len(extra_topics) == 1 else "are"
     problems = {
-        f"of the judgments {verb} not in the task and {verb} ignored": extra,
-        f"of the task {'has' if len(missing) == 1 else 'have'} no judgments": missing,
+        f"of the judgments {verb} not in the task and {verb} ignored": extra_topics,
+        f"of the task {'has' if len(missing_topics) == 1 else 'have'} no judgments": missing_topics,
     }
     return [
         f"{counted(len(names), 'topic')} {problem}: {some_of(map(quoted, names), 5)}"

@@ -231,7 +231,7 @@ def _find_line(text: str, *path: str) -> int | None:
     """Return the line of a key, otherwise of its innermost table; None if neither is found."""
     line_of_key, max_depth = None, 0
     table: tuple[str, ...] = ()
-    for number, line in enumerate(text.split("\n"), 1):
+    for line_number, line in enumerate(text.split("\n"), 1):
         if head := re.match(r"\s*\[+\s*([^\[\]]+?)\s*\]", line[:500]):
             table = names = _split_key(head[1])
         elif key := re.match(r"\s*([A-Za-z0-9_.\-\"' ]+?)\s*=", line[:500]):
@@ -240,12 +240,12 @@ def _find_line(text: str, *path: str) -> int | None:
             continue
         depth = min(len(names), len(path))
         if depth > max_depth and names[:depth] == path[:depth]:
-            line_of_key, max_depth = number, depth
+            line_of_key, max_depth = line_number, depth
     return line_of_key
 
 
-def _split_key(dotted: str) -> tuple[str, ...]:
-    parts = re.findall(r"""\s*("[^"]*"|'[^']*'|[^."']+)\s*""", dotted)
+def _split_key(dotted_key: str) -> tuple[str, ...]:
+    parts = re.findall(r"""\s*("[^"]*"|'[^']*'|[^."']+)\s*""", dotted_key)
     return tuple(part.strip().strip("\"'") for part in parts)
 
 
@@ -329,6 +329,6 @@ def _format_key(name: str) -> str:
 
 
 def _format_text(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    characters = (c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped)
+    escaped_text = text.replace("\\", "\\\\").replace('"', '\\"')
+    characters = (c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped_text)
     return f'"{"".join(characters)}"'

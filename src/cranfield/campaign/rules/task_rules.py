@@ -21,6 +21,9 @@ MAX_LENGTH = 100
 
 _SAFE_NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.+=@,~-]{{0,{MAX_LENGTH - 1}}}")
 
+SAFE_CHARACTERS = "letters, digits and _ . + = @ , ~ -, and begin with a letter, a digit or _"
+"""Characters of safe names, for messages."""
+
 _RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 """Names of devices on Windows, with any suffix."""
 
@@ -181,8 +184,7 @@ def check_time(value: Any) -> datetime:
 def check_file_name(value: Any) -> str:
     """Check that a file name is valid on every system."""
     if not is_safe_name(check_text(value)):
-        characters = "letters, digits and _ . + = @ , ~ -, and begin with a letter, a digit or _"
-        raise WrongValueError(f"must consist of {characters}; got {quoted(value)}")
+        raise WrongValueError(f"must consist of {SAFE_CHARACTERS}; got {quoted(value)}")
     return str(value)
 
 

@@ -330,7 +330,7 @@ def _remove_left_over(campaign: OpenedCampaign, verification: Verification) -> l
         return []
     # Opened again, without reading the rules, so that a repair does not record changed rules.
     registry = OpenedCampaign(campaign.folder, actor=campaign.actor, clock=campaign.clock).registry
-    removed = []
+    findings = []
     with registry.change("repair", details={"removed": sorted(names)}) as tx:
         # The lock keeps other processes from recording one of these files.
         for finding in _unrecorded_files(campaign.folder, _recorded_files(tx)):
@@ -341,8 +341,8 @@ def _remove_left_over(campaign: OpenedCampaign, verification: Verification) -> l
                 shutil.rmtree(path)
             elif finding.file != JOURNAL:  # SQLite removes its journal after this change
                 path.unlink(missing_ok=True)
-            removed.append(Finding(finding.file, "removed", REPAIRED))
-    return removed
+            findings.append(Finding(finding.file, "removed", REPAIRED))
+    return findings
 
 
 def create_folder(folder: Path, rules: Path | None = None, actor: str | None = None) -> None:

@@ -233,8 +233,8 @@ def event_hash(event: Mapping[str, Any]) -> str:
 
 def last_event(connection: sqlite3.Connection) -> tuple[int, str]:
     """Return the number and the hash of the last event."""
-    last = connection.execute("SELECT seq, sha256 FROM event ORDER BY seq DESC LIMIT 1").fetchone()
-    return (0, INITIAL_HASH) if last is None else (last["seq"], last["sha256"])
+    event = connection.execute("SELECT seq, sha256 FROM event ORDER BY seq DESC LIMIT 1").fetchone()
+    return (0, INITIAL_HASH) if event is None else (event["seq"], event["sha256"])
 
 
 def _hash_contact(table: str, row: Row) -> Row:
@@ -259,7 +259,7 @@ def find_problems(connection: sqlite3.Connection) -> list[str]:
 
 def _chain_problems(connection: sqlite3.Connection) -> list[str]:
     """Return the first break of the chain, or the differences between the tables and the events."""
-    expected: dict[Key, Row] = {}
+    expected_rows: dict[Key, Row] = {}
     previous = INITIAL_HASH
     for seq, event in enumerate(connection.execute("SELECT * FROM event ORDER BY seq"), 1):
         if event["seq"] != seq:
@@ -269,17 +269,17 @@ def _chain_problems(connection: sqlite3.Connection) -> list[str]:
         previous = event["sha256"]
         for name, row in json.loads(event["details"])["rows"]:
             if row.pop(REMOVED, False):
-                expected.pop(_row_key(name, row), None)
+                expected_rows.pop(_row_key(name, row), None)
             else:
-                expected[_row_key(name, row)] = row
+                expected_rows[_row_key(name, row)] = row
     differences = []
     for name in KEYS:
-        for stored in connection.execute(f"SELECT * FROM {name}"):
-            row = _hash_contact(name, dict(stored))
+        for stored_row in connection.execute(f"SELECT * FROM {name}"):
+            row = _hash_contact(name, dict(stored_row))
             key = _row_key(name, row)
-            if expected.pop(key, None) != row:
+            if expected_rows.pop(key, None) != row:
                 differences.append(f"{_label(key)}: differs from the log of events")
-    differences += [f"{_label(key)}: is missing, but is in the log of events" for key in expected]
+    differences += [f"{_label(k)}: is missing, but is in the log of events" for k in expected_rows]
     return differences
 
 
@@ -390,7 +390,7 @@ class Transaction(RegistryReader):
         self._unneeded: set[str] = set()
 
     def insert(self, record: Record) -> Record:
-        """Add a record, and return it with its new id.
+        """Add a record, and return it; a submission gets a new id.
 
         The object or file of the record must already be in the folder.
         """
@@ -402,8 +402,8 @@ class Transaction(RegistryReader):
         else:
             insert_row(self._connection, table.name, row)
         self._rows[_row_key(table.name, row)] = row
-        stored: Record = table.record(row)
-        return stored
+        stored_record: Record = table.record(row)
+        return stored_record
 
     def update(self, record: Record) -> Record:
         """Replace the record that has the same key, and return the new one."""

@@ -202,13 +202,13 @@ def decide(
     received = submission_time(declaration, copy.arrival)
     submission = _make_submission(copy, received)
     submissions = registry.submissions(task.name, None, team=team)
-    accepted = [run for run in submissions if run.state == ACCEPTED]
+    accepted_runs = [run for run in submissions if run.state == ACCEPTED]
     # A repeat has the bytes and the declaration of an earlier run.
-    get_declared_fields = attrgetter("tag", "object", "type", "priority", "answers", "description")
-    declared_fields = get_declared_fields(submission)
-    repeat = next((run for run in accepted if get_declared_fields(run) == declared_fields), None)
+    get_fields = attrgetter("tag", "object", "type", "priority", "answers", "description")
+    declared_fields = get_fields(submission)
+    repeat = next((run for run in accepted_runs if get_fields(run) == declared_fields), None)
     if repeat is not None and declaration.tag in (None, tag):
-        if any(run.tag == declaration.replaces and run.id != repeat.id for run in accepted):
+        if any(run.tag == declaration.replaces and run.id != repeat.id for run in accepted_runs):
             # Replacing another run by a run that is already accepted would lose a run.
             reason = f"this run was already submitted as {quoted(tag)}"
             raise PolicyError(f"no run was replaced: {reason}")
@@ -222,11 +222,11 @@ def decide(
                 warning = Fault("answers", "warning", message)
                 report = replace(report, faults=(*report.faults, warning))
             return SubmissionOutcome(repeat, report, is_repeat=True), report.faults, None
-    replaced_run = next((run for run in accepted if run.tag == declaration.replaces), None)
+    replaced_run = next((run for run in accepted_runs if run.tag == declaration.replaces), None)
     if declaration.replaces is not None and replaced_run is None:
         replaces = quoted(declaration.replaces)
         raise PolicyError(f"team {quoted(team)} has no accepted run {replaces} to replace")
-    other_runs = [run for run in accepted if run != replaced_run]
+    other_runs = [run for run in accepted_runs if run != replaced_run]
     ranking = submission.ranking
     same_ranking = registry.submissions(task.name, ranking=ranking) if ranking else ()
     n_attempts = sum(run.received[:10] == submission.received[:10] for run in submissions)

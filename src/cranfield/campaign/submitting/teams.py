@@ -10,7 +10,7 @@ from typing import Any
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import did_you_mean, some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.rules.task_rules import format_utc, is_safe_name
+from cranfield.campaign.rules.task_rules import SAFE_CHARACTERS, format_utc, is_safe_name
 from cranfield.campaign.store.records import Team
 from cranfield.campaign.store.registry import RegistryReader, Transaction
 
@@ -59,8 +59,8 @@ def insert_teams(tx: Transaction, teams: Iterable[Team]) -> None:
     for team in teams:
         if existing := ids.get(team.id.casefold()):
             is_same = existing == team.id
-            differs = "" if is_same else f"; {quoted(team.id)} differs from it only in case"
-            raise PolicyError(f"team {quoted(existing)} already exists{differs}")
+            hint = "" if is_same else f"; {quoted(team.id)} differs from it only in case"
+            raise PolicyError(f"team {quoted(existing)} already exists{hint}")
         ids[team.id.casefold()] = team.id
         tx.insert(team)
 
@@ -74,8 +74,7 @@ def make_team(
 ) -> Team:
     """Return a new team, after checking its fields."""
     if not is_safe_name(id):
-        characters = "letters, digits and _ . -, and begin with a letter, a digit or _"
-        raise PolicyError(f"the team's id must consist of {characters}; got {quoted(id)}")
+        raise PolicyError(f"the team's id must consist of {SAFE_CHARACTERS}; got {quoted(id)}")
     created = format_utc(campaign.clock())
     fields = _check_fields(id, name=name, contact=contact, anonymous_until=anonymous_until or "")
     return Team(id=id, created=created, **fields)

@@ -127,13 +127,13 @@ class PoolDepths(Study):
     @property
     def verdict(self) -> tuple[str, ...]:
         rows = self.rankings.drop_nulls(["depth", "tau"]).sort("depth")
-        deepest = rows.group_by("measure", "list", maintain_order=True).last()
+        deepest_rows = rows.group_by("measure", "list", maintain_order=True).last()
         proportions = dict(self.pools.select("depth", "judged proportion").iter_rows())
         return tuple(
             f"{row['measure']}, {row['list']} lists: a pool of depth {row['depth']} has"
             f" {100 * proportions[row['depth']]:.0f}% of the judgments; Kendall's tau between the"
             f" rankings of systems with these and with all judgments is {row['tau']:.2f}."
-            for row in deepest.iter_rows(named=True)
+            for row in deepest_rows.iter_rows(named=True)
         )
 
     def heading(self) -> list[str]:
@@ -305,7 +305,6 @@ class LeaveOneOut(Study):
         "leave one out summary": {
             **_UNIT_COLUMN,
             **LIST_COLUMNS,
-            "systems": Column("Number of systems whose team contributed to the pool."),
             "mean drop": Column(
                 "Mean drop of the overall score of a system when the unique documents of its team"
                 " are removed. A drop is a change for the worse, even if lower scores are better."
@@ -315,7 +314,7 @@ class LeaveOneOut(Study):
             "largest drop %": Column(
                 "Largest drop in percent of the overall score; 0 if no score drops.", decimals=1
             ),
-            "largest gain": Column("Largest gain of the overall score; 0 if no score rises."),
+            "largest gain": Column("Largest gain of the overall score; 0 if no score improves."),
             "largest rank change": Column("Largest change of rank in either direction."),
             "mean tau": Column(
                 "Mean over teams of Kendall's tau between the rankings of all systems with and"

@@ -53,10 +53,8 @@ def trace_runs(
             raise PolicyError("the runs are already judged, so qrels and policies must be None")
         return runs
     judgments = read_qrels(qrels).flat()
-    indexed_judgments = replace(judgments, columns={QRELS_INDEX: np.arange(len(judgments))})
-    judged = judge(
-        runs, indexed_judgments, jobs=jobs, backend=backend, progress=progress, **policies
-    )
+    indexed_qrels = replace(judgments, columns={QRELS_INDEX: np.arange(len(judgments))})
+    judged = judge(runs, indexed_qrels, jobs=jobs, backend=backend, progress=progress, **policies)
     judged.policies.require_order("pools of documents")
     return judged
 
@@ -123,8 +121,8 @@ def find_judged_depths(runs: JudgedRuns) -> Ints:
     # Rows are judged documents by rank: position and rank agree down to the first unjudged one.
     judged_prefix = rows.where(rows.seen == rows.rank).count
     # Rankings whose documents are all judged do not limit the depth.
-    unlimited = np.iinfo(np.int64).max
-    depths = np.where(judged_prefix < count_retrieved(runs), judged_prefix, unlimited)
+    max_depth = np.iinfo(np.int64).max
+    depths = np.where(judged_prefix < count_retrieved(runs), judged_prefix, max_depth)
     return np.asarray(depths.min(axis=0))
 
 
@@ -137,11 +135,11 @@ def find_contributors(runs: JudgedRuns, contributors: Any, depth: int | None) ->
         judged_depths = find_judged_depths(runs)
         is_contributor: Bools = judged_depths >= (depth or 1)
         if not is_contributor.any():
-            largest = judged_depths.max()
-            advice = f"choose a depth of at most {largest}, or " if largest else ""
+            max_depth = judged_depths.max()
+            advice = f"choose a depth of at most {max_depth}, or " if max_depth else ""
             raise PolicyError(
                 f"contributors='judged' requires a run whose top {depth} documents (the depth of"
-                f" the pool) are all judged, got at most the top {largest}; {advice}name the"
+                f" the pool) are all judged, got at most the top {max_depth}; {advice}name the"
                 " contributing runs"
             )
         return is_contributor
@@ -378,8 +376,8 @@ def pools(
                 f" {quoted(runs.systems[shallowest])} has an unjudged document at"
                 " rank 1; pass depth=..., and contributors=... if not all runs contributed"
             )
-        longest = int(retrieved[:, contributes].max())
-        parsed_depth = min(int(run_depths[shallowest]), max(1, longest))
+        max_length = int(retrieved[:, contributes].max())
+        parsed_depth = min(int(run_depths[shallowest]), max(1, max_length))
     else:
         parsed_depth = int(depth)
     is_row_pooled = is_pooled(runs, contributes, parsed_depth)

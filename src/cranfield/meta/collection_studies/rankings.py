@@ -163,13 +163,13 @@ class Scoring:
 
 def read_scoring(measures: Any, lists: str | Sequence[str], compat: str | None) -> Scoring:
     """Parse distinct measures, and check kinds of lists."""
-    parsed = tuple(dict.fromkeys(parse_measures(measures, compat=compat)))
+    parsed_measures = tuple(dict.fromkeys(parse_measures(measures, compat=compat)))
     kinds = (lists,) if isinstance(lists, str) else tuple(dict.fromkeys(lists))
     if not kinds:
         raise PolicyError(f"expected at least one kind of list ({', '.join(LISTS)}), got none")
     for kind in kinds:
         check_choice("list", kind, LISTS)
-    return Scoring(parsed, kinds)
+    return Scoring(parsed_measures, kinds)
 
 
 def compute_overall_scores(blocks: Iterable[JudgedRuns], scoring: Scoring) -> Floats:
@@ -210,11 +210,11 @@ def rank_systems(
     [3.0, 2.0, 2.0, 4.0]
     """
     sign = -1.0 if lower_is_better else 1.0
-    rounded = round_for_ranking(sign * values)
-    references = rounded if others is None else round_for_ranking(sign * others)
-    is_better = references > rounded[:, None]
+    rounded_values = round_for_ranking(sign * values)
+    other_values = rounded_values if others is None else round_for_ranking(sign * others)
+    is_better = other_values > rounded_values[:, None]
     np.fill_diagonal(is_better, False)
-    return np.where(np.isnan(rounded), np.nan, 1.0 + is_better.sum(axis=1))
+    return np.where(np.isnan(rounded_values), np.nan, 1.0 + is_better.sum(axis=1))
 
 
 def join_tables(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -222,11 +222,11 @@ def join_tables(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(tables).fill_nan(None).with_columns(pl.col("^.*rank.*$").cast(pl.Int64))
 
 
-def rank_correlation(before: Floats, after: Floats) -> float:
+def rank_correlation(first: Floats, second: Floats) -> float:
     """Compute Kendall's tau-b over systems that have both scores; NaN if all are tied."""
-    has_score = ~(np.isnan(before) | np.isnan(after))
-    rounded = [round_for_ranking(scores[has_score]) for scores in (before, after)]
-    return float(kendall_tau(*rounded))
+    has_score = ~(np.isnan(first) | np.isnan(second))
+    rounded_scores = [round_for_ranking(scores[has_score]) for scores in (first, second)]
+    return float(kendall_tau(*rounded_scores))
 
 
 def rank_documents(run: Run, ties: str, depth: int | None) -> pl.DataFrame:

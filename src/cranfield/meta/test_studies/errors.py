@@ -177,13 +177,13 @@ class FalsePositives(Study):
         rows = self.summary().filter(pl.col("size") == size).drop_nulls("FWER")
         if rows.is_empty():
             return ()
-        highest: Any = rows["FWER"].max()
-        worst_names = names_or_count(find_names(rows, "FWER", highest, "test"), "test")
+        max_rate: Any = rows["FWER"].max()
+        worst_names = names_or_count(find_names(rows, "FWER", max_rate, "test"), "test")
         tests_above = rows.filter(pl.col("low") > self.alpha)["test"].to_list()
         subject = names_or_count(tests_above, "test") if tests_above else "No test"
         return (
             f"If no systems differ, the family-wise error rate on {size} topics is highest for"
-            f" {worst_names}: {format_percent(highest)}.",
+            f" {worst_names}: {format_percent(max_rate)}.",
             f"{subject} {'have' if len(tests_above) > 1 else 'has'} a rate significantly above"
             f" {self.alpha:g} (95% confidence interval).",
             f"Sample: {counted(self.repeats, 'repeat')}.",
@@ -416,15 +416,15 @@ class PowerOfTests(Study):
             return f"{power} of the pairs", power
 
         text = describe_extremes(rows, "power", "true differences detected", describe, "test")
-        highest: Any = rows["any reversed"].max()
-        names = names_or_count(find_names(rows, "any reversed", highest, "test"), "test")
+        max_rate: Any = rows["any reversed"].max()
+        names = names_or_count(find_names(rows, "any reversed", max_rate, "test"), "test")
         suffix = f" with {names}, the highest rate" if len(rows) > 1 else ""
         return (
             f"{measure_prefix(self.measure)}on {counted(size, 'topic')}"
             f" {text[0].lower()}{text[1:]}",
-            f"A truly worse system is significantly better in {format_percent(highest)} of the"
+            f"A truly worse system is significantly better in {format_percent(max_rate)} of the"
             f" repeats{suffix}."
-            if highest
+            if max_rate
             else "In no repeat is a truly worse system significantly better.",
             f"Sample: {counted(self.repeats, 'repeat')} with {self.population} topics.",
         )

@@ -81,10 +81,10 @@ class TestChoice:
             scores = label_scores(scores)
         if not is_fast and not info.refusal:
             return self._compare(scores, seed)
-        prepared = self.prepare(scores)
+        prepared_scores = self.prepare(scores)
         if not is_fast:
-            return self._test_pairs(prepared.topic_scores)
-        return self._test_by_model(prepared.scores.values, prepared.topic_scores)
+            return self._test_pairs(prepared_scores.topic_scores)
+        return self._test_by_model(prepared_scores.scores.values, prepared_scores.topic_scores)
 
     def prepare(self, scores: Scores) -> PreparedScores:
         """Prepare scores for the test; raise an error for scores that it does not support."""
@@ -217,15 +217,15 @@ class StudyInputs:
         names = np.array(self.scores.topics)[is_constant].tolist()
         return (describe_excluded_topics(names),) if names else ()
 
-    def parse_sizes(self, requested: Sequence[int] | None) -> tuple[int, ...]:
+    def parse_sizes(self, sizes: Sequence[int] | None) -> tuple[int, ...]:
         """Return sizes of disjoint topic sets, up to half of the topics, rounded up."""
         n_topics = len(self.scores.topics)
         max_size = (n_topics + 1) // 2
         if n_topics < 4:
             raise CranfieldError(f"two disjoint sets require at least 4 topics, got {n_topics}")
-        if requested is None:
+        if sizes is None:
             return tuple(size for size in SIZES if size <= max_size) or (max_size,)
-        return check_topic_sizes(requested, max_size)
+        return check_topic_sizes(sizes, max_size)
 
     def settings(self, seed: int) -> dict[str, Any]:
         """Return the settings that results depend on, besides sizes and repeats."""

@@ -163,12 +163,12 @@ def publication_bias(AA: Any, AD: Any, MA: Any, MD: Any) -> Any:  # noqa: N803
     """
     counts = [as_numbers(count, name) for count, name in zip((AA, AD, MA, MD), COUNTS, strict=True)]
     try:
-        active, opposed, mixed_same, mixed_other = np.broadcast_arrays(*counts)
+        agreements, disagreements, mixed_same, mixed_other = np.broadcast_arrays(*counts)
     except ValueError:
         shapes = ", ".join(str(count.shape) for count in counts)
         raise PolicyError(f"shapes of counts cannot be broadcast: {shapes}") from None
     with np.errstate(invalid="ignore", divide="ignore"):
-        bias = 1 - active / (active + opposed + mixed_same / 2 + mixed_other / 2)
+        bias = 1 - agreements / (agreements + disagreements + mixed_same / 2 + mixed_other / 2)
     return bias if bias.ndim else float(bias)
 
 
@@ -268,7 +268,10 @@ class SplitStudy(Study):
             ),
             "first": Column("Name of the test on the first set.", key=True),
             "second": Column("Name of the test on the second set.", key=True),
-            "failed": Column("Number of repeats excluded because the test could not be computed."),
+            "failed": Column(
+                "Number of times that one of the two tests could not be computed, over all repeats;"
+                " these repeats are excluded."
+            ),
             **{name: Column(description) for name, (description, _) in _STATISTICS.items()},
             "bias": Column("Publication bias by the means of AA, AD, MA and MD."),
         },
@@ -373,32 +376,32 @@ class SplitStudy(Study):
         # A test with more contradictions than its level allows is not a candidate.
         is_valid = (pl.col("AD") <= self.alpha * pl.col("significant first")).fill_null(False)
         candidates = rows.filter(is_valid)
-        excluded = rows.filter(~is_valid)["first"].to_list()
-        highest = candidates["AA"].max()
+        excluded_tests = rows.filter(~is_valid)["first"].to_list()
+        max_agreements = candidates["AA"].max()
         descriptions = [
             f"{row['first']} ({row['AA']:.1f} of {row['significant first']:.1f} on the first set)"
-            for row in candidates.filter(pl.col("AA") == highest).iter_rows(named=True)
+            for row in candidates.filter(pl.col("AA") == max_agreements).iter_rows(named=True)
         ]
         sentences = []
-        if highest:
+        if max_agreements:
             sentences.append(
                 f"On two sets of {size} topics, the test with the largest mean number of pairs"
                 " significant on both sets in the same direction:"
                 f" {names_or_count(descriptions, 'test')}."
             )
         elif not candidates.is_empty():
-            subject = "none of the other tests" if excluded else "no test"
+            subject = "none of the other tests" if excluded_tests else "no test"
             sentences.append(
                 f"On two sets of {size} topics, {subject} has a pair that is significant on both"
                 " sets in the same direction."
             )
-        if excluded:
+        if excluded_tests:
             sentences.append(
-                f"Excluded tests: {', '.join(excluded)}; more than {format_percent(self.alpha)} of"
-                " their significant pairs are significant in the opposite direction on the other"
-                " set."
+                f"Excluded tests: {', '.join(excluded_tests)}; more than"
+                f" {format_percent(self.alpha)} of their significant pairs are significant in the"
+                " opposite direction on the other set."
             )
-        if highest:
+        if max_agreements:
             sentences.append(
                 f"Sample: {counted(self.repeats, 'draw')} from"
                 f" {counted(self.topics, 'topic')}. Tests with more Type I errors also"
@@ -585,12 +588,12 @@ def _test_split(inputs: StudyInputs, group: str, size: int, repeat: int, seed: i
     topic_sets = draw_topic_sets(len(inputs.scores.topics), size, repeat, seed)
     for set_number, topics in enumerate(topic_sets, 1):
         test_seed = int(stream(seed, size, repeat, set_number).integers(2**31))
-        results = [
+        outcomes = [
             compute_verdict(test, inputs.select(test, topics, inputs.groups[group]), test_seed)
             for test in inputs.tests
         ]
-        verdicts.append([verdict for verdict, _ in results])
-        n_failed.append(np.array([not is_computed for _, is_computed in results], dtype=np.int64))
+        verdicts.append([verdict for verdict, _ in outcomes])
+        n_failed.append(np.array([not is_computed for _, is_computed in outcomes], dtype=np.int64))
     labels = pl.Series(inputs.labels, dtype=pl.String)
     grid = np.indices((len(labels), len(labels))).reshape(2, -1)
     upper = np.triu_indices(len(labels), 1)

@@ -47,14 +47,14 @@ def compute_t_test_power(noncentrality: Floats, df: int, critical_value: float) 
     logs = xlogy(df - 1, s) - df * s**2 / 2
     weights = weights * np.exp(logs - logs.max())
     weights /= weights.sum()
-    total = np.zeros(noncentrality.shape)
+    t_test_power = np.zeros(noncentrality.shape)
     for value, weight in zip(s, weights, strict=True):
         if weight > 1e-18:
-            total += weight * (
+            t_test_power += weight * (
                 ndtr(noncentrality - critical_value * value)
                 + ndtr(-noncentrality - critical_value * value)
             )
-    return total
+    return t_test_power
 
 
 @lru_cache(maxsize=4)
@@ -391,16 +391,15 @@ def extrapolate(
     rows: list[tuple[Any, ...]] = []
     for size in parsed_sizes:
         critical_value = _critical_t(correction_name, alpha, m, (size - 1) * (m - 1))
-        expected = [
+        expectations = [
             _expectations_of_means(mu, error_variance, size, critical_value)
             for mu in (means, shrunk)
         ]
-        expected += [
+        expectations += [
             _expectations_of_normal_sample(ratio, m, size, critical_value) for ratio in ratios
         ]
-        rows += [
-            (size, name, *values) for name, values in zip(MEAN_ASSUMPTIONS, expected, strict=True)
-        ]
+        assumptions = zip(MEAN_ASSUMPTIONS, expectations, strict=True)
+        rows += [(size, name, *values) for name, values in assumptions]
     differences = np.abs(all_pairs(means[None]).subtract(means))
     threshold = _critical_t(correction_name, alpha, m, (n - 1) * (m - 1))
     threshold *= np.sqrt(2 * error_variance / n)

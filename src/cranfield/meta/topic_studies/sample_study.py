@@ -219,19 +219,19 @@ class Stability(Study):
             return ()
         # Larger samples agree with all topics by construction.
         half = rows.filter(pl.col("topics") <= self.topics / 2)
-        last = (rows.head(1) if half.is_empty() else half).row(-1, named=True)
+        row = (rows.head(1) if half.is_empty() else half).row(-1, named=True)
         confirmation = ""
-        if last["confirmed"] is not None:
+        if row["confirmed"] is not None:
             confirmation = (
                 " Of the pairs that are significant with all topics,"
-                f" {format_percent(last['confirmed'])} are also significant in a sample on average."
+                f" {format_percent(row['confirmed'])} are also significant in a sample on average."
             )
         return (
             f"{measure_prefix(self.measure)}Kendall's tau of the orders of systems by samples of"
-            f" {last['topics']:,} topics and by all {self.topics:,} topics is {last['tau']:.2f} on"
-            f" average ({format_percent(self.confidence)} of samples: {last['tau low']:.2f} to"
-            f" {last['tau high']:.2f}); the first system is the same in"
-            f" {format_percent(last['same first'])} of the samples.{confirmation}",
+            f" {row['topics']:,} topics and by all {self.topics:,} topics is {row['tau']:.2f} on"
+            f" average ({format_percent(self.confidence)} of samples: {row['tau low']:.2f} to"
+            f" {row['tau high']:.2f}); the first system is the same in"
+            f" {format_percent(row['same first'])} of the samples.{confirmation}",
             f"The {counted(self.repeats, 'sample')} are from one set of topics and overlap; the"
             " agreement between orders of systems on different topics is lower.",
         )

@@ -355,10 +355,10 @@ class Facets(Study):
     @property
     def verdict(self) -> tuple[str, ...]:
         proportions = dict(self.components.select("source", "proportion").iter_rows())
-        largest = max(proportions, key=proportions.__getitem__)
+        source = max(proportions, key=proportions.__getitem__)
         return (
             f"{measure_prefix(self.measure)}the largest part of the variance of scores,"
-            f" {format_percent(proportions[largest])}, comes from {EFFECTS[largest]};"
+            f" {format_percent(proportions[source])}, comes from {EFFECTS[source]};"
             f" {format_percent(proportions['system'])} comes from differences between systems.",
             f"With {counted(self.topics, 'topic')} of {self.cells / self.topics:.3g} cells each"
             " (shards or query variations), the generalizability coefficient of differences between"

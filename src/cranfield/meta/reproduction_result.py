@@ -54,8 +54,8 @@ def improvement(base: Floats, advanced: Floats) -> float:
     if not base.size:
         return np.nan
     mean = float(np.mean(advanced - base))
-    largest = float(np.abs([base, advanced]).max())
-    return 0.0 if abs(mean) <= max(ROUNDING * largest, MIN_DIFFERENCE) else mean
+    max_score = float(np.abs([base, advanced]).max())
+    return 0.0 if abs(mean) <= max(ROUNDING * max_score, MIN_DIFFERENCE) else mean
 
 
 def relative_improvement(base: Floats, advanced: Floats) -> float:
@@ -298,8 +298,8 @@ class Reproduction(Study):
         )
 
     def heading(self) -> list[str]:
-        largest = self.scores.select(pl.col("topics", "other topics").max().fill_null(0))
-        n_topics, n_other_topics = largest.row(0)
+        sizes = self.scores.select(pl.col("topics", "other topics").max().fill_null(0))
+        n_topics, n_other_topics = sizes.row(0)
         remark = "" if self.kind == "reproduction" else f" and {n_other_topics:,} other topics"
         return [
             f"{self.kind.capitalize()} of {' and '.join(self.roles)}: {counted(n_topics, 'topic')}"
@@ -468,14 +468,14 @@ def _select_common_scores(
     *,
     paired: bool,
 ) -> tuple[Floats, Floats]:
-    """Return the scores of topics with scores of all roles, if paired on both sides."""
-    tables = []
+    """Return the scores on topics with scores of all roles, and on both sides if `paired`."""
+    complete_scores = []
     for scores, side in zip(sides, NOTE_SIDES, strict=True):
         role_scores = scores.select(systems=roles)
         check_magnitude(role_scores.values)
         is_missing = np.isnan(role_scores.values)
         is_complete = ~is_missing.any(axis=1)
-        tables.append(role_scores.select(np.flatnonzero(is_complete)))
+        complete_scores.append(role_scores.select(np.flatnonzero(is_complete)))
         if n_topics := int((~is_complete & ~is_missing.all(axis=1)).sum()):
             notes.add(
                 f"effects: excluded {counted(n_topics, 'topic')} with a score of only one of the"
@@ -483,10 +483,10 @@ def _select_common_scores(
                 measure,
             )
     if paired:
-        other_topics = set(tables[1].topics)
-        common_topics = [topic for topic in tables[0].topics if topic in other_topics]
-        for table, side in zip(tables, NOTE_SIDES, strict=True):
-            n_topics = len(table.topics) - len(common_topics)
+        other_topics = set(complete_scores[1].topics)
+        common_topics = [topic for topic in complete_scores[0].topics if topic in other_topics]
+        for item, side in zip(complete_scores, NOTE_SIDES, strict=True):
+            n_topics = len(item.topics) - len(common_topics)
             # With both roles these topics are already in the notes of each role.
             if n_topics and len(roles) == 1:
                 notes.add(
@@ -494,13 +494,13 @@ def _select_common_scores(
                     f" {side} run",
                     measure,
                 )
-        tables = [table.select(common_topics) for table in tables]
-    if not all(table.topics for table in tables):
+        complete_scores = [item.select(common_topics) for item in complete_scores]
+    if not all(item.topics for item in complete_scores):
         suffix = " on both sides" if paired else ""
         raise CranfieldError(
             f"no topic has scores of {measure or 'the measure'} for {' and '.join(roles)}{suffix}"
         )
-    x, y = (table.values.T for table in tables)
+    x, y = (item.values.T for item in complete_scores)
     return x, y
 
 

@@ -558,7 +558,7 @@ def average_changes(
 
 
 def _describe_measures(options: ScaleOptions, max_grades: Mapping[str, int]) -> pl.DataFrame:
-    """Determine which measures use the recall base, which are interval scales or cannot change."""
+    """Tabulate whether measures use the recall base, are interval scales, and cannot change."""
     rows = []
     for name, max_grade in max_grades.items():
         for cutoff in options.cutoffs:

@@ -94,7 +94,7 @@ EXCLUDED_OF_HIDDEN = (
 
 @dataclass(frozen=True)
 class ReleasedRun:
-    """A run of a release."""
+    """A run of a release, with its public and its private record."""
 
     public: Submission  # public fields, and public names
     record: Submission  # record in the registry, which is not released

@@ -223,7 +223,7 @@ def make_file_names(tags: Iterable[str], reserved: Collection[str] = ()) -> dict
         names[tag] = name if name == tag and is_free else f"{name}-{_hash_tag(tag)[:8]}"
     used_names = {name.casefold() for name in names.values()}
     if len(used_names | reserved_names) < len(names) + len(reserved_names):
-        # The tag of a run is the name of the page of another run.
+        # A tag is the same as the page name of another run: use complete hashes.
         names = {tag: f"{safe_names[tag][:20]}-{_hash_tag(tag)}" for tag in names}
     return names
 

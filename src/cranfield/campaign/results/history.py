@@ -88,7 +88,7 @@ class _EntryReader:
     own: tuple[str, ...]
     retracted: bool
     used_options: set[str] = field(default_factory=set)  # options that apply to some source
-    unreadable: list[str] = field(default_factory=list)  # why runs of campaigns are excluded
+    unreadable: list[str] = field(default_factory=list)  # reasons why runs are excluded
     notes: list[str] = field(default_factory=list)
 
     def read(self, source: PathName) -> pl.DataFrame:
@@ -266,7 +266,7 @@ def _standardise(scores: Scores) -> pl.DataFrame:
 
 
 _FLAGS = frozenset({"true", "false", "yes", "no"})
-"""Values of columns such as `is_public` or `baseline`, which may exclude an entry."""
+"""Values of flags, such as `is_public` or `baseline`; an entry with a flag may not count."""
 
 
 def _warn_of_unused_columns(table: Columns, used_indices: set[int]) -> None:
@@ -276,7 +276,7 @@ def _warn_of_unused_columns(table: Columns, used_indices: set[int]) -> None:
     *_, decisive = schema.find_unused(table.names, used_indices)
     for k in (k for k in range(len(table.names)) if k not in used_indices):
         values = {"" if cell is None else str(cell).strip() for cell in table.with_points(k)}
-        # Other numbers are scores, such as an error rate.
+        # Columns of other numbers are scores, such as an error rate.
         words = {value for value in values if finite(value) is None} - {""}
         is_flag = bool(words) and {word.lower() for word in words} <= _FLAGS
         is_decisive = k in decisive and (words or values <= {"", "0", "1"})
@@ -545,7 +545,7 @@ def history(
     if lower_is_better:
         notes.append(f"lower scores of {measure} are better")
     elif _find_measure(measure) is None or (
-        # EER may be the equal error rate.
+        # A declared name may have another meaning: EER may be the equal error rate.
         suggests_lower(measure) and "columns" in reader.used_options
     ):
         add_note = warn if suggests_lower(measure) else notes.append

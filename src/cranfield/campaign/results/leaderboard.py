@@ -243,7 +243,7 @@ def leaderboard(
 def _make_leaderboard(
     evaluation: Evaluation, submissions: Sequence[Submission], separation: Separation | str
 ) -> Leaderboard:
-    """Join the scores and the comparison of runs, or the reason against it, with submissions."""
+    """Join scores, submissions and the comparison; note why runs are not compared, if so."""
     # Columns have the text forms of measures as names, not aliases.
     names = [str(measure) for measure in evaluation.measures]
     frame = evaluation.by_system()

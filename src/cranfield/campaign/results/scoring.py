@@ -259,7 +259,7 @@ class Scoring:
         return merge_rows(table.filter(pl.col("object").is_in(list(self.objects.values()))))
 
     def _score_with_cache(self, all_runs: bool) -> pl.DataFrame:
-        """Return scores by the measures that depend on all runs, or by the other measures."""
+        """Return scores by the measures that depend on all runs, or else by the other measures."""
         measures = [
             measure for measure in self.measures if measure.info.depends_on_others == all_runs
         ]

@@ -109,7 +109,7 @@ def reference_groups(
 
 
 NAMING_OF_OTHERS = ("named", "hidden")
-"""Whether a sheet names the runs that are not significantly different from its run."""
+"""Options for the names of runs that are not significantly different from the run of a sheet."""
 
 COUNTS = {
     "topics": "NumQ",

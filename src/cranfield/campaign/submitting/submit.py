@@ -347,7 +347,7 @@ def _tag_faults(
 ) -> Iterator[Fault]:
     """Yield faults of a tag that is not a valid file name, or is taken, regardless of case."""
     tag, team = copy.tag, copy.declaration.team
-    # A fault of the columns includes a tag with blanks.
+    # A tag with blanks is reported as a fault of the columns.
     has_tag_error = any(fault.code in {"tag", "columns"} for fault in copy.report.errors)
     if copy.report.tag is not None and not has_tag_error and not is_safe_name(tag):
         # Always an error, because the tag becomes a file name.

@@ -119,7 +119,7 @@ class PoolDepths(Study):
     runs: JudgedRuns
 
     def judged_to(self, depth: int) -> JudgedRuns:
-        """Return all runs with the judgments of the pool of a depth of at least 1."""
+        """Return all runs, judged with the pool of a depth of 1 or more."""
         check_integer("depth", depth, 1, DEEPEST)
         contributes = np.isin(self.runs.systems, self.contributors)
         return restrict(self.runs, mask_pool(self.runs, contributes, depth))
@@ -248,7 +248,7 @@ def pool_depths(
         for depth, mask in zip(all_depths, masks, strict=True)
     ]
     schema = dict.fromkeys(("unjudged", "largest unjudged"), pl.Float64)
-    # The last row has all judgments, of which the others are proportions.
+    # The last row counts all judgments; proportions are relative to it.
     judged, relevant = pl.col("judged"), pl.col("relevant")
     pools_by_depth = pl.DataFrame(counts, schema_overrides=schema).with_columns(
         (judged / judged.last()).alias("judged proportion"),

@@ -179,13 +179,13 @@ class Correlations(Study):
         """The table `correlations`, a row for each pair of measures."""
         indices = np.triu_indices(len(self.measures), 1)
         coefficients = self.topicwise[:, *indices]
-        lowest = np.where(np.isnan(coefficients), np.inf, coefficients).argmin(axis=0)
+        lowest_index = np.where(np.isnan(coefficients), np.inf, coefficients).argmin(axis=0)
         pairs = {
             **name_pairs(self.measures),
             "overall": self.overall[indices],
             "by topic": self.by_topic[indices],
             "lowest": self.lowest[indices],
-            "lowest topic": pl.Series(self.topics, dtype=pl.String).gather(lowest),
+            "lowest topic": pl.Series(self.topics, dtype=pl.String).gather(lowest_index),
             "topics": self.counted_topics[indices],
         }
         topic = pl.when(pl.col("topics") > 0).then("lowest topic").alias("lowest topic")

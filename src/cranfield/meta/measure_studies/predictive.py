@@ -31,10 +31,11 @@ from cranfield.significance.pairwise.ranks import binomial_pvalues
 def merge_votes(table: pl.DataFrame) -> pl.DataFrame:
     """Merge preferences between the same runs on a topic; equal numbers of votes are a tie."""
     is_reversed = pl.col("first") > pl.col("second")
-    swapped = (("first", "second"), ("second", "first"), ("preferred", -pl.col("preferred")))
+    replacements = (("first", "second"), ("second", "first"), ("preferred", -pl.col("preferred")))
     return (
         table.with_columns(
-            pl.when(is_reversed).then(other).otherwise(name).alias(name) for name, other in swapped
+            pl.when(is_reversed).then(other).otherwise(name).alias(name)
+            for name, other in replacements
         )
         .group_by("topic", "first", "second", maintain_order=True)
         .agg(
@@ -238,13 +239,13 @@ def predictive_power(
     if majority:
         table = merge_votes(table)
     names = tuple(scores)
-    preferred = _measure_preferences(list(scores.values()), table)
+    signs = _measure_preferences(list(scores.values()), table)
     votes = table["preferred"].to_numpy().astype(np.float64)
-    summary = _summarise(names, preferred, votes, confidence)
+    summary = _summarise(names, signs, votes, confidence)
     assessor_tables = [summary.clear().insert_column(0, pl.Series("assessor", [], pl.String))]
     for assessor in table["assessor"].drop_nulls().unique(maintain_order=True):
         rows = (table["assessor"] == assessor).fill_null(False).to_numpy()
-        frame = _summarise(names, preferred[:, rows], votes[rows], confidence)
+        frame = _summarise(names, signs[:, rows], votes[rows], confidence)
         assessor_tables.append(frame.select(pl.lit(assessor).alias("assessor"), pl.all()))
     return PredictivePower(
         call,
@@ -252,7 +253,7 @@ def predictive_power(
         preferences=table,
         summary=summary.sort("predicted", descending=True, nulls_last=True, maintain_order=True),
         by_assessor=pl.concat(assessor_tables),
-        versus=_compare_pairs(names, preferred, votes),
+        versus=_compare_pairs(names, signs, votes),
     )
 
 
@@ -261,20 +262,20 @@ def _measure_preferences(scores: list[Scores], table: pl.DataFrame) -> Floats:
     values = orient_values(scores)
     first, second = (label_indices(table[name], scores[0].systems) for name in ("first", "second"))
     rows = label_indices(table["topic"], scores[0].topics)
-    preferred = np.empty((len(scores), table.height))
+    signs = np.empty((len(scores), table.height))
     for topic in np.unique(rows):
         indices = np.flatnonzero(rows == topic)
-        preferred[:, indices] = preference_signs(values[:, topic], first[indices], second[indices])
-    return preferred
+        signs[:, indices] = preference_signs(values[:, topic], first[indices], second[indices])
+    return signs
 
 
 def _summarise(
-    names: Sequence[str], preferred: Floats, votes: Floats, confidence: float
+    names: Sequence[str], signs: Floats, votes: Floats, confidence: float
 ) -> pl.DataFrame:
-    has_score, is_decided = ~np.isnan(preferred), votes != 0
+    has_score, is_decided = ~np.isnan(signs), votes != 0
     n_preferences = (has_score & is_decided).sum(axis=1)
-    n_correct = ((preferred == votes) & is_decided).sum(axis=1)
-    n_wrong = ((preferred == -votes) & is_decided).sum(axis=1)
+    n_correct = ((signs == votes) & is_decided).sum(axis=1)
+    n_wrong = ((signs == -votes) & is_decided).sum(axis=1)
     low, high = clopper_pearson(n_correct, n_preferences, confidence)
     with np.errstate(invalid="ignore"):
         predicted, of_decided = n_correct / n_preferences, n_correct / (n_correct + n_wrong)
@@ -291,16 +292,16 @@ def _summarise(
             "of decided": of_decided,
             "p": binomial_pvalues(n_correct, n_wrong),
             "no preference": np.full(len(names), (~is_decided).sum()),
-            "both tied": ((preferred == 0) & ~is_decided).sum(axis=1),
+            "both tied": ((signs == 0) & ~is_decided).sum(axis=1),
             "missing": (~has_score).sum(axis=1),
         }
     ).fill_nan(None)
 
 
-def _compare_pairs(names: Sequence[str], preferred: Floats, votes: Floats) -> pl.DataFrame:
+def _compare_pairs(names: Sequence[str], signs: Floats, votes: Floats) -> pl.DataFrame:
     """Compare pairs of measures on the preferences for which both have scores."""
-    is_scored = (~np.isnan(preferred) & (votes != 0)).astype(np.float64)
-    is_correct = (preferred == votes) * is_scored
+    is_scored = (~np.isnan(signs) & (votes != 0)).astype(np.float64)
+    is_correct = (signs == votes) * is_scored
     n_only = (is_correct @ (is_scored - is_correct).T).astype(np.int64)
     i, j = np.triu_indices(len(names), 1)
     return pl.DataFrame(

@@ -123,7 +123,7 @@ class Swaps(Study):
         return pl.DataFrame(rows, schema, orient="row")
 
     def _join_bins(self, size: int, min_comparisons: float) -> list[tuple[float, int, int]]:
-        """Join bins, the highest first, to tuples of low, enough comparisons, and swaps."""
+        """Join bins with few comparisons, from the highest; return low, comparisons and swaps."""
         rows = self.rates.filter(pl.col("size") == size, pl.col("comparisons") > 0)
         bins: list[tuple[float, int, int]] = []
         comparisons = swaps = 0
@@ -206,10 +206,10 @@ class Swaps(Study):
 
     def heading(self) -> list[str]:
         condition = f", {self.test} at {self.alpha:g}" if self.test else ""
-        last = self.overall.row(-1, named=True)
+        row = self.overall.row(-1, named=True)
         rate = "no pair compared"
-        if last["rate"] is not None:
-            rate = f"{format_percent(last['rate'])} of comparisons swapped"
+        if row["rate"] is not None:
+            rate = f"{format_percent(row['rate'])} of comparisons swapped"
         return [
             f"{measure_prefix(self.measure)}swap method: {counted(self.systems, 'system')},"
             f" {counted(self.repeats, 'repeat')}, seed {self.seed}{condition};"
@@ -395,20 +395,20 @@ def choose_bins(values: Floats) -> tuple[float, ...]:
     >>> choose_bins(np.array([[0.0, 7.0]]))[:3], choose_bins(np.array([[0.0, 7.0]]))[-1]
     ((0.0, 0.1, 0.2), 6.0)
     """
-    largest = float(np.ptp(values, axis=1).max())
+    max_difference = float(np.ptp(values, axis=1).max())
     unit = 0.01
-    if largest > 1:
-        unit = _round_up(largest / 100)
-    elif 0 < largest <= 0.1:
-        unit = _round_up(largest / 20)
+    if max_difference > 1:
+        unit = _round_up(max_difference / 100)
+    elif 0 < max_difference <= 0.1:
+        unit = _round_up(max_difference / 20)
     edges = (float(f"{step * unit:.12g}") for step in DEFAULT_EDGES)
-    return tuple(edge for edge in edges if edge == 0 or edge < largest * (1 - 1e-9))
+    return tuple(edge for edge in edges if edge == 0 or edge < max_difference * (1 - 1e-9))
 
 
-def _round_up(number: float) -> float:
+def _round_up(value: float) -> float:
     """Round up to 1, 2 or 5 times a power of ten."""
-    power = float(10.0 ** np.floor(np.log10(number)))
-    return power * next(k for k in (1, 2, 5, 10) if k * power >= number * (1 - 1e-9))
+    power = float(10.0 ** np.floor(np.log10(value)))
+    return power * next(k for k in (1, 2, 5, 10) if k * power >= value * (1 - 1e-9))
 
 
 def _parse_bins(bins: Sequence[float]) -> tuple[float, ...]:

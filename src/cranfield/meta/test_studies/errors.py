@@ -314,7 +314,7 @@ POPULATIONS = ("simulated", "resampled")
 """Sources of new topics: fitted distributions, or the real topics with replacement."""
 
 EDGES = (0.01, 0.02, 0.05, 0.1)
-"""Bounds of the ranges of true differences, between 0 and infinity."""
+"""Bounds of the ranges of true differences, besides 0 and infinity."""
 
 
 class PowerOfTests(Study):

@@ -153,7 +153,7 @@ def _index_pairs(n_systems: int) -> tuple[Indices, Indices]:
 
 @lru_cache(maxsize=4096)
 def critical_value(alpha: float, n_systems: int, df: float) -> float:
-    """Return the critical value of the studentised range, cached for all topic sets."""
+    """Return the critical value of the studentised range; topic sets of one size share it."""
     return studentised_range_isf(alpha, n_systems, df)
 
 

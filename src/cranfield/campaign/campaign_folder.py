@@ -219,8 +219,8 @@ def _describe_limits(task: TaskRules) -> Iterator[str]:
     if task.opens:
         yield f"opens at {format_time(task.opens)}"
     if task.closes:
-        late = ", and marks later runs as late" if task.late == "mark" else ""
-        yield f"closes at {format_time(task.closes)}{late}"
+        late_text = ", and marks later runs as late" if task.late == "mark" else ""
+        yield f"closes at {format_time(task.closes)}{late_text}"
     if isinstance(task.topics, Path):
         yield f"has {counted(len(topic_ids(task) or ()), 'topic')}"
     if task.max_per_topic is not None:

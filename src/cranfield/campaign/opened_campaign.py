@@ -125,12 +125,12 @@ class Registry(RegistryReader):
         return (status.st_ino, status.st_size, status.st_mtime_ns)
 
     def _record_rules(self, change: Transaction, now: str, actor: str) -> None:
-        current, previous = self._campaign.used_rules, change.rules_files()
-        if current is None or dict(current) == previous:
+        files, previous_files = self._campaign.used_rules, change.rules_files()
+        if files is None or dict(files) == previous_files:
             return
-        change.append_event(now, actor, "rules", "", dict(current))
-        if previous:
-            names = {name for name, _ in {*current.items()} ^ {*previous.items()}}
+        change.append_event(now, actor, "rules", "", dict(files))
+        if previous_files:
+            names = {name for name, _ in {*files.items()} ^ {*previous_files.items()}}
             warn(
                 f"the rules changed since they were last used ({', '.join(sorted(names))}); the"
                 " change is recorded in the log of events; runs accepted earlier are not checked"

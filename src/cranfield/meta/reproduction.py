@@ -483,12 +483,12 @@ def _read_by_measure(data: Any, side: str) -> dict[str, Scores]:
     if isinstance(data, Mapping) and data and all(isinstance(s, Scores) for s in data.values()):
         scores_by_measure = dict(data)
         if set(data) <= set(ROLES):
-            invalid = next((s for s in data.values() if s.shards or len(s.systems) != 1), None)
-            if invalid is not None:
-                shards = " by shard" if invalid.shards else ""
+            invalid_scores = [s for s in data.values() if s.shards or len(s.systems) != 1]
+            if invalid_scores:
+                shards = " by shard" if invalid_scores[0].shards else ""
                 raise CranfieldError(
                     "expected scores of one system by topic, got"
-                    f" {counted(len(invalid.systems), 'system')}{shards}"
+                    f" {counted(len(invalid_scores[0].systems), 'system')}{shards}"
                 )
             first, *other_measures = dict.fromkeys(scores.measure for scores in data.values())
             if other_measures:

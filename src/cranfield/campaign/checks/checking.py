@@ -207,11 +207,11 @@ def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, is_com
         elif max_documents is not None and n_documents < max_documents and is_complete:
             faults.add("too-few", f"{size}, fewer than {max_documents:,}", None, topic)
     run_topics = set(counts["topic"])
-    missing = [topic for topic in expected or () if topic not in run_topics]
-    if missing and is_complete:
-        noun = "topics" if len(missing) > 1 else "topic"
-        message = f"no documents for {noun} {faults.list_names(missing)}"
-        faults.add("topic-missing", message, count=len(missing))
+    missing_topics = [topic for topic in expected or () if topic not in run_topics]
+    if missing_topics and is_complete:
+        noun = "topics" if len(missing_topics) > 1 else "topic"
+        message = f"no documents for {noun} {faults.list_names(missing_topics)}"
+        faults.add("topic-missing", message, count=len(missing_topics))
     return counts.height
 
 
@@ -228,12 +228,12 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
         )
         faults.add_rows("id-blank", blank, message)
     if task.second_column:
-        invalid = rows.filter(~pl.col("q0").is_in(task.second_column))
-        if invalid.height:
+        invalid_rows = rows.filter(~pl.col("q0").is_in(task.second_column))
+        if invalid_rows.height:
             expected = " or ".join(map(quoted, task.second_column))
-            message = f"second column {quoted(invalid['q0'][0])} is not {expected}"
-            message += f" ({counted(invalid.height, 'line')})"
-            faults.add("second-column", message, invalid["line"][0], count=invalid.height)
+            message = f"second column {quoted(invalid_rows['q0'][0])} is not {expected}"
+            message += f" ({counted(invalid_rows.height, 'line')})"
+            faults.add("second-column", message, invalid_rows["line"][0], count=invalid_rows.height)
     values = rows.select(
         *("line", "topic", "doc"),
         rank_text="rank",
@@ -243,10 +243,11 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
     )
     if task.rank != "off" or task.ranks_decide:
         is_invalid = pl.col("rank").is_null() | (pl.col("rank") < 0)
-        invalid = values.filter(is_invalid, pl.col("rank_text").is_not_null())
-        faults.add_rows("rank", invalid, "rank {rank_text} is not an integer from 0 to 2147483647")
-    invalid = values.filter(pl.col("score").is_null(), pl.col("score_text").is_not_null())
-    faults.add_rows("score", invalid, "score {score_text} is not a finite number")
+        invalid_rows = values.filter(is_invalid, pl.col("rank_text").is_not_null())
+        message = "rank {rank_text} is not an integer from 0 to 2147483647"
+        faults.add_rows("rank", invalid_rows, message)
+    invalid_rows = values.filter(pl.col("score").is_null(), pl.col("score_text").is_not_null())
+    faults.add_rows("score", invalid_rows, "score {score_text} is not a finite number")
     return values.select("line", "topic", "doc", "rank", "score")
 
 
@@ -413,13 +414,14 @@ def is_excluded(rows: pl.DataFrame, path: Path) -> Bools:
     mask = np.zeros(rows.height, dtype=bool)
     for first_line, lines in _read_list_lines(path):
         words = lines.str.extract_all(WORD)
-        widths = words.list.len()
-        invalid = (~widths.is_in([0, 2, 4])).arg_true()
-        if len(invalid):
+        n_words = words.list.len()
+        invalid_lines = (~n_words.is_in([0, 2, 4])).arg_true()
+        if len(invalid_lines):
             reason = "expected 2 columns (topic doc) or 4 (topic iteration doc grade),"
-            reason += f" got {widths[invalid[0]]}"
-            raise InputError(reason, source=Source(str(path)).name, line=first_line + invalid[0])
-        pairs = {"topic": words.list.first(), "doc": words.list.get(widths // 2, null_on_oob=True)}
+            reason += f" got {n_words[invalid_lines[0]]}"
+            line = first_line + invalid_lines[0]
+            raise InputError(reason, source=Source(str(path)).name, line=line)
+        pairs = {"topic": words.list.first(), "doc": words.list.get(n_words // 2, null_on_oob=True)}
         excluded = rows.with_row_index().join(pl.DataFrame(pairs), on=[*pairs], how="semi")
         mask[excluded["index"].to_numpy()] = True
     return mask

@@ -26,7 +26,7 @@ from cranfield.sources.values import integers_in, numbers_in
 WORD = f"[^{BLANKS}]+"
 
 _JSON_MESSAGE = (
-    "is JSON, expected lines of TREC text; convert the references of TREC RAG answers by"
+    "expected lines of TREC text, got JSON; convert the references of TREC RAG answers by"
     """ jq -r '. as $a | .references | to_entries[] | "\\($a.topic_id) Q0"""
     """ \\(.value) \\(.key + 1) \\(-.key) \\($a.run_id)"'"""
 )
@@ -60,23 +60,23 @@ def read_lines(
     rows = pl.concat(frames, how="diagonal")
     if not rows.height and stop_error is None:
         faults.add("empty", "is empty; expected at least one line")
-    columns = " ".join(names).replace("subtopic", "iteration")
-    columns += ", separated by ';'" if format == "ntcir" else ""
-    expected = f"expected {len(names)} columns ({columns}), got"
-    invalid = rows.filter(pl.col("width") != len(names)).select("line", "width")
+    columns_text = " ".join(names).replace("subtopic", "iteration")
+    columns_text += ", separated by ';'" if format == "ntcir" else ""
+    expected = f"expected {len(names)} columns ({columns_text}), got"
+    invalid_rows = rows.filter(pl.col("width") != len(names)).select("line", "width")
     if (tag := _find_tag_with_blanks(rows)) is not None:
-        line, width = invalid.row(0)
+        line, width = invalid_rows.row(0)
         reason = f"the tag {quoted(tag)} contains blanks ({counted(rows.height, 'line')})"
         faults.add("columns", f"{expected} {width}: {reason}", line, count=rows.height)
-        rows, invalid = rows.with_columns(tag=pl.lit(tag)), invalid.clear()
-    faults.add_rows("columns", invalid, f"{expected} {{width}}")
+        rows, invalid_rows = rows.with_columns(tag=pl.lit(tag)), invalid_rows.clear()
+    faults.add_rows("columns", invalid_rows, f"{expected} {{width}}")
     if format == "ntcir":
         # Semicolons allow empty values; readers of runs ignore the second column.
-        required = [name for name in names if name != "q0"]
-        for name in required:
-            empty = rows.filter(pl.col(name) == "").select("line")
-            faults.add_rows("columns", empty, f"{expected} an empty {name}")
-        rows = rows.with_columns(pl.when(pl.col(required) != "").then(pl.col(required)))
+        required_names = [name for name in names if name != "q0"]
+        for name in required_names:
+            empty_rows = rows.filter(pl.col(name) == "").select("line")
+            faults.add_rows("columns", empty_rows, f"{expected} an empty {name}")
+        rows = rows.with_columns(pl.when(pl.col(required_names) != "").then(pl.col(required_names)))
     return rows.drop("rest", strict=False), n_lines, stop_error
 
 
@@ -153,10 +153,10 @@ def _split_each_line(lines: pl.Series, names: tuple[str, ...]) -> pl.Series:
     cells = pl.DataFrame({"text": lines}).select(
         tabs=tabs, blanks=pl.col("text").str.extract_all(WORD)
     )
-    width, columns = pl.col("tabs").list.len(), len(names)
+    width, n_columns = pl.col("tabs").list.len(), len(names)
     # Readers of runs ignore additional columns.
-    has_tabs = width >= columns if names[-1] == "tag" else width == columns
-    has_tabs &= ~pl.col("tabs").list.head(columns).list.contains("")
+    has_tabs = width >= n_columns if names[-1] == "tag" else width == n_columns
+    has_tabs &= ~pl.col("tabs").list.head(n_columns).list.contains("")
     return cells.select(pl.when(has_tabs).then("tabs").otherwise("blanks")).to_series()
 
 
@@ -190,12 +190,12 @@ def fault_code(error: InputError) -> str:
     return "encoding"
 
 
-MAX_LINE = 64 << 20
+MAX_LINE_BYTES = 64 << 20
 """Maximum number of bytes of a line, as an endless line would fill the memory."""
 
 
 class TooLargeError(InputError):
-    """Raised for a file with more bytes than the rules allow."""
+    """Raised for a file with more bytes than the rules allow, or a line that is too long."""
 
 
 @dataclass(frozen=True)
@@ -230,9 +230,9 @@ class _LimitedReader:
         return self._count_bytes(self._stream.read(min(size, self._n_left + 1)))
 
     def readline(self, _size: int = -1) -> bytes:
-        line = self._count_bytes(self._stream.readline(min(MAX_LINE, self._n_left) + 1))
-        if len(line) > MAX_LINE:
-            raise TooLargeError(f"a line has more than {MAX_LINE:,} bytes")
+        line = self._count_bytes(self._stream.readline(min(MAX_LINE_BYTES, self._n_left) + 1))
+        if len(line) > MAX_LINE_BYTES:
+            raise TooLargeError(f"a line has more than {MAX_LINE_BYTES:,} bytes")
         return line
 
     def _count_bytes(self, data: bytes) -> bytes:

@@ -389,8 +389,8 @@ class Release:
     def summary(self) -> str:
         """The numbers of runs and teams, and the version of the judgments, as text."""
         size = f"{counted(self.runs, 'run')} of {counted(self.teams, 'team')}"
-        hidden = f" ({self.hidden} anonymous)" if self.hidden else ""
-        return f"{size}{hidden}, judgments {self.judgments}"
+        hidden_text = f" ({self.hidden} anonymous)" if self.hidden else ""
+        return f"{size}{hidden_text}, judgments {self.judgments}"
 
     def __repr__(self) -> str:
         return f"Release({self.id}: {self.summary})"
@@ -451,9 +451,10 @@ def release(
         raise PolicyError(f"date must be a day such as 2026-11-20, got {quoted(date)}") from None
     payload = _make_payload(campaign, task, judgments, anonymous, seed, scores_only, day, note)
     about, name, version = payload.about, payload.inputs.task.name, payload.judgments.version
-    current, last_day = _current_release(campaign, name)
-    if current and day and last_day and day < last_day:
-        warn(f"the date {day} is before the date of the last release: {current.id}, {last_day}")
+    current_release, last_day = _current_release(campaign, name)
+    if current_release and day and last_day and day < last_day:
+        last_text = f"the last release: {current_release.id}, {last_day}"
+        warn(f"the date {day} is before the date of {last_text}")
     closes = payload.inputs.task.closes
     if closes is not None and campaign.clock() <= closes:
         reason = f"task {quoted(name)} accepts runs until {format_time(closes)}"
@@ -475,11 +476,12 @@ def release(
         (new_folder / PAYLOAD).mkdir()
         write_payload(new_folder / PAYLOAD, payload)
         manifest = write_bag(new_folder, bag_info)
-        if current and current.manifest == manifest:
-            target = campaign.folder / current.path
+        if current_release and current_release.manifest == manifest:
+            target = campaign.folder / current_release.path
             if not validate_bag(target) and file_sha256(target / TAG_MANIFEST) == manifest:
-                warn(f"the release would have the same bytes as {current.id}; no release was made")
-                return _describe_release(current.id, target, manifest, payload)
+                reason = f"the release would have the same bytes as {current_release.id}"
+                warn(f"{reason}; no release was made")
+                return _describe_release(current_release.id, target, manifest, payload)
         _make_private_and_sync(new_folder)
         with campaign.registry.change("release", name, options) as tx:
             if tx.submissions(name) != payload.submissions:
@@ -550,13 +552,13 @@ def _make_payload(
         raise no_readable_run_error(campaign, rules.name)
     teams = campaign.registry.teams()
     today = date or campaign.clock().astimezone(UTC).date().isoformat()
-    hidden = {team.id for team in teams if anonymous or today < (team.anonymous_until or "")}
-    public_parts = {
-        run.id: public_run_metadata(run) for run in runs if run.metadata and run.team not in hidden
-    }
+    hidden_teams = {team.id for team in teams if anonymous or today < (team.anonymous_until or "")}
+    runs_with_metadata = [run for run in runs if run.metadata and run.team not in hidden_teams]
+    public_parts = {run.id: public_run_metadata(run) for run in runs_with_metadata}
     metadata = {id: text for id, (text, _) in public_parts.items() if text}
     removed_keys = sorted({key for _, keys in public_parts.values() for key in keys})
-    public_runs = make_released_runs(runs, hidden, rules, _make_secret(campaign, seed), metadata)
+    secret = _make_secret(campaign, seed)
+    public_runs = make_released_runs(runs, hidden_teams, rules, secret, metadata)
     has_hidden = any(run.is_hidden for run in public_runs)
     if seed and not has_hidden:
         raise PolicyError(
@@ -613,7 +615,7 @@ def _make_payload(
         inputs,
         evaluation=_with_public_tags(evaluation, public_runs),
         runs=public_records,
-        teams={team.id: team.name for team in teams if team.id not in hidden},
+        teams={team.id: team.name for team in teams if team.id not in hidden_teams},
         warnings={},
         metadata={run.tag: run.metadata for run in public_records if run.metadata},
         ties=ties,

@@ -146,11 +146,11 @@ def read_releases(folder: Path) -> tuple[StoredRelease, ...]:
 
 def newest_releases(releases: Iterable[StoredRelease]) -> tuple[StoredRelease, ...]:
     """Return the newest release of each task that was not retracted."""
-    newest: dict[str, StoredRelease] = {}
+    newest_by_task: dict[str, StoredRelease] = {}
     for release in releases:
         if release.retraction is None:
-            newest.setdefault(release.task, release)
-    return tuple(newest.values())
+            newest_by_task.setdefault(release.task, release)
+    return tuple(newest_by_task.values())
 
 
 def _read_release(folder: Path) -> StoredRelease | None:
@@ -371,14 +371,14 @@ def task_pages(
     )
     topics = topic_rows(leaderboard)
     values = [topic[name] for topic in topics for name in ("best", "median", "worst")]
-    finite = [value for value in values if math.isfinite(value)]
+    finite_values = [value for value in values if math.isfinite(value)]
     yield make_page(
         *("topics.html", f"{folder}/topics.html", f"{title}: topics", links),
         sortable=True,
         lead=lead,
         leaderboard=leaderboard,
         topics=topics,
-        score_range=(min(finite, default=0.0), max(finite, default=1.0)),
+        score_range=(min(finite_values, default=0.0), max(finite_values, default=1.0)),
         map=heat_map(leaderboard, [topic["name"] for topic in topics]),
     )
     for tag, source in leaderboard.sheets.items():
@@ -596,15 +596,15 @@ def site_files(
         releases = read_releases(releases_folder)
     else:
         releases = read_recorded_releases(releases_folder, records)
-    newest = newest_releases(releases)
-    newest_ids = {release.task: release.id for release in newest}
-    for release in newest:
+    task_releases = newest_releases(releases)
+    newest_ids = {release.task: release.id for release in task_releases}
+    for release in task_releases:
         if problems := validate_bag(release.folder):
             raise InputError(f"is damaged: {problems[0]}", source=str(release.folder))
-    folders = make_file_names([release.task for release in newest], RESERVED_NAMES)
-    leaderboards = {folders[release.task]: task_leaderboard(release) for release in newest}
+    folders = make_file_names([release.task for release in task_releases], RESERVED_NAMES)
+    leaderboards = {folders[release.task]: task_leaderboard(release) for release in task_releases}
     copies: list[tuple[str, str]] = []
-    for release in newest:
+    for release in task_releases:
         paths = {name: f"data/{release.id}-{name}" for name in COPIES}
         paths["report.html"] = f"{folders[release.task]}/report.html"
         for name, path in paths.items():
@@ -613,7 +613,7 @@ def site_files(
                 content = source.read_bytes()
                 copies.append((path, hashlib.sha256(content).hexdigest()))
                 yield path, content
-    about = (newest or releases)[0].about
+    about = (task_releases or releases)[0].about
     title = label(str(about.get("campaign_title") or about.get("campaign") or "Campaign"))
     n_current = sum(release.retraction is None for release in releases)
     links = [entry for entry in MAIN_PAGES.items() if leaderboards or entry[0] != "Records"]
@@ -634,7 +634,7 @@ def site_files(
         releases=releases,
         newest=newest_ids,
         copies=copies,
-        citations=[_bibtex(title, release) for release in newest],
+        citations=[_bibtex(title, release) for release in task_releases],
     )
     if leaderboards:
         path = "history.html"

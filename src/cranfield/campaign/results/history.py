@@ -141,8 +141,8 @@ class _EntryReader:
         measure = parse_measure(self.measure)
         name = str(measure)
         if name not in measures:
-            available = ", ".join(measures)
-            raise PolicyError(f"{folder} has no scores by {name}; it has scores by {available}")
+            names = ", ".join(measures)
+            raise PolicyError(f"{folder} has no scores by {name}; it has scores by {names}")
         if self.standardised:
             path = data / "scores" / "scores.parquet"
             frame = parquet_frame(path.read_bytes(), str(path))
@@ -200,8 +200,8 @@ class _EntryReader:
         schema = replace(_LEADERBOARD, columns=columns, decisive=(), is_selected=True)
         table = source.table(schema, {column.name: column.name for column in columns})
         cells = {role: table.frame[name] for role, name in name_of.items()}
-        empty = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
-        marks = cells.get("mark", empty).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
+        blanks = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
+        marks = cells.get("mark", blanks).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
         own_marks = [mark.strip(_BLANK).lower() for mark in self.own]
         # Emoji, such as cups, are marks of records.
         words = {mark for mark in marks if re.search(r"[^\W\d_]", mark)} - {*own_marks, *NOT_OWN}
@@ -224,7 +224,7 @@ class _EntryReader:
             {
                 "date": pl.Series(days, dtype=pl.Date),
                 "entry": cells["entry"],
-                "team": cells.get("team", empty),
+                "team": cells.get("team", blanks),
                 "score": cells["score"],
                 "own": marks.is_in(own_marks),
             }
@@ -273,13 +273,13 @@ def _warn_of_unused_columns(table: Columns, used_indices: set[int]) -> None:
     """Warn of unused columns that may say that an entry does not count."""
     schema = replace(_LEADERBOARD, decisive=("status", "split", "measure"), is_selected=True)
     unused_columns = []
-    *_, decisive = schema.find_unused(table.names, used_indices)
+    *_, decisive_indices = schema.find_unused(table.names, used_indices)
     for k in (k for k in range(len(table.names)) if k not in used_indices):
         values = {"" if cell is None else str(cell).strip() for cell in table.with_points(k)}
         # Columns of other numbers are scores, such as an error rate.
         words = {value for value in values if finite(value) is None} - {""}
         is_flag = bool(words) and {word.lower() for word in words} <= _FLAGS
-        is_decisive = k in decisive and (words or values <= {"", "0", "1"})
+        is_decisive = k in decisive_indices and (words or values <= {"", "0", "1"})
         if len(values) > 1 and (is_decisive or is_flag):
             unused_columns.append(f"{quoted(table.names[k])} ({some_of(sorted(values - {''}), 3)})")
     if unused_columns:
@@ -511,13 +511,13 @@ def history(
     measure = reader.measure
     if measure is None:
         raise PolicyError("measure is required, as all sources are retracted")
-    for name, is_set, required in (
+    for name, is_set, required_sources in (
         ("task", task is not None, "campaigns and releases"),
         ("columns", bool(columns), "tables"),
         ("own", tuple(own) != OWN_MARKS, "tables with a column 'mark'"),
     ):
         if is_set and name not in reader.used_options:
-            raise PolicyError(f"{name} requires {required} among the sources")
+            raise PolicyError(f"{name} requires {required_sources} among the sources")
     collections = entries["collection"].unique(maintain_order=True).to_list()
     if len(collections) > 1 and not standardised:
         names = some_of(map(quoted, collections), 3)

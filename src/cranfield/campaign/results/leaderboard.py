@@ -50,9 +50,9 @@ def compare_pairs(scores: Scores, alpha: float = 0.05) -> PairwiseComparison:
     from cranfield.significance.comparison.compare import compare
 
     # 0 would be the best score if lower is better.
-    missing = "drop" if scores.lower_is_better else "zero"
+    missing_policy = "drop" if scores.lower_is_better else "zero"
     has_missing = np.isnan(scores.values).any()
-    comparison = compare(scores, alpha=alpha, missing=missing if has_missing else None)
+    comparison = compare(scores, alpha=alpha, missing=missing_policy if has_missing else None)
     _comparisons.append((key, comparison))
     return comparison
 

@@ -98,12 +98,12 @@ def cache_table(
     record = ScoreFile(key, task, version, path, sha256_text, {"basis": basis, **facts})
     details = {"judgments": version, **({"runs": int(facts["runs"])} if "runs" in facts else {})}
     with campaign.registry.change("score", task, details) as change:
-        previous = {file.key: file for file in change.score_files(task)}.get(key)
-        (change.update if previous else change.insert)(record)
+        previous_record = {file.key: file for file in change.score_files(task)}.get(key)
+        (change.update if previous_record else change.insert)(record)
         # Tables with equal values have the same path.
         used_paths = {file.path for file in change.score_files()}
-    if previous and previous.path not in used_paths:
-        (campaign.folder / previous.path).unlink(missing_ok=True)
+    if previous_record and previous_record.path not in used_paths:
+        (campaign.folder / previous_record.path).unlink(missing_ok=True)
 
 
 FORMAT = "scores 3"
@@ -273,10 +273,11 @@ class Scoring:
         objects = pl.DataFrame({"object": list(dict.fromkeys(self.objects.values()))})
         run_rows = table.filter(pl.col("topic").is_null())
         scored_runs = objects.join(run_rows, on="object", how="left").select("object", *names)
-        missing = scored_runs.filter(pl.any_horizontal(pl.col(names).is_null()))["object"].to_list()
-        if missing:
+        is_missing = pl.any_horizontal(pl.col(names).is_null())
+        missing_objects = scored_runs.filter(is_missing)["object"].to_list()
+        if missing_objects:
             evaluation = self._evaluate(
-                [run for run in self.submissions if run.object in missing],
+                [run for run in self.submissions if run.object in missing_objects],
                 [measure for measure in measures if scored_runs[str(measure)].has_nulls()],
             )
             unreadable = self.campaign.unreadable

@@ -154,16 +154,16 @@ def compare_each_run(scores: Scores) -> list[SheetComparison]:
     comparisons = []
     for k, (rank, verdicts) in enumerate(zip(ranks, verdict_matrix(comparison), strict=True)):
         # The row has the verdicts on this run against each other run.
-        better, worse = verdicts == WORSE, verdicts == BETTER
-        ties = [int(j) for j in comparison.order if j != k and not better[j] and not worse[j]]
+        is_better, is_worse = verdicts == WORSE, verdicts == BETTER
+        ties = [int(j) for j in comparison.order if j != k and not is_better[j] and not is_worse[j]]
         comparisons.append(
             SheetComparison(
                 rank=rank,
                 runs=n_runs,
                 groups=letters[k],
                 method=f"{comparison.title}, alpha {comparison.alpha:g}",
-                better=int(better.sum()),
-                worse=int(worse.sum()),
+                better=int(is_better.sum()),
+                worse=int(is_worse.sum()),
                 not_separated=len(ties),
                 names=tuple(scores.systems[j] for j in ties),
                 verdict=_describe_verdict(statement, k),

@@ -138,14 +138,14 @@ def _add_copy(
             return duplicate
     task_topics = topic_ids(rules) or judgments.topics
     is_of_task = np.isin(np.array(judgments.topics), np.array(task_topics))
-    rows, added = int(is_of_task[judgments.codes].sum()), format_utc(campaign.clock())
-    details = {"version": version, "rows": rows}
+    n_rows, added = int(is_of_task[judgments.codes].sum()), format_utc(campaign.clock())
+    details = {"version": version, "rows": n_rows}
     with campaign.registry.change("judgments", rules.name, details) as change:
         if version in {record.version for record in change.judgments(rules.name)}:
             reason = "already exists and cannot be changed; choose a new name"
             raise PolicyError(f"version {quoted(version)} {reason}")
         sha256, _ = records.put_object(campaign.folder, path)
-        return change.insert(Judgments(rules.name, version, sha256, rows, added, note))
+        return change.insert(Judgments(rules.name, version, sha256, n_rows, added, note))
 
 
 def _check_blanks(qrels: Qrels) -> None:
@@ -163,13 +163,13 @@ def _check_blanks(qrels: Qrels) -> None:
 
 def _warn_of_unknown_documents(qrels: Qrels, rules: TaskRules) -> None:
     """Warn of judged documents that are not in the collection."""
-    unknown = qrels.docs.filter(pl.Series(is_unknown_document(qrels.docs, rules)))
-    if len(unknown):
-        names = some_of(map(quoted, unknown.unique().sort()), 5)
-        verb, nouns = ("is", "a document") if len(unknown) == 1 else ("are", "documents")
+    unknown_docs = qrels.docs.filter(pl.Series(is_unknown_document(qrels.docs, rules)))
+    if len(unknown_docs):
+        names = some_of(map(quoted, unknown_docs.unique().sort()), 5)
+        verb, nouns = ("is", "a document") if len(unknown_docs) == 1 else ("are", "documents")
         warn(
-            f"{len(unknown):,} of {counted(len(qrels), 'judgment')} {verb} of {nouns} outside the"
-            f" collection ({names}), but {verb} used for scores"
+            f"{len(unknown_docs):,} of {counted(len(qrels), 'judgment')} {verb} of {nouns} outside"
+            f" the collection ({names}), but {verb} used for scores"
         )
 
 

@@ -141,8 +141,8 @@ def topic_statistics(
         for name, size in excluded_groups.items()
     ]
     notes += missing_notes
-    empty = _group_statistics("", np.zeros((0, 1)), scores.select(topics=[]), False)
-    rows = pl.concat(frames) if frames else empty
+    empty_frame = _group_statistics("", np.zeros((0, 1)), scores.select(topics=[]), False)
+    rows = pl.concat(frames) if frames else empty_frame
     return TopicStatistics(rows, scores.measure, median, excluded_groups, tuple(notes))
 
 

@@ -16,15 +16,15 @@ from cranfield.base.text import counted, did_you_mean
 if TYPE_CHECKING:
     import polars as pl
 
-MAX_LENGTH = 100
+MAX_NAME_LENGTH = 100
 """Maximum length of a name: file systems allow 255 bytes, and suffixes are added to names."""
 
-_SAFE_NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.+=@,~-]{{0,{MAX_LENGTH - 1}}}")
+_SAFE_NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.+=@,~-]{{0,{MAX_NAME_LENGTH - 1}}}")
 
 SAFE_CHARACTERS = "letters, digits and _ . + = @ , ~ -, and begin with a letter, a digit or _"
 """Characters of safe names, for messages."""
 
-_RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+_RESERVED_NAME = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 """Names of devices on Windows, with any suffix."""
 
 
@@ -37,7 +37,7 @@ def is_safe_name(name: str) -> bool:
     [True, True, False, False, False, False, False]
     """
     is_plain = _SAFE_NAME.fullmatch(name) is not None and not name.endswith(".")
-    return is_plain and _RESERVED.fullmatch(name) is None
+    return is_plain and _RESERVED_NAME.fullmatch(name) is None
 
 
 def parse_time(value: object) -> datetime:

@@ -60,20 +60,20 @@ def _iterate_ids_and_lines(topics: Path | str) -> Iterator[tuple[str, int | None
         return
     source = Source(str(topics))
     content = decode_text(source.read(), source.name)
-    start = content.lstrip()[:1]
+    first_character = content.lstrip()[:1]
     if source.suffix in (".csv", ".parquet"):
         raise InputError("is not a supported format of topics; write one topic per line")
     if source.suffix in (".jsonl", ".ndjson"):
         for entry, line in zip(*parse_json_lines(content, source.name), strict=True):
             yield _find_topic_id(entry, line), line
-    elif start in ("{", "[") and source.suffix == ".json":
+    elif first_character in ("{", "[") and source.suffix == ".json":
         entries = parse_json(content, source.name)
         for entry in entries:
             yield (entry if isinstance(entries, dict) else _find_topic_id(entry)), None
-    elif start == "<" and (matches := list(_NUM.finditer(content))):
+    elif first_character == "<" and (matches := list(_NUM.finditer(content))):
         for match in matches:
             yield match[1], content.count("\n", 0, match.start()) + 1
-    elif start == "<":
+    elif first_character == "<":
         yield from _parse_xml(source)
     else:
         yield from _parse_lines(content)
@@ -111,7 +111,7 @@ def _parse_xml(source: Source) -> Iterator[tuple[str, int]]:
         if element.tag.lower() in _TOPIC_TAGS and not element.is_inside(*_TOPIC_TAGS):
             ids = [element.attributes[key] for key in ID_NAMES if key in element.attributes]
             # CLEF has the id in an inner element.
-            ids += [inner.text for inner in element.children if inner.tag.lower() in ID_NAMES]
+            ids += [child.text for child in element.children if child.tag.lower() in ID_NAMES]
             if not ids:
                 reason = f"<{element.tag}> has no id; expected one of: {', '.join(ID_NAMES)}"
                 raise InputError(reason, source=source.name, line=element.line)

@@ -260,13 +260,13 @@ def find_problems(connection: sqlite3.Connection) -> list[str]:
 def _chain_problems(connection: sqlite3.Connection) -> list[str]:
     """Return the first break of the chain, or the differences between the tables and the events."""
     expected_rows: dict[Key, Row] = {}
-    previous = INITIAL_HASH
+    previous_hash = INITIAL_HASH
     for seq, event in enumerate(connection.execute("SELECT * FROM event ORDER BY seq"), 1):
         if event["seq"] != seq:
             return [f"event {seq} is missing from the log of events"]
-        if event["previous"] != previous or event_hash(dict(event)) != event["sha256"]:
+        if event["previous"] != previous_hash or event_hash(dict(event)) != event["sha256"]:
             return [f"event {seq} breaks the chain of hashes"]
-        previous = event["sha256"]
+        previous_hash = event["sha256"]
         for name, row in json.loads(event["details"])["rows"]:
             if row.pop(REMOVED, False):
                 expected_rows.pop(_row_key(name, row), None)

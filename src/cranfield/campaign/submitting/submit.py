@@ -34,7 +34,7 @@ from cranfield.campaign.submitting.teams import require_team
 from cranfield.collection.metadata.reading import MAX_BYTES, METADATA_FILE
 from cranfield.sources.chunks import Source
 
-MAX_LENGTH = 10_000
+MAX_TEXT_LENGTH = 10_000
 """Maximum number of characters of a description or an answer."""
 
 MAX_PRIORITY = 1_000_000
@@ -79,10 +79,9 @@ class Declaration:
             Integer(1, MAX_PRIORITY).check("priority", self.priority)
         texts = {**self.answers, "type": self.type, "description": self.description}
         for name, text in texts.items():
-            if len(text) > MAX_LENGTH:
-                raise PolicyError(
-                    f"{quoted(name)} must have at most {MAX_LENGTH:,} characters, got {len(text):,}"
-                )
+            if len(text) > MAX_TEXT_LENGTH:
+                expected = f"at most {MAX_TEXT_LENGTH:,} characters"
+                raise PolicyError(f"{quoted(name)} must have {expected}, got {len(text):,}")
         if self.received is not None and self.received.tzinfo is None:
             raise PolicyError(f"received must have an offset from UTC, got {quoted(self.received)}")
 
@@ -404,9 +403,9 @@ class SubmissionOutcome:
         if self.is_repeat:
             lines.append(f"already submitted: {tag} (sha256 {run.object})")
         elif self.accepted:
-            late = ", late" if run.late else ""
+            late_text = ", late" if run.late else ""
             counts = report.outcome.removeprefix("accepted").replace(": ", ", ")
-            lines.append(f"accepted as {tag}{late}{counts} (sha256 {run.object})")
+            lines.append(f"accepted as {tag}{late_text}{counts} (sha256 {run.object})")
         else:
             lines.append(f"{report.outcome}, {tag}")
         return "\n".join(lines)

@@ -14,7 +14,7 @@ from cranfield.campaign.rules.task_rules import SAFE_CHARACTERS, format_utc, is_
 from cranfield.campaign.store.records import Team
 from cranfield.campaign.store.registry import RegistryReader, Transaction
 
-MAX_LENGTH = 200
+MAX_FIELD_LENGTH = 200
 """Maximum number of characters of a name or a contact."""
 
 
@@ -92,8 +92,8 @@ def _check_fields(id: str, **texts: str | None) -> dict[str, Any]:
             except ValueError:
                 expected = "anonymous_until must be a date such as 2027-01-31"
                 raise PolicyError(f"{expected}, got {quoted(text)}") from None
-        elif len(text) > MAX_LENGTH or not text.isprintable():
-            expected = f"one line of at most {MAX_LENGTH} printable characters"
+        elif len(text) > MAX_FIELD_LENGTH or not text.isprintable():
+            expected = f"one line of at most {MAX_FIELD_LENGTH} printable characters"
             raise PolicyError(f"the team's {field} must be {expected}, got {quoted(text)}")
         else:
             fields[field] = text.strip() or (id if field == "name" else "")

@@ -450,8 +450,8 @@ def _compare(
 
 
 def _reduce(function: Callable[[Floats], Any], values: Floats) -> float:
-    finite = values[~np.isnan(values)]
-    return float(function(finite)) if finite.size else np.nan
+    finite_values = values[~np.isnan(values)]
+    return float(function(finite_values)) if finite_values.size else np.nan
 
 
 def _summarise(

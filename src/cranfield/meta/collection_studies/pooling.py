@@ -183,13 +183,13 @@ def _compare_with_full(
     inputs: PoolingInputs, kind_index: int, scores: Scores, lower_is_better: bool
 ) -> dict[str, Any]:
     """Compare scores of one kind with the scores with all judgments."""
-    full, new = inputs.full_scores[kind_index].overall(), scores.overall()
-    has_score = ~(np.isnan(full) | np.isnan(new))
+    full_values, new_values = inputs.full_scores[kind_index].overall(), scores.overall()
+    has_score = ~(np.isnan(full_values) | np.isnan(new_values))
     sign = -1.0 if lower_is_better else 1.0
-    full_ranks, new_ranks = (rank_systems(x, lower_is_better) for x in (full, new))
-    differences = (new - full)[has_score]
+    full_ranks, new_ranks = (rank_systems(x, lower_is_better) for x in (full_values, new_values))
+    differences = (new_values - full_values)[has_score]
     rank_changes = np.abs(new_ranks - full_ranks)[has_score]
-    orders = (round_for_ranking(sign * values[has_score]) for values in (new, full))
+    orders = (round_for_ranking(sign * values[has_score]) for values in (new_values, full_values))
     full_signs = inputs.signs[kind_index]
     new_signs = compute_signs(inputs.choice, scores, inputs.seed)
     pairs: dict[str, int] = {}
@@ -198,7 +198,7 @@ def _compare_with_full(
         masks = (in_new, products > 0, in_full & ~in_new, in_new & ~in_full, products < 0)
         pairs = {name: int(mask.sum()) for name, mask in zip(PAIRS, masks, strict=True)}
     return {
-        "tau": rank_correlation(full, new),
+        "tau": rank_correlation(full_values, new_values),
         "tau ap": float(tau_ap(*orders)),
         "rmse": np.sqrt(np.mean(differences**2)) if differences.size else None,
         "rank change": int(rank_changes.max()) if differences.size else None,

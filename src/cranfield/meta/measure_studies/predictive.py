@@ -34,8 +34,8 @@ def merge_votes(table: pl.DataFrame) -> pl.DataFrame:
     replacements = (("first", "second"), ("second", "first"), ("preferred", -pl.col("preferred")))
     return (
         table.with_columns(
-            pl.when(is_reversed).then(other).otherwise(name).alias(name)
-            for name, other in replacements
+            pl.when(is_reversed).then(replacement).otherwise(name).alias(name)
+            for name, replacement in replacements
         )
         .group_by("topic", "first", "second", maintain_order=True)
         .agg(
@@ -66,7 +66,7 @@ def read_preferences(data: Any, scores: Scores) -> pl.DataFrame:
     )
 
 
-_COUNTS = {
+_PREFERENCE_COLUMNS = {
     "measure": Column("Measure, the most predictive first.", key=True),
     "preferences": Column(
         "Number of preferences of one run over another, where both runs have scores by the measure."
@@ -111,8 +111,8 @@ class PredictivePower(Study):
     reference: ClassVar[str] = "Sanderson, Paramita, Clough and Kanoulas (2010); Sakai (2013)"
     parts: ClassVar[Sequence[str]] = ("summary", "by_assessor", "versus")
     columns: ClassVar[Mapping[str, Columns]] = {
-        "preferences": _COUNTS,
-        "assessors": {"assessor": Column("Assessor.", key=True), **_COUNTS},
+        "preferences": _PREFERENCE_COLUMNS,
+        "assessors": {"assessor": Column("Assessor.", key=True), **_PREFERENCE_COLUMNS},
         "versus": {
             **MEASURE_PAIR,
             "first only": Column("Number of preferences that only the first measure predicts."),

@@ -239,9 +239,9 @@ def _fit_exponential(
     # Start from a line through the logarithms, where rates of 0 count as half a swap.
     logs = np.log(np.maximum(rates, 0.5 / comparisons))
     slope, intercept = np.polyfit(sizes, logs, 1, w=weights)
-    initial = [np.clip(np.exp(intercept), 0.01, 0.99), max(-slope, 1e-3)]
+    start = [np.clip(np.exp(intercept), 0.01, 0.99), max(-slope, 1e-3)]
     bounds = ([0.0, 0.0], [1.0, np.inf])
-    fit = least_squares(compute_residuals, initial, bounds=bounds, x_scale="jac")
+    fit = least_squares(compute_residuals, start, bounds=bounds, x_scale="jac")
     return float(fit.x[0]), float(fit.x[1]), float(np.sqrt((fit.fun**2).sum()))
 
 

@@ -76,8 +76,8 @@ def expected_tau(
         E[\tau_{AP}] = 1 - \frac{2}{m-1} \sum_{j=2}^m \frac{1}{j-1} \sum_{i<j} P_{ij}
 
     - `ml`: :math:`P_{ij} = T_{n-1}(-\sqrt{n}\, \bar{d} / \hat\sigma)` by Student's distribution,
-      with the mean and the standard deviation of the differences of scores, whose estimate is
-      unbiased for normal differences.
+      with the mean of the differences of scores, and an estimate of their standard deviation that
+      is unbiased for normal differences.
     - `msqd`: as `ml`, but :math:`\hat\sigma` is the slope of a regression through the origin of
       the ordered differences on the normal quantiles of k / (n + 1); ties have their mean rank.
     - `resampling`: the proportion of bootstrap samples of topics with the reverse order.
@@ -130,7 +130,7 @@ def expected_tau(
     p_reversed = _estimate_by_moments(pairs)
     p_reversed["resampling"] = _estimate_by_resampling(pairs, resamples, seed)
     weight = 1 / pairs.second
-    tau_of_halves, tau_ap_of_halves = _estimate_by_halves(values, pairs, seed)
+    split_half_tau, split_half_tau_ap = _estimate_by_halves(values, pairs, seed)
     tau = {name: 1 - 2 * float(p.mean()) for name, p in p_reversed.items()}
     tau_ap = {name: 1 - 2 * float((weight * p).sum()) / (m - 1) for name, p in p_reversed.items()}
     return ExpectedTau(
@@ -138,8 +138,8 @@ def expected_tau(
         measure=complete_scores.scores.measure,
         systems=m,
         topics=n,
-        tau=tau | {"split-half": tau_of_halves},
-        tau_ap=tau_ap | {"split-half": tau_ap_of_halves},
+        tau=tau | {"split-half": split_half_tau},
+        tau_ap=tau_ap | {"split-half": split_half_tau_ap},
         notes=complete_scores.notes,
     )
 

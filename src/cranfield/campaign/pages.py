@@ -98,11 +98,11 @@ def position(
     """
     low, high = bounds
 
-    def percent(x: float) -> float:
+    def to_percent(x: float) -> float:
         fraction = (x - low) / (high - low) if high > low else 0.5
         return 100 * min(1.0, max(0.0, fraction))
 
-    return f"{percent(value) + shift - (0 if start is None else percent(start)):.2f}"
+    return f"{to_percent(value) + shift - (0 if start is None else to_percent(start)):.2f}"
 
 
 def lower_is_better(name: str) -> bool:
@@ -136,7 +136,7 @@ def write_files(
 
 
 @contextmanager
-def replaced_folder(
+def replace_folder(
     folder: PathName, noun: str, *, private: bool = False, public: bool = False
 ) -> Iterator[Path]:
     """Yield a temporary folder, which becomes `folder` when it is complete, or not at all.

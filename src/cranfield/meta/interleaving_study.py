@@ -288,10 +288,10 @@ def estimate_effects(
         estimates.append(estimate(np.array(counts, dtype=float), pages, power, alpha, quantile))
     names = ("effect", "low", "high", "decides", "needed", "needed low", "needed high")
     columns = pl.DataFrame(estimates, dict.fromkeys(names, pl.Float64), orient="row")
-    return _null_if_infinite(rows.drop("counts").hstack(columns))
+    return _replace_infinite(rows.drop("counts").hstack(columns))
 
 
-def _null_if_infinite(frame: pl.DataFrame) -> pl.DataFrame:
+def _replace_infinite(frame: pl.DataFrame) -> pl.DataFrame:
     """Replace NaN and infinity by null."""
     float_columns = pl.selectors.float()
     return frame.with_columns(pl.when(float_columns.is_finite()).then(float_columns).name.keep())
@@ -345,7 +345,7 @@ def summarise_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     agrees = (pl.col("effect").sign() == pl.col("difference").sign()) & differs
     # Null stands for infinitely many impressions.
     impressions, ab_needed = pl.col("needed").fill_null(np.inf), pl.col("ab").fill_null(np.inf)
-    return _null_if_infinite(
+    return _replace_infinite(
         pairs.join(ab, on=["user", *PAIR], how="left", maintain_order="left")
         .with_columns(pl.col("low", "high", "effect").fill_null(0.0))
         .group_by(*USER_METHOD, maintain_order=True)

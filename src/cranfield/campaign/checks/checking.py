@@ -254,11 +254,11 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
 def _check_documents(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.DataFrame:
     """Check for duplicate, unknown and excluded documents; return the lines without duplicates."""
     rows = rows.filter(pl.col("topic").is_not_null(), pl.col("doc").is_not_null())
-    if faults.applies("document-unknown"):
+    if faults.is_reported("document-unknown"):
         message = "document {doc} is not in the collection"
         unknown_rows = rows.filter(is_unknown_document(rows["doc"], task))
         faults.add_rows("document-unknown", unknown_rows, message)
-    if task.exclude is not None and faults.applies("document-excluded"):
+    if task.exclude is not None and faults.is_reported("document-excluded"):
         excluded_rows = rows.filter(is_excluded(rows, task.exclude))
         message = "document {doc} is excluded for topic {topic}"
         faults.add_rows("document-excluded", excluded_rows, message)

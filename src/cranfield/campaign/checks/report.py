@@ -219,7 +219,7 @@ class Faults:
         self._listed: dict[str, list[Fault]] = {}
         self._n_unlisted = Counter[str]()
 
-    def applies(self, code: str) -> bool:
+    def is_reported(self, code: str) -> bool:
         """Return True unless the rules turn off this kind of fault."""
         return fault_severity(code, self._task) != "off"
 
@@ -263,7 +263,11 @@ class Faults:
             values = {k: quoted(v) if isinstance(v, str) else v for k, v in row.items()}
             text = message.format_map(values)
             self.add(code, text, row["line"], row.get("topic"), row.get("doc"))
-        if self._max_listed is not None and rows.height > self._max_listed and self.applies(code):
+        if (
+            self._max_listed is not None
+            and rows.height > self._max_listed
+            and self.is_reported(code)
+        ):
             self._n_unlisted[code] += rows.height - self._max_listed
 
     def sorted_faults(self) -> tuple[Fault, ...]:

@@ -267,7 +267,7 @@ def write_payload(folder: Path, payload: Payload) -> None:
     (folder / "README.md").write_bytes(encode_text(readme))
 
 
-def _with_public_tags(evaluation: Evaluation, runs: Sequence[ReleasedRun]) -> Evaluation:
+def _use_public_tags(evaluation: Evaluation, runs: Sequence[ReleasedRun]) -> Evaluation:
     """Return the evaluation with public tags as names of systems.
 
     The systems are in the order of the runs, by public tag, as the order of their tags is private.
@@ -613,7 +613,7 @@ def _make_payload(
     public_records = tuple(run.public for run in public_runs)
     public_inputs = replace(
         inputs,
-        evaluation=_with_public_tags(evaluation, public_runs),
+        evaluation=_use_public_tags(evaluation, public_runs),
         runs=public_records,
         teams={team.id: team.name for team in teams if team.id not in hidden_teams},
         warnings={},

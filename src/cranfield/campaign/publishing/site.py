@@ -30,7 +30,7 @@ from cranfield.campaign.pages import (
     link,
     parse_decimal,
     render,
-    replaced_folder,
+    replace_folder,
     write_files,
 )
 from cranfield.campaign.publishing.bag import validate_bag
@@ -448,7 +448,7 @@ def heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, A
     scores = leaderboard.release.scores.get(leaderboard.measure)
     if scores is None or not topics:
         return None
-    values = ordered_scores(leaderboard, scores, topics)
+    values = order_scores(leaderboard, scores, topics)
     if values.size == 0 or values.size > MAX_CELLS or not np.isfinite(values).any():
         return {"too_large": MAX_CELLS}
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
@@ -469,7 +469,7 @@ def heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, A
     }
 
 
-def ordered_scores(leaderboard: TaskLeaderboard, scores: Scores, topics: Sequence[str]) -> Floats:
+def order_scores(leaderboard: TaskLeaderboard, scores: Scores, topics: Sequence[str]) -> Floats:
     """Return scores by topic and by run in the order of the leaderboard; NaN if missing."""
     systems = [tag for tag in leaderboard.tags if tag in scores.systems]
     columns = np.array([scores.systems.index(tag) for tag in systems], int)
@@ -480,7 +480,7 @@ def ordered_scores(leaderboard: TaskLeaderboard, scores: Scores, topics: Sequenc
     return values
 
 
-def _bibtex(title: str, release: StoredRelease) -> Html:
+def _format_bibtex(title: str, release: StoredRelease) -> Html:
     """Return a BibTeX entry, whose key is ASCII."""
     year = re.match(r"[0-9]{4}(?=-)", str(release.about.get("date") or ""))
     own_title = release.title
@@ -575,7 +575,7 @@ def write_release_site(
     if not site.resolve().parent.is_dir():
         raise InputError("the parent folder does not exist", source=str(site.parent))
     # The site is public, unlike the other files of a campaign.
-    with replaced_folder(site, "site", public=True) as new_folder:
+    with replace_folder(site, "site", public=True) as new_folder:
         files: dict[str, bytes] = {}
         for path, content in site_files(releases_folder, records):
             if path.casefold() in {name.casefold() for name in files}:
@@ -634,7 +634,7 @@ def site_files(
         releases=releases,
         newest=newest_ids,
         copies=copies,
-        citations=[_bibtex(title, release) for release in task_releases],
+        citations=[_format_bibtex(title, release) for release in task_releases],
     )
     if leaderboards:
         path = "history.html"

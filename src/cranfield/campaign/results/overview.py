@@ -23,7 +23,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.text import counted
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.pages import encode_text, render_page, replaced_folder, write_files
+from cranfield.campaign.pages import encode_text, render_page, replace_folder, write_files
 from cranfield.campaign.results.leaderboard import Leaderboard, leaderboard
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.results.sheet_making import sort_topics, task_measures
@@ -211,7 +211,7 @@ def write_overview(
         warn(f"the overview has no charts: {error}")
     page = encode_text(overview_page(overview, svgs, forms))
     files = {"index.html": page, **files}
-    with replaced_folder(target, "overview") as new_folder:
+    with replace_folder(target, "overview") as new_folder:
         write_files(new_folder, files)
         report(evaluation, new_folder / "report.html", title=overview.title)
     return tuple(target / name for name in (*files, "report.html"))

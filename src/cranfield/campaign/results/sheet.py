@@ -20,8 +20,8 @@ Score = float | None
 """A score; None if missing."""
 
 
-def finite(value: float) -> Score:
-    """Return a finite number, or None for NaN and infinity."""
+def to_score(value: float) -> Score:
+    """Return a score, which is None for NaN and infinity."""
     return value if isfinite(value) else None
 
 
@@ -174,14 +174,14 @@ class Sheet:
             For text that is not the JSON of a sheet.
         """
         try:
-            content = _with_tuples(json.loads(text))
+            content = _convert_lists(json.loads(text))
             if content.pop("form") != FORMAT:
                 raise InputError(f"is not in the format {FORMAT!r}", source=source)
             for name in ("precision_at", "unjudged"):
                 content[name] = {int(cutoff): value for cutoff, value in content[name].items()}
             if content["category"] is not None:
                 content["category"] = Category(**content["category"])
-            content["comparison"] = SheetComparison(**_with_tuples(content["comparison"]))
+            content["comparison"] = SheetComparison(**_convert_lists(content["comparison"]))
             content["by_topic"] = tuple(TopicScores(**topic) for topic in content["by_topic"])
             return cls(**content)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -344,5 +344,5 @@ def _join_side_by_side(first: str, second: str) -> str:
     return "\n".join(f"{start:<{width}}{end}".rstrip() for start, end in rows)
 
 
-def _with_tuples(content: dict[str, Any]) -> dict[str, Any]:
+def _convert_lists(content: dict[str, Any]) -> dict[str, Any]:
     return {k: tuple(value) if isinstance(value, list) else value for k, value in content.items()}

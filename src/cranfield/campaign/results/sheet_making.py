@@ -26,7 +26,7 @@ from cranfield.campaign.pages import (
     encode_text,
     render_page,
     render_text,
-    replaced_folder,
+    replace_folder,
     write_files,
 )
 from cranfield.campaign.results.leaderboard import compare_if_possible
@@ -37,10 +37,10 @@ from cranfield.campaign.results.sheet import (
     Sheet,
     SheetComparison,
     TopicScores,
-    finite,
     sheet_titles,
     sheet_values,
     team_label,
+    to_score,
 )
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules, is_safe_name
@@ -285,7 +285,7 @@ class SheetInputs:
                 continue
             fields, by_topic, ranks = group_fields[group_of[tag]]
             # In the order of the fields of TopicScores.
-            columns = [scores.topics, n_relevant, map(finite, scores.values[:, k].tolist())]
+            columns = [scores.topics, n_relevant, map(to_score, scores.values[:, k].tolist())]
             columns += [*by_topic, ranks[tag]] if by_topic else []
             values = {name: row[k] for name, row in overall.items()}
             sheets.append(
@@ -317,8 +317,8 @@ class SheetInputs:
         lower_is_better = members.lower_is_better
         ranks = np.array([competition_ranks(row, lower_is_better) for row in members.values], int)
         category = Category(*group, len(members.systems))
-        fields = {"category": category, "median_precision": tuple(map(finite, median))}
-        by_topic = [[*map(finite, rows[name])] for name in ("best", "median", "worst")]
+        fields = {"category": category, "median_precision": tuple(map(to_score, median))}
+        by_topic = [[*map(to_score, rows[name])] for name in ("best", "median", "worst")]
         return fields, by_topic, dict(zip(members.systems, ranks.T.tolist(), strict=True))
 
     def _run_fields(self, run: Submission) -> dict[str, Any]:
@@ -362,14 +362,16 @@ def _overall_fields(
     for depth in _depths(task):
         n_retrieved = values[f"NumRet@{depth}"]
         n_unjudged = values[f"Unjudged@{depth}"] * depth * counts["topics"]
-        unjudged[depth] = finite(n_unjudged / n_retrieved) if n_retrieved else None
+        unjudged[depth] = to_score(n_unjudged / n_retrieved) if n_retrieved else None
     return {
         **counts,
-        "precision_at_recall": tuple(finite(values[name]) for name in task_measures(task, RECALL)),
-        "precision_at": {k: finite(values[name]) for k, name in PRECISION.items()},
-        "average_precision": finite(values["AP"]),
-        "r_precision": finite(values["Rprec"]),
-        "measures": {name: finite(values[name]) for name in measures},
+        "precision_at_recall": tuple(
+            to_score(values[name]) for name in task_measures(task, RECALL)
+        ),
+        "precision_at": {k: to_score(values[name]) for k, name in PRECISION.items()},
+        "average_precision": to_score(values["AP"]),
+        "r_precision": to_score(values["Rprec"]),
+        "measures": {name: to_score(values[name]) for name in measures},
         "unjudged": unjudged,
     }
 
@@ -419,7 +421,7 @@ def write_sheets(
     target = campaign.check_outside(folder)
     sheets = sheet_inputs(campaign, task, judgments, measure=measure).sheets(others)
     files = dict(index_and_sheets(sheets))
-    with replaced_folder(target, "sheets") as new_folder:
+    with replace_folder(target, "sheets") as new_folder:
         write_files(new_folder, files)
     return tuple(target / name for name in files)
 
@@ -525,7 +527,7 @@ def write_packets(
         if not is_safe_name(team) or first_ids.setdefault(team.lower(), team) != team:
             reason = "has an id that is not a valid, unique file name; write its packet separately"
             raise PolicyError(f"team {quoted(team)} {reason}")
-    with replaced_folder(target, "packets", private=True) as new_folder:
+    with replace_folder(target, "packets", private=True) as new_folder:
         for team in teams:
             _write_packet(_make_team_files(all_inputs, team), new_folder / f"{team}.zip")
     return tuple(target / f"{team}.zip" for team in teams)
@@ -558,7 +560,7 @@ def _make_team_files(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, 
 def _write_packet(files: Mapping[str, bytes], target: Path) -> Path:
     """Write an archive in order of name, with a fixed time, so that bytes are reproducible."""
     if target.suffix.lower() != ".zip":
-        with replaced_folder(target, "packet", private=True) as new_folder:
+        with replace_folder(target, "packet", private=True) as new_folder:
             write_files(new_folder, files, private=True)
         return target
     with (

@@ -295,7 +295,7 @@ def standing(
     # The evaluation also removes unreadable runs from the submissions.
     [campaign_scores] = scoring.evaluation().values()
     lost = estimate_losses(scoring) if pooling else None
-    tags, type_text = _reference_tags(scoring, kind)
+    tags, type_text = _find_reference_tags(scoring, kind)
     campaign_tags = {run.tag for run in scoring.submissions}
     run_paths = zip(new_runs, paths, strict=True)
     file_run_names = [run.name for run, path in run_paths if Path(path).is_file()]
@@ -332,7 +332,7 @@ def _read_run(scoring: Scoring, text: str) -> Run:
     return read_run(text, format=scoring.rules.format)
 
 
-def _reference_tags(scoring: Scoring, kind: str | None) -> tuple[list[str], str]:
+def _find_reference_tags(scoring: Scoring, kind: str | None) -> tuple[list[str], str]:
     """Return the tags of the reference runs, and a text about their type for a note."""
     tags = [run.tag for run in scoring.submissions if run.type == kind]
     if tags:

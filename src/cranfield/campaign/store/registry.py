@@ -74,13 +74,13 @@ class RecordTable:
             columns.append(f"PRIMARY KEY ({', '.join(self.key)})")
         return f"CREATE TABLE {self.name} ({', '.join(columns)}) STRICT;"
 
-    def row(self, record: Any) -> Row:
+    def to_row(self, record: Any) -> Row:
         return {
             name: canonical_json(value) if isinstance(value, dict) else value
             for name, value in vars(record).items()
         }
 
-    def record(self, row: sqlite3.Row | Row) -> Any:
+    def to_record(self, row: sqlite3.Row | Row) -> Any:
         values = dict(row)
         for column in fields(self.record_type):
             if column.type in _FROM_SQL:
@@ -373,7 +373,7 @@ class RegistryReader:
         where = " AND ".join(conditions)
         query = f"SELECT * FROM {table.name} WHERE {where} ORDER BY {table.order}"
         with self._connect() as connection:
-            return tuple(table.record(row) for row in connection.execute(query, values))
+            return tuple(table.to_record(row) for row in connection.execute(query, values))
 
 
 Record = TypeVar("Record", Team, Submission, Judgments, ScoreFile, ReleaseRecord)
@@ -396,20 +396,20 @@ class Transaction(RegistryReader):
         """
         self._check_file(record)
         table = TABLES[type(record)]
-        row = table.row(record)
+        row = table.to_row(record)
         if isinstance(record, Submission):
             row["id"] = insert_row(self._connection, table.name, {**row, "id": None})
         else:
             insert_row(self._connection, table.name, row)
         self._rows[_row_key(table.name, row)] = row
-        stored_record: Record = table.record(row)
+        stored_record: Record = table.to_record(row)
         return stored_record
 
     def update(self, record: Record) -> Record:
         """Replace the record that has the same key, and return the new one."""
         self._check_file(record)
         table = TABLES[type(record)]
-        row = table.row(record)
+        row = table.to_row(record)
         assignments = ", ".join(f"{name} = :{name}" for name in row if name not in table.key)
         condition = " AND ".join(f"{name} = :{name}" for name in table.key)
         query = f"UPDATE {table.name} SET {assignments} WHERE {condition}"

@@ -426,14 +426,14 @@ def _read_gold(gold: Any, data: Any, candidates: Mapping[str, Scores]) -> dict[s
     for index, item in enumerate(items, 1):
         name = item.measure or f"gold {index}" if isinstance(item, Scores) else None
         if name is None:
-            name = _candidate_name(str(item), data, candidates)
+            name = _find_candidate(str(item), data, candidates)
         if name in scores:
             raise PolicyError(f"the gold measure {quoted(name)} occurs twice")
         scores[name] = item if isinstance(item, Scores) else candidates[name]
     return scores
 
 
-def _candidate_name(name: str, data: Any, candidates: Mapping[str, Scores]) -> str:
+def _find_candidate(name: str, data: Any, candidates: Mapping[str, Scores]) -> str:
     """Return the canonical name of a candidate measure."""
     if name not in candidates and isinstance(data, Mapping):
         with suppress(KeyError):

@@ -100,9 +100,9 @@ def correlation_matrix(
     if method == "spearman":
         from scipy.stats import rankdata
 
-        return _pearson(rankdata(levels, axis=1), levels)
+        return _compute_pearson(rankdata(levels, axis=1), levels)
     if method == "pearson":
-        return _pearson(values, levels)
+        return _compute_pearson(values, levels)
     n_measures = len(levels)
     first, second = np.triu_indices(n_measures)
     matrix = np.empty((n_measures, n_measures))
@@ -121,7 +121,7 @@ def correlation_matrix(
     return matrix
 
 
-def _pearson(values: Floats, levels: Floats) -> Floats:
+def _compute_pearson(values: Floats, levels: Floats) -> Floats:
     """Compute Pearson's correlation of all pairs of rows; NaN for a row with a single level."""
     with np.errstate(invalid="ignore", divide="ignore"):
         # Scaling prevents squares from underflow and overflow.

@@ -486,7 +486,7 @@ def interleaving_sensitivity(
         sample = stream(int(seed), 0).permutation(len(system_pairs))[:pairs]
         system_pairs = [system_pairs[k] for k in sorted(sample.tolist())]
     labels = "\n".join([*lists.systems, "", *lists.topics])
-    about = {
+    settings = {
         "study": "interleaving",
         "users": {name: repr(user) for name, user in simulation.users.items()},
         "impressions": simulation.impressions,
@@ -503,7 +503,7 @@ def interleaving_sensitivity(
             for method in (*method_names, AB)
             for first, second in system_pairs
         },
-        about=about,
+        about=settings,
         jobs=jobs,
         backend=backend,
         folder=folder,

@@ -48,11 +48,11 @@ def parse_part(data: bytes, study: str, name: str) -> pl.DataFrame:
         raise InputError("has no valid checksum")
     if _insert_hash(data) != data:
         raise InputError("is damaged: its checksum does not match")
-    about = json.loads(pl.read_parquet_metadata(BytesIO(data))[_METADATA_KEY])
-    if about["study"] != study:
+    metadata = json.loads(pl.read_parquet_metadata(BytesIO(data))[_METADATA_KEY])
+    if metadata["study"] != study:
         raise InputError("belongs to another study")
-    if about["part"] != name:
-        raise InputError(f"was renamed: it contains part {about['part']}")
+    if metadata["part"] != name:
+        raise InputError(f"was renamed: it contains part {metadata['part']}")
     return pl.read_parquet(BytesIO(data))
 
 

@@ -383,10 +383,10 @@ def task_pages(
     )
     for tag, source in leaderboard.sheets.items():
         sheet = Sheet.from_json(source.read_text("utf-8"), str(source))
-        about = f"{release.title}, release {release.id}. {rank_sentence(sheet)}."
+        sheet_lead = f"{release.title}, release {release.id}. {rank_sentence(sheet)}."
         yield make_page(
             *("site.html", f"{folder}/{leaderboard.pages[tag]}", label(tag), links),
-            lead=label(about),
+            lead=label(sheet_lead),
             sections=render("sheet_body.html", **sheet_values(sheet)),
         )
 

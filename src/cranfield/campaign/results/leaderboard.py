@@ -1,4 +1,4 @@
-"""Leaderboards: runs ranked by a measure, with groups and confidence intervals."""
+"""Leaderboards: runs ranked by a measure, with groups and intervals of significance tests."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def compare_pairs(scores: Scores, alpha: float = 0.05) -> PairwiseComparison:
 
 
 def reason_against_comparison(n_runs: int, max_runs: int = MAX_COMPARED) -> str:
-    """Return why this number of runs is not compared; empty if the runs are compared."""
+    """Return the reason why this number of runs is not compared; empty if it is compared."""
     if n_runs < 2:
         return "there is only one run"
     return f"{n_runs:,} runs exceed the maximum of {max_runs}" if n_runs > max_runs else ""

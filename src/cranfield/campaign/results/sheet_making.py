@@ -74,10 +74,11 @@ def category_values(runs: Sequence[Submission], key: str) -> dict[str, str]:
 def reference_groups(
     runs: Sequence[Submission], task: TaskRules, team: str | None = None
 ) -> dict[str, Group | None]:
-    """Return the reference group of each run: the first group that is large enough, or all runs.
+    """Return the reference group of each run: its first large group, or all runs if large, or None.
 
-    With a `team`, return groups for the runs of this team only. Neither a group nor the difference
-    of two groups then reveals the scores of fewer than `min_category` teams, counting this team.
+    A group is large if it has at least `min_category` runs. With a `team`, return groups for the
+    runs of this team only, and count teams instead, including this team; then neither a group nor
+    the difference of two groups reveals the scores of fewer teams.
     """
     team_of = {run.tag: run.team for run in runs}
     members = {ALL_RUNS: set(team_of)}

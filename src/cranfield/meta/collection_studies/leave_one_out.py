@@ -581,12 +581,12 @@ def leave_one_out(
     # Scores do not change without a team that has no unique contributions.
     indices = np.flatnonzero(team_pools.by_team["unique"].to_numpy() > 0)
     if indices.size:
-        about = {"study": "leave one out", **scoring.settings(), "others": others}
+        settings = {"study": "leave one out", **scoring.settings(), "others": others}
         parts = run_parts(
             _score_without,
             (team_pools, scoring, others),
             {f"team-{j}": int(j) for j in indices},
-            about={} if folder is None else {**about, **team_pools.about()},
+            about={} if folder is None else {**settings, **team_pools.about()},
             jobs=jobs,
             # Threads share the large arrays, whose operations release the interpreter lock.
             backend=backend or ("threading" if jobs > 1 else None),

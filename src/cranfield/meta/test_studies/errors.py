@@ -506,12 +506,12 @@ def power_of_tests(
     }
     count_rejections = partial(_count_by_range, true_differences, parsed_edges)
     draw_scores = partial(_draw_topics, populations, seed)
-    about = {"study": "power of tests", "population": population, "edges": list(parsed_edges)}
+    settings = {"study": "power of tests", "population": population, "edges": list(parsed_edges)}
     table = run_parts(
         _compute_block,
         (inputs, draw_scores, seed, count_rejections, ("range", "pairs", "right", "wrong")),
         split_repeats(parsed_sizes, repeats, 25),
-        about={**about, **inputs.settings(seed)},
+        about={**settings, **inputs.settings(seed)},
         **work,
     )
     [members] = inputs.groups.values()

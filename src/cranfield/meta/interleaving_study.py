@@ -108,7 +108,7 @@ class Simulation:
 
     lists: ResultLists
     users: dict[str, User]
-    impressions: int
+    n_impressions: int
     seed: int
 
 
@@ -133,22 +133,22 @@ def _count_wins(simulation: Simulation, task: Task, topic: int) -> Ints:
     docs = simulation.lists.docs[[first, second], topic]
     lists = [row[row >= 0].tolist() for row in docs]
     if not any(lists):
-        return np.array([[0, 0, simulation.impressions]] * len(simulation.users))
+        return np.array([[0, 0, simulation.n_impressions]] * len(simulation.users))
     name = simulation.lists.topics[topic]
     interleaver = interleave(lists, method, docs.shape[1], topic=name)
-    codes, teams = interleaver.draw(simulation.impressions, simulation.seed)
+    codes, teams = interleaver.draw(simulation.n_impressions, simulation.seed)
     all_docs = np.append(np.array(interleaver.docs, dtype=np.intp), -1)
     clicks = _simulate_clicks(simulation, all_docs[codes], (topic, first, second))
     outcomes = np.array([interleaver.outcomes(codes, clicked, teams) for clicked in clicks])
     n_wins, n_losses = (outcomes > TIE).sum(axis=1), (outcomes < -TIE).sum(axis=1)
-    return np.stack([n_wins, n_losses, simulation.impressions - n_wins - n_losses], axis=1)
+    return np.stack([n_wins, n_losses, simulation.n_impressions - n_wins - n_losses], axis=1)
 
 
 def _count_clicks(simulation: Simulation, task: Task, topic: int) -> Ints:
     """Return the sums of clicks per page on each list, and of their squares; shape (users, 4)."""
     pages = []
     for side, system in enumerate(task[1:]):
-        docs = np.tile(simulation.lists.docs[system, topic], (simulation.impressions, 1))
+        docs = np.tile(simulation.lists.docs[system, topic], (simulation.n_impressions, 1))
         pages.append(_simulate_clicks(simulation, docs, (topic, *task[1:], side)))
     clicks = np.sum(pages, axis=3)  # shape (lists, users, pages)
     return np.concatenate([clicks.sum(axis=2), (clicks**2).sum(axis=2)]).T
@@ -278,14 +278,14 @@ class Sensitivity(Study):
 
 
 def estimate_effects(
-    rows: pl.DataFrame, pages: int, power: float, alpha: float, confidence: float = 0.95
+    rows: pl.DataFrame, n_pages: int, power: float, alpha: float, confidence: float = 0.95
 ) -> pl.DataFrame:
     """Estimate effects, and the impressions needed to detect them, from counts on all pages."""
     quantile = float(ndtri((1 + confidence) / 2))
     estimates = []
     for method, counts in rows.select("method", "counts").iter_rows():
         estimate = _estimate_from_means if method == AB else _estimate_from_signs
-        estimates.append(estimate(np.array(counts, dtype=float), pages, power, alpha, quantile))
+        estimates.append(estimate(np.array(counts, dtype=float), n_pages, power, alpha, quantile))
     names = ("effect", "low", "high", "decides", "needed", "needed low", "needed high")
     columns = pl.DataFrame(estimates, dict.fromkeys(names, pl.Float64), orient="row")
     return _replace_infinite(rows.drop("counts").hstack(columns))
@@ -298,7 +298,7 @@ def _replace_infinite(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _estimate_from_signs(
-    counts: Floats, pages: int, power: float, alpha: float, quantile: float
+    counts: Floats, n_pages: int, power: float, alpha: float, quantile: float
 ) -> tuple[float, ...]:
     n_decided = counts[0] + counts[1]
     if not n_decided:
@@ -306,21 +306,21 @@ def _estimate_from_signs(
     proportion = counts[0] / n_decided
     low, high = (float(bound) - 0.5 for bound in wilson(proportion, n_decided, quantile))
     impressions = (
-        impressions_needed(0.5 + bound, n_decided / pages, power=power, alpha=alpha)
+        impressions_needed(0.5 + bound, n_decided / n_pages, power=power, alpha=alpha)
         for bound in _effect_and_bounds(proportion - 0.5, low, high)
     )
-    return (proportion - 0.5, low, high, n_decided / pages, *impressions)
+    return (proportion - 0.5, low, high, n_decided / n_pages, *impressions)
 
 
 def _estimate_from_means(
-    counts: Floats, pages: int, power: float, alpha: float, quantile: float
+    counts: Floats, n_pages: int, power: float, alpha: float, quantile: float
 ) -> tuple[float, ...]:
-    means, mean_squares = counts[:2] / pages, counts[2:] / pages
+    means, mean_squares = counts[:2] / n_pages, counts[2:] / n_pages
     variance = float((mean_squares - means**2).sum())
     effect = means[0] - means[1]
     # For alpha near 0 the bounds are infinite, or NaN if the variance is 0.
     with np.errstate(invalid="ignore"):
-        half_width = quantile * np.sqrt(variance / pages)
+        half_width = quantile * np.sqrt(variance / n_pages)
         low, high = effect - half_width, effect + half_width
         factor = (ndtri(1 - alpha / 2) + ndtri(power)) ** 2
         # Pages of both lists, at least two of each to estimate a variance.
@@ -489,7 +489,7 @@ def interleaving_sensitivity(
     settings = {
         "study": "interleaving",
         "users": {name: repr(user) for name, user in simulation.users.items()},
-        "impressions": simulation.impressions,
+        "impressions": simulation.n_impressions,
         "length": int(length),
         "seed": simulation.seed,
         "lists": hash_values(labels, lists.docs.astype(np.int64), lists.grade),
@@ -509,11 +509,11 @@ def interleaving_sensitivity(
         folder=folder,
         progress=progress,
     )
-    pages = simulation.impressions * len(lists.topics)
+    n_pages = simulation.n_impressions * len(lists.topics)
     sign = -1.0 if offline_measure.info.lower_is_better else 1.0
     overall = dict(zip(offline.systems, sign * offline.overall(), strict=True))
     first, second = (pl.col(name).replace_strict(overall) for name in PAIR)
-    pair_rows = estimate_effects(rows, pages, float(power), float(alpha)).select(
+    pair_rows = estimate_effects(rows, n_pages, float(power), float(alpha)).select(
         *USER_METHOD, *PAIR, (first - second).alias("difference"), pl.exclude(*USER_METHOD, *PAIR)
     )
     # Sort by user, with methods in the requested order.

@@ -151,18 +151,18 @@ class ResultsFolder:
             except InputError as error:
                 damage.append(f"{path.name} {error.reason}")
         if damage:
-            n_parts = counted(len(damage), "damaged part")
+            parts_text = counted(len(damage), "damaged part")
             example = f"{damage[0]} (see {_DAMAGED})"
-            warn(f"{quoted(self.path)}: {n_parts} will be computed again: {example}")
+            warn(f"{quoted(self.path)}: {parts_text} will be computed again: {example}")
             with whole_file(self.path / _DAMAGED) as out:
                 out.write("".join(f"{line}; it was computed again\n" for line in damage).encode())
         return parts
 
     def write(self, name: str, part: pl.DataFrame) -> None:
         """Write a part, with its study, its name and a hash of all bytes as metadata."""
-        about = json.dumps({"study": self.study, "part": name, "sha256": _ZERO_HASH})
+        metadata = json.dumps({"study": self.study, "part": name, "sha256": _ZERO_HASH})
         content = BytesIO()
-        part.write_parquet(content, metadata={_METADATA_KEY: about})
+        part.write_parquet(content, metadata={_METADATA_KEY: metadata})
         with whole_file(self.path / f"{name}.parquet") as out:
             out.write(_insert_hash(content.getvalue()))
 

@@ -158,12 +158,12 @@ def _check_tag(
     rows: pl.DataFrame, task: TaskRules, declared_tag: str | None, team: str | None, faults: Faults
 ) -> str | None:
     """Check and return the tag of the run: the tag of the first line with a score."""
-    tags = rows.select("line", "tag", scored=numbers_in(pl.col("score")).is_not_null())
+    tags = rows.select("line", "tag", has_score=numbers_in(pl.col("score")).is_not_null())
     tags = tags.filter(pl.col("tag").is_not_null())
     if not tags.height:
         return None
     # A line with names of columns has no score, and its last word is not the tag.
-    line, tag, _ = tags.row(tags["scored"].arg_max() or 0)
+    line, tag, _ = tags.row(tags["has_score"].arg_max() or 0)
     name = f"tag {quoted(tag)}"
     if declared_tag not in (None, tag):
         message = f"{name} differs from the declared tag {quoted(declared_tag)}"
@@ -221,12 +221,14 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
     Scores that are not finite numbers and ranks that are not integers are null.
     """
     for name, noun in (("topic", "topic"), ("doc", "document")):
-        blank = rows.filter(~pl.col("is_broken"), pl.col(name).str.contains(f"[{BLANKS}]"))
+        rows_with_blank = rows.filter(
+            ~pl.col("is_broken"), pl.col(name).str.contains(f"[{BLANKS}]")
+        )
         message = (
             f"{noun} {{{name}}} contains a blank, which separates the columns of pools and"
             " judgments"
         )
-        faults.add_rows("id-blank", blank, message)
+        faults.add_rows("id-blank", rows_with_blank, message)
     if task.second_column:
         invalid_rows = rows.filter(~pl.col("q0").is_in(task.second_column))
         if invalid_rows.height:

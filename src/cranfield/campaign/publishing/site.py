@@ -251,9 +251,9 @@ TaskLeaderboard = SimpleNamespace
 def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
     """Return the data of the pages of a task; rows are runs, in order of the first measure."""
     measure = release.measures[0]
-    about_runs = {row["tag"]: row for row in release.table("runs").iter_rows(named=True)}
+    run_by_tag = {row["tag"]: row for row in release.table("runs").iter_rows(named=True)}
     leaderboard_rows = release.table("leaderboard").iter_rows(named=True)
-    rows = [{**about_runs.get(row["tag"], {}), **row} for row in leaderboard_rows]
+    rows = [{**run_by_tag.get(row["tag"], {}), **row} for row in leaderboard_rows]
     tags = [row["tag"] for row in rows]
     names = make_file_names(tags, PAGES)
     paths = {tag: release.path("sheets") / f"{tag}.json" for tag in tags if is_safe_name(tag)}

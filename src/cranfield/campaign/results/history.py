@@ -136,7 +136,7 @@ class _EntryReader:
         about = read_json(data / "about.json")
         task, measures = about["task"], about["measures"]
         if self.task is not None and task != self.task:
-            raise PolicyError(f"{folder} has the task {quoted(task)}, expected {quoted(self.task)}")
+            raise PolicyError(f"expected task {quoted(self.task)}, got {quoted(task)} in {folder}")
         self.measure = self.measure or measures[0]
         measure = parse_measure(self.measure)
         name = str(measure)
@@ -146,9 +146,9 @@ class _EntryReader:
         if self.standardised:
             path = data / "scores" / "scores.parquet"
             frame = parquet_frame(path.read_bytes(), str(path))
-            wide = frame.pivot("system", index="topic", values=name)
-            topics, systems = tuple(wide["topic"]), tuple(wide.columns[1:])
-            cells = wide.drop("topic").to_numpy()
+            score_frame = frame.pivot("system", index="topic", values=name)
+            topics, systems = tuple(score_frame["topic"]), tuple(score_frame.columns[1:])
+            cells = score_frame.drop("topic").to_numpy()
             values = _standardise(Scores(cells, topics, systems, definition=measure))
         else:
             table = pl.read_csv(data / "leaderboard.csv", schema_overrides={"tag": pl.String})
@@ -239,8 +239,8 @@ def _make_entries(
 ) -> pl.DataFrame:
     """Add the day and the team of each run to scores by entry."""
     days = pl.Series([_parse_day(text) for text in runs["received"]], dtype=pl.Date)
-    about_runs = runs.select("team", entry="tag", date=days)
-    return values.join(about_runs, on="entry", maintain_order="left").with_columns(
+    run_columns = runs.select("team", entry="tag", date=days)
+    return values.join(run_columns, on="entry", maintain_order="left").with_columns(
         own=False,
         collection=pl.lit("{}/{}, judgments {}".format(*collection)),
         lower_is_better=measure.info.lower_is_better,
@@ -325,10 +325,10 @@ def _warn_of_mixed_scores(
     is_outside = (scores < low - ROUNDING) | (scores > high + ROUNDING)
     # A failed entry may have 0 among percentages.
     if (outside := scores.filter(is_outside)).len() and (~is_outside & (scores != 0)).any():
-        first = f"{outside[0]:g} of {quoted(entries.filter(is_outside)[0])}"
+        example = f"{outside[0]:g} of {quoted(entries.filter(is_outside)[0])}"
         warn(
             f"{source}: {measure} has {counted(outside.len(), 'score')} outside its range {low:g}"
-            f" to {high:g}, such as {first}, and others within it; check for percentages"
+            f" to {high:g}, such as {example}, and others within it; check for percentages"
         )
 
 

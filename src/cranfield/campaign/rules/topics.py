@@ -43,8 +43,8 @@ def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
                     f"a topic id must be text without blanks, got {quoted(topic)}", line=line
                 )
             if topic in line_of:
-                first = f", first in line {line_of[topic]}" if line_of[topic] else ""
-                raise InputError(f"duplicate topic {quoted(topic)}{first}", line=line)
+                suffix = f", first in line {line_of[topic]}" if line_of[topic] else ""
+                raise InputError(f"duplicate topic {quoted(topic)}{suffix}", line=line)
             line_of[topic] = line
     except InputError as error:
         # The path on the organisers' machine is private.

@@ -126,8 +126,8 @@ def read_archive_table(
             raise InputError(str(error), source=source.source, line=line) from None
         key = (row["tag"], declaration.team, row.get("task", task), row.get("file"))
         if key in line_of:
-            first = "" if line_of[key] is None else f", first in line {line_of[key]}"
-            reason = f"duplicate run {quoted(row['tag'])}{first}"
+            suffix = "" if line_of[key] is None else f", first in line {line_of[key]}"
+            reason = f"duplicate run {quoted(row['tag'])}{suffix}"
             raise InputError(reason, source=source.source, line=line)
         line_of[key] = line
         file, reason = _choose_file(row["tag"], files.get(row["tag"], []))

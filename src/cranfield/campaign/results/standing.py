@@ -203,8 +203,8 @@ def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
     policies = scoring.policies.describe()
     objects = sorted((run.tag, run.team, run.object) for run in pooled_runs)
     basis = hash_values("left out", scoring.basis(), str(measure), depth, objects)
-    if cached := read_cached_table(scoring.campaign, scoring.rules.name, basis):
-        frame = cached[0]
+    if cached_table := read_cached_table(scoring.campaign, scoring.rules.name, basis):
+        frame = cached_table[0]
     else:
         study = leave_one_out(
             read_stored_runs(scoring.campaign, scoring.rules, pooled_runs),
@@ -379,22 +379,25 @@ def _compare_run(
         against[BASELINE] = baseline
     tags = list(dict.fromkeys(against.values()))
     comparison = compare(scores.select(systems=[*tags, run]), baseline=tags, **options)
-    group = f"compared with the {counted(len(other_tags), 'accepted run')}{type_text}"
-    selection = "the p-values do not account for the selection of the best and the median run by"
-    z: dict[str, float | None] = dict.fromkeys(scores.systems)
+    group_note = f"compared with the {counted(len(other_tags), 'accepted run')}{type_text}"
+    selection_note = (
+        "the p-values do not account for the selection of the best and the median run by the same"
+        " scores"
+    )
+    z_of: dict[str, float | None] = dict.fromkeys(scores.systems)
     n_required, n_others = MIN_REFERENCE, len(other_tags)
-    missing_z = [
+    missing_z_notes = [
         f"scores are not standardised: {n_required} reference runs are required, got {n_others}"
     ]
     if n_others >= n_required:
-        missing_z, z_scores = [], standardise(scores, reference)
-        z |= dict(zip(z_scores.systems, z_scores.mean().tolist(), strict=True))
+        missing_z_notes, z_scores = [], standardise(scores, reference)
+        z_of |= dict(zip(z_scores.systems, z_scores.mean().tolist(), strict=True))
     pairs = comparison.to_polars().with_columns(tag=pl.col("second"))
     frame = (
         pl.DataFrame({"against": list(against), "tag": list(against.values())})
         .with_columns(mean=pl.col("tag").replace_strict(means, return_dtype=pl.Float64))
         .join(pairs, on="tag", how="left", maintain_order="left")
-        .with_columns(standardised=pl.col("tag").replace_strict(z, return_dtype=pl.Float64))
+        .with_columns(standardised=pl.col("tag").replace_strict(z_of, return_dtype=pl.Float64))
         .select([*Standing.columns][1:])
     )
     return Standing(
@@ -408,19 +411,20 @@ def _compare_run(
         n_runs=len(other_tags) + 1,
         mean=means[run],
         frame=frame,
-        standardised=z[run],
+        standardised=z_of[run],
         position=describe_position(frame, reference.lower_is_better),
         comparison=comparison,
         baseline=None,
-        notes=(group, *notes, *missing_z, f"{selection} the same scores", *comparison.notes),
+        notes=(group_note, *notes, *missing_z_notes, selection_note, *comparison.notes),
     )
 
 
 def _unjudged_proportions(evaluation: Evaluation, run: str, depth: int) -> dict[int, float]:
     """Return the proportion of unjudged documents among the first documents of all topics."""
-    column, proportions = evaluation.judged.systems.index(run), {}
+    system_index, proportions = evaluation.judged.systems.index(run), {}
     for n_documents in sorted({10, depth}):
         top_runs = evaluation.judged.top(n_documents)
-        n_judged = int(top_runs.judged().count[:, column].sum())
-        proportions[n_documents] = 1 - n_judged / max(1, int(top_runs.retrieved[:, column].sum()))
+        n_judged = int(top_runs.judged().count[:, system_index].sum())
+        n_retrieved = int(top_runs.retrieved[:, system_index].sum())
+        proportions[n_documents] = 1 - n_judged / max(1, n_retrieved)
     return proportions

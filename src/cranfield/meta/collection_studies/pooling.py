@@ -90,7 +90,7 @@ class PoolingInputs:
     scoring: Scoring
     pool: Pool
     qrels: Qrels
-    judgment: Ints  # index of the judgment of each document of the pool, or -1
+    judgment_indices: Ints  # of each document of the pool; -1 without a judgment
     is_evaluated: Bools  # whether the topic of each document is evaluated
     budgets: tuple[int, ...]
     rel: int
@@ -145,14 +145,14 @@ def _score_budget(
     inputs: PoolingInputs, documents: Indices, method: str | None, budget: int | None, repeat: int
 ) -> pl.DataFrame:
     runs = inputs.team_pools.runs
-    judgments = inputs.judgment[documents]
+    judgments = inputs.judgment_indices[documents]
     judgments = judgments[judgments >= 0]
     if runs.policies.negative == "unjudged":
         judgments = judgments[runs.judgments.grade[judgments] >= 0]
     is_judged = np.zeros(runs.judgments.grade.size, dtype=bool)
     is_judged[judgments] = True
     topic_scores = score_blocks(iterate_blocks(runs, is_judged), inputs.scoring)
-    scores = np.array([table.overall() for table in topic_scores])
+    scores = np.array([item.overall() for item in topic_scores])
     loo_scores = _score_without_unique(inputs, is_judged, scores)
     rows = [
         {
@@ -169,12 +169,12 @@ def _score_budget(
         }
         for k, (measure, kind, lower_is_better) in enumerate(inputs.scoring.kinds)
     ]
-    by_system = pl.Array(pl.Float64, scores.shape[1])
+    row_type = pl.Array(pl.Float64, scores.shape[1])
     return (
         pl.DataFrame(rows, _ROW_TYPES)
         .fill_nan(None)
         .with_columns(
-            pl.Series("score", scores, by_system), pl.Series("without", loo_scores, by_system)
+            pl.Series("score", scores, row_type), pl.Series("without", loo_scores, row_type)
         )
     )
 
@@ -570,13 +570,13 @@ def pooling(
         parsed_budgets = [budget for budget in BUDGETS if budget < max_documents] or [1]
     is_judged = team_pools.judgments(others)
     full_scores = score_blocks(iterate_blocks(team_pools.runs, is_judged), scoring)
-    judgment, is_evaluated = locate_judgments(team_pools.runs, judgments, document_pool)
+    judgment_indices, is_evaluated = locate_judgments(team_pools.runs, judgments, document_pool)
     inputs = PoolingInputs(
         team_pools=team_pools,
         scoring=scoring,
         pool=document_pool,
         qrels=judgments,
-        judgment=judgment,
+        judgment_indices=judgment_indices,
         is_evaluated=is_evaluated,
         budgets=tuple(parsed_budgets),
         rel=int(rel),
@@ -665,7 +665,7 @@ def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
             f"{treatment} {counted(team_pools.outside, 'judgment')} of documents that no"
             f" contributing run retrieves in its top {document_pool.depth}"
         )
-    if n_unjudged := int((inputs.is_evaluated & (inputs.judgment < 0)).sum()):
+    if n_unjudged := int((inputs.is_evaluated & (inputs.judgment_indices < 0)).sum()):
         yield (
             f"the pool has {counted(n_unjudged, 'document')} without a judgment; when a method"
             " selects such a document, it counts as not relevant"

@@ -92,7 +92,7 @@ def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataF
 
 
 def _rank_means(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
-    """Return twice the mid-ranks by means of values, the best first; shape (samples, systems)."""
+    """Rank systems by `means`; return twice the mid-ranks, shape (samples, systems)."""
     keys = means if lower_is_better else -means
     order = np.argsort(keys, axis=1, kind="stable")
     sorted_keys = np.take_along_axis(keys, order, axis=1)

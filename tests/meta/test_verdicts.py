@@ -116,7 +116,7 @@ def test_no_measure_is_ahead_where_none_is_more_concordant() -> None:
     assert "none agrees with gold more often than another" in _said(found)
 
 
-def test_false_alarms_name_all_tests_with_the_same_rate() -> None:
+def test_false_positives_name_all_tests_with_the_same_rate() -> None:
     found = meta.false_positives(SCORED["AP"], ["t+none", "t+bonferroni", "sign+none"], repeats=20)
     rows = found.summary().filter(size=max(found.sizes))
     highest = float(rows["FWER"].to_numpy().max())

@@ -221,9 +221,8 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
     Scores that are not finite numbers and ranks that are not integers are null.
     """
     for name, noun in (("topic", "topic"), ("doc", "document")):
-        rows_with_blank = rows.filter(
-            ~pl.col("is_broken"), pl.col(name).str.contains(f"[{BLANKS}]")
-        )
+        has_blank = pl.col(name).str.contains(f"[{BLANKS}]")
+        rows_with_blank = rows.filter(~pl.col("is_broken"), has_blank)
         message = (
             f"{noun} {{{name}}} contains a blank, which separates the columns of pools and"
             " judgments"

@@ -263,12 +263,9 @@ class Faults:
             values = {k: quoted(v) if isinstance(v, str) else v for k, v in row.items()}
             text = message.format_map(values)
             self.add(code, text, row["line"], row.get("topic"), row.get("doc"))
-        if (
-            self._max_listed is not None
-            and rows.height > self._max_listed
-            and self.is_reported(code)
-        ):
-            self._n_unlisted[code] += rows.height - self._max_listed
+        n_unlisted = 0 if self._max_listed is None else rows.height - self._max_listed
+        if n_unlisted > 0 and self.is_reported(code):
+            self._n_unlisted[code] += n_unlisted
 
     def sorted_faults(self) -> tuple[Fault, ...]:
         """Return faults without a line, faults by line and code, and numbers of unlisted faults."""

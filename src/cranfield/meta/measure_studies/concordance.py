@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_integer, quoted
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -87,18 +86,18 @@ class InnateOrders(Study):
         },
     }
 
-    def _compute_proportions(self) -> tuple[int, Floats]:
-        """Return the number of pairs, and proportions that are ordered, the same and open."""
+    def _format_proportions(self) -> tuple[int, list[str]]:
+        """Return the number of pairs, and percentages that are ordered, the same and open."""
         n_better, n_worse, n_same, n_open = (int(self.pairs[name].sum()) for name in ORDERS)
         n_pairs = n_better + n_worse + n_same + n_open
-        return n_pairs, np.array([n_better + n_worse, n_same, n_open]) / max(1, n_pairs)
+        counts = (n_better + n_worse, n_same, n_open)
+        return n_pairs, [format_percent(count / max(1, n_pairs)) for count in counts]
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        n_pairs, proportions = self._compute_proportions()
+        n_pairs, (ordered, same, undetermined) = self._format_proportions()
         if not n_pairs:
             return ()
-        ordered, same, undetermined = map(format_percent, proportions)
         measure_sentence = ""
         max_against: Any = self.agreement["against"].max()
         if max_against == 0:
@@ -119,8 +118,7 @@ class InnateOrders(Study):
         )
 
     def heading(self) -> list[str]:
-        n_pairs, proportions = self._compute_proportions()
-        ordered, same, undetermined = map(format_percent, proportions)
+        n_pairs, (ordered, same, undetermined) = self._format_proportions()
         return [
             f"{self.systems} systems, {self.topics} topics, {self.depth} ranks; of {n_pairs:,}"
             f" pairs of rankings, {ordered} have an innate order (all measures agree), {same} are"

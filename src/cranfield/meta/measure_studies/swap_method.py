@@ -353,18 +353,12 @@ def swap_method(
         test_facts = {**names, "alpha": alpha, "resamples": resamples}
     options = None if test is None else {**test_facts, "seed": seed}
     parsed_sizes = _parse_sizes(sizes, len(scores.topics), replacement, 1 if test is None else 2)
-    settings = {
-        "bins": edges,
-        "replacement": replacement,
-        "ties": ties,
-        "test": options,
-        "seed": seed,
-    }
+    facts = {"bins": edges, "replacement": replacement, "ties": ties, "test": options, "seed": seed}
     table = run_parts(
         _count_swaps,
         (scores, edges, replacement, ties, options, seed),
         split_repeats(parsed_sizes, repeats, REPEATS_PER_PART, "size-{}-repeats-{}-{}"),
-        about={"study": "swaps", "scores": hash_scores(scores), **settings},
+        about={"study": "swaps", "scores": hash_scores(scores), **facts},
         **work,
     )
     return Swaps(

@@ -268,10 +268,7 @@ class SplitStudy(Study):
             ),
             "first": Column("Name of the test on the first set.", key=True),
             "second": Column("Name of the test on the second set.", key=True),
-            "failed": Column(
-                "Number of times that one of the two tests could not be computed, over all repeats;"
-                " these repeats are excluded."
-            ),
+            "failed": Column("Number of failed tests; repeats with a failed test are excluded."),
             **{name: Column(description) for name, (description, _) in _STATISTICS.items()},
             "bias": Column("Publication bias by the means of AA, AD, MA and MD."),
         },

@@ -160,7 +160,7 @@ class Campaign(OpenedCampaign):
             record["events"] = [
                 {"at": event.at, "actor": event.actor, "action": action}
                 for event in events
-                if (action := _action_on(event, run))
+                if (action := _get_action(event, run))
             ]
             records.append(record)
         return records
@@ -202,7 +202,7 @@ def open(folder: PathName, *, actor: str | None = None) -> Campaign:
     return Campaign(folder, actor=actor)
 
 
-def _action_on(event: Event, run: Submission) -> str:
+def _get_action(event: Event, run: Submission) -> str:
     """Return the action of an event on a run; empty if the event does not concern it."""
     details = json.loads(event.details)
     if event.subject == run.task and run.tag in details["about"].get("without", ()):

@@ -307,7 +307,7 @@ def _estimate_from_signs(
     low, high = (float(bound) - 0.5 for bound in wilson(proportion, n_decided, quantile))
     impressions = (
         impressions_needed(0.5 + bound, n_decided / n_pages, power=power, alpha=alpha)
-        for bound in _effect_and_bounds(proportion - 0.5, low, high)
+        for bound in _compute_effect(proportion - 0.5, low, high)
     )
     return (proportion - 0.5, low, high, n_decided / n_pages, *impressions)
 
@@ -326,12 +326,12 @@ def _estimate_from_means(
         # Pages of both lists, at least two of each to estimate a variance.
         impressions = [
             2 * max(2.0, np.ceil(factor * variance / magnitude**2)) if magnitude else np.inf
-            for magnitude in _effect_and_bounds(effect, low, high)
+            for magnitude in _compute_effect(effect, low, high)
         ]
     return (effect, low, high, 1.0, *impressions)
 
 
-def _effect_and_bounds(effect: float, low: float, high: float) -> tuple[float, float, float]:
+def _compute_effect(effect: float, low: float, high: float) -> tuple[float, float, float]:
     """Return the effect and its bounds, first the bound farther from 0; the nearer may be 0."""
     nearer = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     return effect, max(abs(low), abs(high)), nearer

@@ -15,7 +15,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, InputError, check_choice, check_list, quoted, warn
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted, measure_prefix, names_or_count, some_of
-from cranfield.meta.measure_studies.correlations import correlation_matrix
+from cranfield.meta.measure_studies.correlations import compute_correlation_matrix
 from cranfield.meta.study import Study, find_names
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
@@ -381,8 +381,8 @@ def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[s
     if len(topics) < 2:
         spelling = ""
         if not is_known.any():
-            topics = quoted(scores.topics[0]), quoted(table["topic"][0])
-            spelling = "; scores have topics such as {}, predictions such as {}".format(*topics)
+            ids = quoted(scores.topics[0]), quoted(table["topic"][0])
+            spelling = "; scores have topics such as {}, predictions such as {}".format(*ids)
         raise CranfieldError(
             "expected at least two topics with all scores and predictions, got"
             f" {len(topics)}{spelling}"
@@ -407,7 +407,7 @@ def _evaluate(
         levels = np.stack([encode_scores(row) for row in values]).astype(np.float64)
         ranks = rankdata(levels, method=ties, axis=1)
         by_method = [
-            correlation_matrix(values, levels, method, {})[:-1, -1]
+            compute_correlation_matrix(values, levels, method, {})[:-1, -1]
             for method in ("pearson", "spearman", "tau")
         ]
         n_tied = [_count_tied_pairs(row) for row in levels]

@@ -60,7 +60,7 @@ def union_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     >>> round(union_tau(["a", "b"], ["c", "d"]), 4)
     -0.8
     """
-    return _union_tau(*_rank_union(first, second))
+    return _compute_union_tau(*_rank_union(first, second))
 
 
 def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
@@ -83,7 +83,7 @@ def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     >>> round(position_tau(["d1", "d2", "d3", "d4"], ["d2", "d5", "d3", "d6"]), 4)
     0.6667
     """
-    return _position_tau(*_rank_union(first, second))
+    return _compute_position_tau(*_rank_union(first, second))
 
 
 def order_agreement(
@@ -132,8 +132,12 @@ def order_agreement(
         coefficients: tuple[float | None, ...] = (None,) * 3
         if in_first.any() and in_second.any():
             union = docs[start:end]
-            docs_x, docs_y = (union[_positions_by_rank(ranks)].tolist() for ranks in (x, y))
-            coefficients = _union_tau(x, y), _position_tau(x, y), rbo(docs_x, docs_y, p=p).ext
+            docs_x, docs_y = (union[_sort_positions(ranks)].tolist() for ranks in (x, y))
+            coefficients = (
+                _compute_union_tau(x, y),
+                _compute_position_tau(x, y),
+                rbo(docs_x, docs_y, p=p).ext,
+            )
         n_docs = (int(mask.sum()) for mask in (in_first, in_second, in_first & in_second))
         rows[topic] = (topic, *coefficients, *n_docs)
     schema = {
@@ -159,12 +163,12 @@ def _rank_union(first: Sequence[Any], second: Sequence[Any]) -> list[Floats]:
     return [np.array([rank_by_doc.get(doc, np.nan) for doc in union]) for rank_by_doc in rankings]
 
 
-def _positions_by_rank(ranks: Floats) -> NDArray[np.intp]:
+def _sort_positions(ranks: Floats) -> NDArray[np.intp]:
     """Return the positions in the union of the documents of a ranking, the best first."""
     return np.argsort(ranks, kind="stable")[: int((~np.isnan(ranks)).sum())]
 
 
-def _union_tau(x: Floats, y: Floats) -> float:
+def _compute_union_tau(x: Floats, y: Floats) -> float:
     """Compute Kendall's tau-b of ranks; documents of rank NaN are below all others."""
     if np.isnan(x).all() or np.isnan(y).all():
         return np.nan
@@ -173,8 +177,8 @@ def _union_tau(x: Floats, y: Floats) -> float:
     return _compute_tau(np.nan_to_num(x, nan=x.size + 1.0), np.nan_to_num(y, nan=y.size + 1.0))
 
 
-def _position_tau(x: Floats, y: Floats) -> float:
-    first, second = _positions_by_rank(x), _positions_by_rank(y)
+def _compute_position_tau(x: Floats, y: Floats) -> float:
+    first, second = _sort_positions(x), _sort_positions(y)
     n_ranks = min(first.size, second.size)
     if n_ranks and np.array_equal(first, second):
         return 1.0

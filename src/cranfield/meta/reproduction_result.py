@@ -415,7 +415,7 @@ def compare_sides(
             row |= dict(zip(SIDES, (x.mean(), y.mean()), strict=True))
             if is_paired:
                 row["RMSE"] = rmse(x, y)
-                row["nRMSE"] = _nrmse_or_none(x, y, score_range, measure, notes)
+                row["nRMSE"] = _compute_nrmse(x, y, score_range, measure, notes)
             row |= _make_test_row(x, y, original_scores, test, notes, paired=is_paired, seed=seed)
             scores.append(row)
         if len(roles) > 1:
@@ -437,7 +437,7 @@ def compare_sides(
     }
 
 
-def _nrmse_or_none(
+def _compute_nrmse(
     x: Floats, y: Floats, score_range: tuple[float, float] | None, measure: str, notes: Notes
 ) -> float | None:
     """Return the nRMSE; None, with a note why, where it is not defined."""

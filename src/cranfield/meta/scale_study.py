@@ -270,7 +270,10 @@ class ScaleStudy(Study):
         order_sentence = "Interval scaling does not change the order of the systems by their means"
         if lowest != 1:
             rows = correlations.filter(pl.col("overall") == lowest).to_dicts()
-            names = [f"{row['measure']} at cutoff {row['cutoff']}{_suffix(row)}" for row in rows]
+            names = [
+                f"{row['measure']} at cutoff {row['cutoff']}{_format_collection(row)}"
+                for row in rows
+            ]
             order_sentence = (
                 f"Interval scaling changes the order of the systems most with"
                 f" {names_or_count(names, 'version')}: Kendall's tau {lowest:.2f} with the"
@@ -283,7 +286,8 @@ class ScaleStudy(Study):
             if row["changed % of all"]:
                 decision_clause = (
                     f"; it changes up to {row['changed % of all']:.1f}% of the decisions on all"
-                    f" pairs ({row['test']}, {row['measure']} at {row['cutoff']}{_suffix(row)})"
+                    f" pairs ({row['test']}, {row['measure']} at {row['cutoff']}"
+                    f"{_format_collection(row)})"
                 )
         return (
             f"{order_sentence}{decision_clause}.",
@@ -587,7 +591,7 @@ _GROUPS = {
 """Groups of measures and tests, with the results of each group as an expression."""
 
 
-def _suffix(row: Mapping[str, Any]) -> str:
+def _format_collection(row: Mapping[str, Any]) -> str:
     """Return ' on COLLECTION' for a row of a study of several collections; otherwise empty."""
     return f" on {row['collection']}" if "collection" in row else ""
 

@@ -278,7 +278,7 @@ def test_numbers_that_real_teams_have_are_left_out(tmp_path: Path) -> None:
     assert {"TEAM01-1", "team02-1", "team02-2"} <= set(tags)
 
 
-@pytest.mark.parametrize("step", ["sheet_inputs", "write_payload"])
+@pytest.mark.parametrize("step", ["make_sheet_inputs", "write_payload"])
 def test_runs_that_come_or_go_meanwhile_stop_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -286,7 +286,7 @@ def test_runs_that_come_or_go_meanwhile_stop_it(
     real = getattr(releasing, step)
 
     def slow(*args: Any, **options: Any) -> Any:
-        if step == "sheet_inputs":
+        if step == "make_sheet_inputs":
             with opened.registry.change("withdraw") as tx:
                 tx.update(replace(tx.submissions()[0], state=WITHDRAWN))
             return real(*args, **options)

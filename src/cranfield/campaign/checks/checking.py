@@ -22,8 +22,8 @@ from cranfield.campaign.checks.report import CheckReport, Faults
 from cranfield.campaign.rules.task_rules import (
     TaskRules,
     check_patterns,
-    full_matches,
     is_safe_name,
+    match_in_full,
 )
 from cranfield.campaign.rules.topics import topic_ids
 from cranfield.collection.files.lines import BLANKS
@@ -172,7 +172,7 @@ def _check_tag(
         faults.add("tag-team", f"{name} must differ from the team's id", line)
     if " " in tag and task.format == "trec":
         pass  # The fault of the columns reports the blanks.
-    elif not full_matches(pl.Series([tag]), task.tag).item():
+    elif not match_in_full(pl.Series([tag]), task.tag).item():
         faults.add("tag", f"{name} does not match the pattern {task.tag}", line)
     elif not is_safe_name(tag):
         faults.add("tag", f"{name} is not a valid file name on some operating systems", line)
@@ -271,7 +271,7 @@ def is_unknown_document(docs: pl.Series, task: TaskRules) -> Bools:
     if task.documents is not None:
         return is_unlisted(docs, task.documents)
     if task.document_pattern is not None:
-        return ~full_matches(docs, task.document_pattern).to_numpy()
+        return ~match_in_full(docs, task.document_pattern).to_numpy()
     return np.zeros(len(docs), dtype=bool)
 
 
@@ -334,10 +334,10 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
         if order.n_tied / len(run) > task.tied:
             message = describe_ties(order.n_tied, len(run), ties)
             faults.add("tied", message, count=order.n_tied)
-    return ranking_sha256(run, order)
+    return hash_ranking(run, order)
 
 
-def ranking_sha256(run: Run, order: RunOrder) -> str:
+def hash_ranking(run: Run, order: RunOrder) -> str:
     """Return the SHA-256 of the ranking of a run, without its scores and tag.
 
     The hashed UTF-8 text has, for each document, a line with the topic and a line with the id, each
@@ -347,7 +347,7 @@ def ranking_sha256(run: Run, order: RunOrder) -> str:
     --------
     >>> from cranfield import read_run
     >>> run = read_run({"q1": {"d1": 0.5, "d2": 1.5}})
-    >>> sha256 = ranking_sha256(run, order_documents(run, "trec"))
+    >>> sha256 = hash_ranking(run, order_documents(run, "trec"))
     >>> sha256 == hashlib.sha256(b"q1\\nd2\\nq1\\nd1\\n").hexdigest()
     True
     """
@@ -469,7 +469,7 @@ def check_metadata(
     return metadata
 
 
-def public_metadata(metadata: Metadata) -> tuple[str, tuple[str, ...]]:
+def select_public_metadata(metadata: Metadata) -> tuple[str, tuple[str, ...]]:
     """Return the public part of metadata, as YAML, and the keys that were removed.
 
     The public part has no comments, no keys for mail addresses or local paths, and no values that
@@ -479,7 +479,7 @@ def public_metadata(metadata: Metadata) -> tuple[str, tuple[str, ...]]:
     --------
     >>> from cranfield.collection import read_metadata
     >>> content = b"actor: {team: a, mail: me@a.org}\\nmethod: {name: /home/me/bm25}"
-    >>> public_metadata(read_metadata(content))
+    >>> select_public_metadata(read_metadata(content))
     ('actor:\\n  team: a\\n', ('actor.mail', 'method.name'))
     """
     removed_keys: dict[str, None] = {}

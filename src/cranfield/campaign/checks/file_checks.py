@@ -319,12 +319,12 @@ def _compare(
                 warnings["tied"] = describe_ties(row.tied, len(run))
         faults = [Fault(code, "warning", message) for code, message in warnings.items()]
         if judgments is not None:
-            faults += _coverage_faults(run, coverage.get(str(k)), judgments.topics)
+            faults += _find_coverage_faults(run, coverage.get(str(k)), judgments.topics)
         run_faults.append(faults)
     return run_faults
 
 
-def _coverage_faults(
+def _find_coverage_faults(
     run: Run, coverage: SystemCoverage | None, judged_topics: Sequence[str]
 ) -> Iterator[Fault]:
     """Yield faults on unjudged topics and documents; `coverage` is None without a judged topic."""

@@ -55,7 +55,7 @@ def read_lines(
             frames.append(_split_lines(chunk, n_lines + 1, names, format, faults))
             n_lines += chunk.count(b"\n") + (chunk[-1:] not in {b"", b"\n"})
     except InputError as error:
-        faults.add(fault_code(error), error.reason, error.line)
+        faults.add(find_fault_code(error), error.reason, error.line)
         stop_error = error
     rows = pl.concat(frames, how="diagonal")
     if not rows.height and stop_error is None:
@@ -176,7 +176,7 @@ def _decode(chunk: bytes, first_line: int, faults: Faults) -> tuple[str, list[in
     return chunk.decode(errors="replace"), undecodable_lines
 
 
-def fault_code(error: InputError) -> str:
+def find_fault_code(error: InputError) -> str:
     """Return the fault code for an error about the content of a file; raise any other error."""
     if isinstance(error, HeaderError):
         return "metadata-header"

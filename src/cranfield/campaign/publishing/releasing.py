@@ -41,15 +41,15 @@ from cranfield.campaign.results.leaderboard import MAX_COMPARED, compare_if_poss
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.results.sheet_making import (
     SheetInputs,
-    category_values,
-    public_run_metadata,
-    sheet_files,
-    sheet_inputs,
+    get_category_values,
+    make_sheet_files,
+    make_sheet_inputs,
+    select_public_run_metadata,
     sort_topics,
 )
 from cranfield.campaign.results.stored_inputs import (
     find_judgments,
-    no_readable_run_error,
+    make_no_readable_run_error,
     read_stored_qrels,
     select_intact,
 )
@@ -253,7 +253,7 @@ def write_payload(folder: Path, payload: Payload) -> None:
         **{f"metadata/{tag}.yml": text for tag, text in inputs.metadata.items()},
         "about.json": json_text(about),
     }
-    sheets = {f"sheets/{name}": content for name, content in sheet_files(inputs.sheets())}
+    sheets = {f"sheets/{name}": content for name, content in make_sheet_files(inputs.sheets())}
     write_files(folder, {name: encode_text(text) for name, text in texts.items()} | sheets)
     _write_scores(folder / "scores", released_evaluation)
     title = f"{rules.title}: {about['title']}"
@@ -342,7 +342,7 @@ def _make_statistics_table(
         for category in ("", *task.categories):
             # The name of a group starts with its category: a value may be 'all', and two categories
             # may have the same value.
-            values = category_values(runs, category) if category else {}
+            values = get_category_values(runs, category) if category else {}
             groups = {tag: f"{category}={value}" for tag, value in values.items()}
             frame = topic_statistics(
                 scores, groups, median=task.median, min_runs=task.min_category
@@ -451,7 +451,7 @@ def release(
         raise PolicyError(f"date must be a day such as 2026-11-20, got {quoted(date)}") from None
     payload = _make_payload(campaign, task, judgments, anonymous, seed, scores_only, day, note)
     about, name, version = payload.about, payload.inputs.task.name, payload.judgments.version
-    current_release, last_day = _current_release(campaign, name)
+    current_release, last_day = _find_current_release(campaign, name)
     if current_release and day and last_day and day < last_day:
         last_text = f"the last release: {current_release.id}, {last_day}"
         warn(f"the date {day} is before the date of {last_text}")
@@ -501,7 +501,7 @@ def release(
     return _describe_release(release_id, target, manifest, payload)
 
 
-def _current_release(campaign: OpenedCampaign, task: str) -> tuple[ReleaseRecord | None, str]:
+def _find_current_release(campaign: OpenedCampaign, task: str) -> tuple[ReleaseRecord | None, str]:
     """Return the newest release of a task that was not retracted, and its date or ''."""
     for record in reversed(campaign.registry.releases()):
         if record.task == task and record.state == "released":
@@ -543,18 +543,18 @@ def _make_payload(
     rules = campaign.rules.task(task)
     version = find_judgments(campaign, rules.name, judgments)
     submissions = campaign.registry.submissions(rules.name)
-    inputs = sheet_inputs(campaign, rules.name, version.version)
+    inputs = make_sheet_inputs(campaign, rules.name, version.version)
     evaluation = inputs.evaluation
     runs = [run for run in select_intact(campaign, submissions) if run.tag in evaluation.systems]
     if len(runs) + sum(run.id in campaign.unreadable for run in submissions) < len(submissions):
         raise _make_changed_error(rules.name)
     if not runs:
-        raise no_readable_run_error(campaign, rules.name)
+        raise make_no_readable_run_error(campaign, rules.name)
     teams = campaign.registry.teams()
     today = date or campaign.clock().astimezone(UTC).date().isoformat()
     hidden_teams = {team.id for team in teams if anonymous or today < (team.anonymous_until or "")}
     runs_with_metadata = [run for run in runs if run.metadata and run.team not in hidden_teams]
-    public_parts = {run.id: public_run_metadata(run) for run in runs_with_metadata}
+    public_parts = {run.id: select_public_run_metadata(run) for run in runs_with_metadata}
     metadata = {id: text for id, (text, _) in public_parts.items() if text}
     removed_keys = sorted({key for _, keys in public_parts.values() for key in keys})
     secret = _make_secret(campaign, seed)

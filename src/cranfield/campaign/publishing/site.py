@@ -36,7 +36,7 @@ from cranfield.campaign.pages import (
 from cranfield.campaign.publishing.bag import validate_bag
 from cranfield.campaign.results.history import history
 from cranfield.campaign.results.leaderboard import compare_pairs
-from cranfield.campaign.results.sheet import Sheet, rank_sentence, sheet_values
+from cranfield.campaign.results.sheet import Sheet, make_sheet_values, rank_sentence
 from cranfield.campaign.rules.task_rules import is_safe_name
 from cranfield.campaign.store.records import (
     REGISTRY,
@@ -144,7 +144,7 @@ def read_releases(folder: Path) -> tuple[StoredRelease, ...]:
     return tuple(sorted(releases, key=lambda release: (release.task, -release.number)))
 
 
-def newest_releases(releases: Iterable[StoredRelease]) -> tuple[StoredRelease, ...]:
+def find_newest_releases(releases: Iterable[StoredRelease]) -> tuple[StoredRelease, ...]:
     """Return the newest release of each task that was not retracted."""
     newest_by_task: dict[str, StoredRelease] = {}
     for release in releases:
@@ -323,7 +323,7 @@ def make_page(
 ) -> tuple[str, bytes]:
     """Render a template; return the path and the bytes of the page."""
     # Style and script are inline: browsers check hashes of files only if a server sends them.
-    style, script = site_assets()
+    style, script = read_assets()
     scripts = [script] if sortable else []
     values |= {"title": title, "links": links, "script": Html("".join(scripts))}
     body = render(template, **values)
@@ -331,7 +331,7 @@ def make_page(
 
 
 @cache
-def site_assets() -> tuple[str, str]:
+def read_assets() -> tuple[str, str]:
     style, script = (
         (files(__package__) / "assets" / name).read_text("utf-8")
         for name in ("site.css", "site.js")
@@ -350,7 +350,7 @@ MAX_TOPIC_LENGTH = 14
 """Maximum number of characters of a topic id on the heat map."""
 
 
-def task_pages(
+def make_task_pages(
     leaderboard: TaskLeaderboard, folder: str, links: Links
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the path and the bytes of each page of a task."""
@@ -360,7 +360,7 @@ def task_pages(
     yield make_page(
         *("leaderboard.html", f"{folder}/index.html", title, links),
         sortable=True,
-        teams=runs_by_team(leaderboard),
+        teams=group_runs_by_team(leaderboard),
         rules=release.rules,
         rules_file=link("data", f"{release.id}-rules.toml", prefix="../"),
         has_report=release.path("report.html").is_file(),
@@ -379,7 +379,7 @@ def task_pages(
         leaderboard=leaderboard,
         topics=topics,
         score_range=(min(finite_values, default=0.0), max(finite_values, default=1.0)),
-        map=heat_map(leaderboard, [topic["name"] for topic in topics]),
+        map=make_heat_map(leaderboard, [topic["name"] for topic in topics]),
     )
     for tag, source in leaderboard.sheets.items():
         sheet = Sheet.from_json(source.read_text("utf-8"), str(source))
@@ -387,14 +387,14 @@ def task_pages(
         yield make_page(
             *("site.html", f"{folder}/{leaderboard.pages[tag]}", label(tag), links),
             lead=label(sheet_lead),
-            sections=render("sheet_body.html", **sheet_values(sheet)),
+            sections=render("sheet_body.html", **make_sheet_values(sheet)),
         )
 
 
 def describe_task(leaderboard: TaskLeaderboard) -> str:
     """Return the sizes of a task, the version of its judgments and its release, as text."""
     release = leaderboard.release
-    n_teams = len(runs_by_team(leaderboard))
+    n_teams = len(group_runs_by_team(leaderboard))
     counts = [counted(len(leaderboard.rows), "run"), counted(n_teams, "team") if n_teams else ""]
     if scores := release.scores.get(leaderboard.measure):
         counts.append(counted(len(scores.topics), "topic"))
@@ -404,7 +404,7 @@ def describe_task(leaderboard: TaskLeaderboard) -> str:
     return ", ".join(filter(None, counts))
 
 
-def runs_by_team(leaderboard: TaskLeaderboard) -> dict[str, list[dict[str, Any]]]:
+def group_runs_by_team(leaderboard: TaskLeaderboard) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of each team, in order of their best runs."""
     runs: dict[str, list[dict[str, Any]]] = {}
     for row in leaderboard.rows:
@@ -418,7 +418,7 @@ def topic_rows(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
     scores = leaderboard.release.scores.get(leaderboard.measure)
     topics = [
         {"name": row["topic"], **{name: float(row[name]) for name in ("best", "median", "worst")}}
-        | best_runs(leaderboard, scores, row["topic"])
+        | find_best_runs(leaderboard, scores, row["topic"])
         for row in leaderboard.release.table("topic-statistics").iter_rows(named=True)
         if row["measure"] == leaderboard.measure and row["group"] == "all"
     ]
@@ -429,7 +429,9 @@ def topic_rows(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
     )
 
 
-def best_runs(leaderboard: TaskLeaderboard, scores: Scores | None, topic: str) -> dict[str, Any]:
+def find_best_runs(
+    leaderboard: TaskLeaderboard, scores: Scores | None, topic: str
+) -> dict[str, Any]:
     """Return the runs with the best score for a topic, or a text if all runs are equal."""
     if scores is None or topic not in scores.topics:
         return {"text": "", "leading": []}
@@ -443,7 +445,7 @@ def best_runs(leaderboard: TaskLeaderboard, scores: Scores | None, topic: str) -
     return {"text": "", "leading": [tag for tag in leaderboard.tags if tag in tags]}
 
 
-def heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any] | None:
+def make_heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any] | None:
     """Return the values of the heat map of scores: one row per topic, one column per run."""
     scores = leaderboard.release.scores.get(leaderboard.measure)
     if scores is None or not topics:
@@ -577,7 +579,7 @@ def write_release_site(
     # The site is public, unlike the other files of a campaign.
     with replace_folder(site, "site", public=True) as new_folder:
         files: dict[str, bytes] = {}
-        for path, content in site_files(releases_folder, records):
+        for path, content in make_site_files(releases_folder, records):
             if path.casefold() in {name.casefold() for name in files}:
                 raise InputError(
                     f"two pages would have the file name {quoted(path)}; rename one release",
@@ -588,7 +590,7 @@ def write_release_site(
     return tuple(site / path for path in sorted(files))
 
 
-def site_files(
+def make_site_files(
     releases_folder: Path, records: Sequence[ReleaseRecord] | None = None
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the path and the content of each file of the site, which depend only on releases."""
@@ -596,7 +598,7 @@ def site_files(
         releases = read_releases(releases_folder)
     else:
         releases = read_recorded_releases(releases_folder, records)
-    task_releases = newest_releases(releases)
+    task_releases = find_newest_releases(releases)
     newest_ids = {release.task: release.id for release in task_releases}
     for release in task_releases:
         if problems := validate_bag(release.folder):
@@ -643,4 +645,4 @@ def site_files(
     for task, leaderboard in leaderboards.items():
         pages = [(label(leaderboard.release.title), "index.html"), ("Topics", "topics.html")]
         links = [(link_text, link(task, name, prefix="../")) for link_text, name in pages]
-        yield from task_pages(leaderboard, task, main_links + links)
+        yield from make_task_pages(leaderboard, task, main_links + links)

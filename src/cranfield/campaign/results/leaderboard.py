@@ -57,7 +57,7 @@ def compare_pairs(scores: Scores, alpha: float = 0.05) -> PairwiseComparison:
     return comparison
 
 
-def reason_against_comparison(n_runs: int, max_runs: int = MAX_COMPARED) -> str:
+def explain_no_comparison(n_runs: int, max_runs: int = MAX_COMPARED) -> str:
     """Return the reason why this number of runs is not compared; empty if it is compared."""
     if n_runs < 2:
         return "there is only one run"
@@ -69,7 +69,7 @@ def compare_if_possible(
 ) -> PairwiseComparison | str:
     """Compare all pairs, or return why they are not compared."""
     check_proportion("alpha", alpha)
-    if reason := reason_against_comparison(len(scores.systems), max_runs):
+    if reason := explain_no_comparison(len(scores.systems), max_runs):
         return reason
     try:
         return compare_pairs(scores, alpha)
@@ -301,14 +301,14 @@ def task_leaderboard(
     scoring = Scoring(campaign, task, measures, judgments)
     evaluation = scoring.evaluation()
     notes = scoring.run_notes(evaluation)
-    reason = reason_against_comparison(len(evaluation.systems), max_runs)
-    separation = reason or _cached_separation(scoring, alpha)
+    reason = explain_no_comparison(len(evaluation.systems), max_runs)
+    separation = reason or _separate_with_cache(scoring, alpha)
     result = _make_leaderboard(evaluation, scoring.submissions, separation)
     title = scoring.rules.title or scoring.rules.name
     return replace(result, task=title, notes=(*result.notes, *notes))
 
 
-def _cached_separation(scoring: Scoring, alpha: float) -> Separation | str:
+def _separate_with_cache(scoring: Scoring, alpha: float) -> Separation | str:
     """Compare runs by the first measure; the result is cached in a file."""
     measure, campaign, judgments = scoring.measures[0], scoring.campaign, scoring.judgments
     basis = hash_values("groups", scoring.basis(all_runs=True), str(measure), alpha)

@@ -21,7 +21,7 @@ from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.results.stored_inputs import (
     apply_to_runs,
     find_judgments,
-    no_readable_run_error,
+    make_no_readable_run_error,
     read_stored_qrels,
     topic_notes,
 )
@@ -283,7 +283,7 @@ class Scoring:
             unreadable = self.campaign.unreadable
             self.submissions = tuple(run for run in self.submissions if run.id not in unreadable)
             if not self.submissions:
-                raise no_readable_run_error(self.campaign, self.rules.name)
+                raise make_no_readable_run_error(self.campaign, self.rules.name)
             if evaluation is not None:
                 new_rows = scores_table(evaluation, self.objects)
                 table = merge_rows(pl.concat([table, new_rows], how="diagonal"))
@@ -327,7 +327,7 @@ class Scoring:
         scores = grid.join(cells, on=["topic", "object"], how="left", maintain_order="left")
         shape = (len(self.objects), len(topics))
         values = {name: np.array(scores[name].fill_null(np.nan)).reshape(shape).T for name in names}
-        coverage = Coverage(self._coverage(table))
+        coverage = Coverage(self._compute_coverage(table))
         coverage, self.notes_on_other_topics = split_coverage(coverage, self.rules)
         cached_runs = CachedRuns(
             tuple(topics),
@@ -383,7 +383,7 @@ class Scoring:
             f" {min_grade} or higher, so no run can score there: {some_of(names, 5)}",
         ]
 
-    def _coverage(self, table: pl.DataFrame) -> tuple[SystemCoverage, ...]:
+    def _compute_coverage(self, table: pl.DataFrame) -> tuple[SystemCoverage, ...]:
         """Return the coverage of each run by the judgments."""
         run_rows = table.filter(pl.col("topic").is_null())
         by_run = dict(zip(run_rows["object"], map(json.loads, run_rows["coverage"]), strict=True))

@@ -190,7 +190,7 @@ class Sheet:
 
     def to_text(self) -> str:
         """Return the sheet as text, in the format of TREC's sheets."""
-        values = sheet_values(self)
+        values = make_sheet_values(self)
         levels = enumerate(zip(*values["curves"].values(), strict=True))
         precision = {f"{k} documents": value for k, value in self.precision_at.items()}
         means = {"Average precision": self.average_precision, **self.measures}
@@ -213,7 +213,7 @@ class Sheet:
         return f"Sheet({self.tag!r}, task {self.task}: rank {rank})"
 
 
-def sheet_values(sheet: Sheet) -> dict[str, Any]:
+def make_sheet_values(sheet: Sheet) -> dict[str, Any]:
     """Return the values for the templates of a sheet: as text, as a page, or on the site."""
     curves = {"this run": np.array(sheet.precision_at_recall, dtype=float)}
     if sheet.median_precision:
@@ -232,7 +232,7 @@ def sheet_values(sheet: Sheet) -> dict[str, Any]:
             "comparison": "Comparison with other runs",
         },
         "sheet": sheet,
-        "titles": sheet_titles(sheet),
+        "titles": make_sheet_titles(sheet),
         "rank": rank_sentence(sheet),
         "facts": run_facts(sheet),
         "levels": np.arange(len(sheet.precision_at_recall)) / 10,
@@ -243,11 +243,11 @@ def sheet_values(sheet: Sheet) -> dict[str, Any]:
         "category_text": describe_category(sheet),
         "heads": heads,
         "rows": topic_rows(sheet),
-        "sentences": comparison_sentences(sheet),
+        "sentences": describe_comparison(sheet),
     }
 
 
-def sheet_titles(sheet: Sheet) -> tuple[str, str]:
+def make_sheet_titles(sheet: Sheet) -> tuple[str, str]:
     return sheet.campaign_title or sheet.campaign, sheet.task_title or sheet.task
 
 
@@ -266,7 +266,7 @@ def run_facts(sheet: Sheet) -> list[tuple[str, str]]:
         ("Task", f"{sheet.task} ({sheet.task_title})" if sheet.task_title else sheet.task),
         ("Judgments", f"version {sheet.judgments}" if sheet.judgments else ""),
         ("Run", sheet.tag),
-        ("Team", team_label(sheet)),
+        ("Team", format_team(sheet)),
         ("Type", sheet.type),
         ("Priority", "" if sheet.priority is None else str(sheet.priority)),
         *sheet.answers.items(),
@@ -278,7 +278,7 @@ def run_facts(sheet: Sheet) -> list[tuple[str, str]]:
     return [(name, value) for name, value in rows if value]
 
 
-def team_label(sheet: Sheet) -> str:
+def format_team(sheet: Sheet) -> str:
     has_name = sheet.team_name not in {"", sheet.team}
     return f"{sheet.team} ({sheet.team_name})" if has_name else sheet.team
 
@@ -312,7 +312,7 @@ def topic_rows(sheet: Sheet) -> list[list[str]]:
     return rows
 
 
-def comparison_sentences(sheet: Sheet) -> list[str]:
+def describe_comparison(sheet: Sheet) -> list[str]:
     """Describe how many runs are significantly different, and whether this is meaningful."""
     comparison, by_measure = sheet.comparison, f"by {sheet.measure}"
     if comparison.not_compared:

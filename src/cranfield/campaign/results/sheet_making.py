@@ -19,7 +19,7 @@ from cranfield.base.errors import PolicyError, check_choice, quoted
 from cranfield.base.files import whole_file
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import capitalised, counted
-from cranfield.campaign.checks.checking import public_metadata
+from cranfield.campaign.checks.checking import select_public_metadata
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.pages import (
     SHEETS,
@@ -37,9 +37,9 @@ from cranfield.campaign.results.sheet import (
     Sheet,
     SheetComparison,
     TopicScores,
-    sheet_titles,
-    sheet_values,
-    team_label,
+    format_team,
+    make_sheet_titles,
+    make_sheet_values,
     to_score,
 )
 from cranfield.campaign.results.topic_statistics import topic_statistics
@@ -61,17 +61,17 @@ Group = tuple[str, str]
 """Category and value of a group of runs."""
 
 
-def category_value(run: Submission, key: str) -> str:
+def get_category_value(run: Submission, key: str) -> str:
     """Return the value of a category for a run: its type, or its answer to a question."""
     return run.type if key == "type" else run.answers.get(key, "")
 
 
-def category_values(runs: Sequence[Submission], key: str) -> dict[str, str]:
+def get_category_values(runs: Sequence[Submission], key: str) -> dict[str, str]:
     """Return the value of a category by tag, without runs that have no value."""
-    return {run.tag: value for run in runs if (value := category_value(run, key))}
+    return {run.tag: value for run in runs if (value := get_category_value(run, key))}
 
 
-def reference_groups(
+def find_reference_groups(
     runs: Sequence[Submission], task: TaskRules, team: str | None = None
 ) -> dict[str, Group | None]:
     """Return the reference group of each run: its first large group, or all runs if large, or None.
@@ -83,7 +83,7 @@ def reference_groups(
     team_of = {run.tag: run.team for run in runs}
     members = {ALL_RUNS: set(team_of)}
     for key in task.categories:
-        for tag, value in category_values(runs, key).items():
+        for tag, value in get_category_values(runs, key).items():
             members.setdefault((key, value), set()).add(tag)
 
     def is_large(tags: Collection[str]) -> bool:
@@ -93,7 +93,7 @@ def reference_groups(
     group_of: dict[str, Group | None] = {}
     for run in runs:
         if team is None or run.team == team:
-            groups = [*((key, category_value(run, key)) for key in task.categories), ALL_RUNS]
+            groups = [*((key, get_category_value(run, key)) for key in task.categories), ALL_RUNS]
             large_groups = (g for g in groups if g in members and is_large(members[g]))
             group_of[run.tag] = next(large_groups, None)
     if team is None:
@@ -126,20 +126,22 @@ RECALL = ("iprec_at_recall",)
 PRECISION = {k: f"P@{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)}
 
 
-def sheet_measures(task: TaskRules) -> tuple[str, ...]:
+def list_sheet_measures(task: TaskRules) -> tuple[str, ...]:
     """Return the measures of sheets: standard measures, measures of the rules, and coverage."""
-    coverage = (f"{name}@{depth}" for depth in _depths(task) for name in ("NumRet", "Unjudged"))
-    block = [*COUNTS.values(), *task_measures(task, RECALL), "AP", *PRECISION.values(), "Rprec"]
-    return tuple(dict.fromkeys([*block, *task_measures(task), *coverage]))
+    coverage = (
+        f"{name}@{depth}" for depth in _list_depths(task) for name in ("NumRet", "Unjudged")
+    )
+    block = [*COUNTS.values(), *list_measures(task, RECALL), "AP", *PRECISION.values(), "Rprec"]
+    return tuple(dict.fromkeys([*block, *list_measures(task), *coverage]))
 
 
-def task_measures(task: TaskRules, names: Sequence[str] = ()) -> tuple[str, ...]:
+def list_measures(task: TaskRules, names: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the text forms of measures, by default of those in the rules."""
     compat: Any = task.judging.get("compat")
     return tuple(map(str, parse_measures(names or task.measures, compat=compat)))
 
 
-def _depths(task: TaskRules) -> tuple[int, ...]:
+def _list_depths(task: TaskRules) -> tuple[int, ...]:
     return tuple(dict.fromkeys((10, *([task.pool.depth] if task.pool else []))))
 
 
@@ -185,7 +187,7 @@ def _describe_verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
     return (sentence, f"{capitalised(order)}.")
 
 
-def sheet_inputs(
+def make_sheet_inputs(
     campaign: OpenedCampaign,
     task: str | None = None,
     judgments: str | None = None,
@@ -195,10 +197,10 @@ def sheet_inputs(
     """Return the inputs of the sheets of the accepted runs of a task."""
     rules, registry = campaign.rules.task(task), campaign.registry
     # Every sheet may already have the requested measure.
-    names = dict.fromkeys([*sheet_measures(rules), *([] if measure is None else [measure])])
+    names = dict.fromkeys([*list_sheet_measures(rules), *([] if measure is None else [measure])])
     scoring = Scoring(campaign, rules.name, [*names], judgments)
     evaluation, runs = scoring.evaluation(), scoring.submissions
-    ties = Scoring(campaign, rules.name, task_measures(rules), judgments).tie_effects(evaluation)
+    ties = Scoring(campaign, rules.name, list_measures(rules), judgments).tie_effects(evaluation)
     warnings = {
         run.tag: tuple(f.message for f in registry.faults(run.id) if f.severity == "warning")
         for run in runs
@@ -211,23 +213,23 @@ def sheet_inputs(
         scoring.judgments.version,
         teams={team.id: team.name for team in registry.teams()},
         warnings=warnings,
-        metadata={run.tag: public_run_metadata(run)[0] for run in runs if run.metadata},
+        metadata={run.tag: select_public_run_metadata(run)[0] for run in runs if run.metadata},
         ties=ties,
         measure=measure,
     )
 
 
-def public_run_metadata(run: Submission) -> tuple[str, tuple[str, ...]]:
+def select_public_run_metadata(run: Submission) -> tuple[str, tuple[str, ...]]:
     """Return the public part of the metadata of a run, as YAML, and the removed keys."""
     metadata = read_metadata((run.metadata or "").encode())
-    return ("", ()) if metadata is None else public_metadata(metadata)
+    return ("", ()) if metadata is None else select_public_metadata(metadata)
 
 
 @dataclass(frozen=True, eq=False)
 class SheetInputs:
     """Inputs of sheets."""
 
-    evaluation: Evaluation  # scores of all runs by the measures of `sheet_measures`
+    evaluation: Evaluation  # scores of all runs by the measures of `list_sheet_measures`
     runs: Sequence[Submission]
     rules: Rules
     task: TaskRules
@@ -241,7 +243,7 @@ class SheetInputs:
     @cached_property
     def scores(self) -> Scores:
         """The scores of charts, topics and comparisons."""
-        return self.scores_by(self.measure or task_measures(self.task)[0])
+        return self.scores_by(self.measure or list_measures(self.task)[0])
 
     def scores_by(self, measure: str) -> Scores:
         """Return the scores by a measure, with topics and tags in order."""
@@ -251,7 +253,7 @@ class SheetInputs:
     def members(self, scores: Scores, group: Group) -> Scores:
         """Return the scores of the runs of a group, in order of tags."""
         key, value = group
-        tags = [run.tag for run in self.runs if not key or category_value(run, key) == value]
+        tags = [run.tag for run in self.runs if not key or get_category_value(run, key) == value]
         return scores.select(systems=sorted(tags))
 
     def statistics(self, scores: Scores, group: Group) -> pl.DataFrame:
@@ -267,12 +269,12 @@ class SheetInputs:
         """
         check_choice("others", others, NAMING_OF_OTHERS)
         scores, task = self.scores, self.task
-        group_of = reference_groups(self.runs, task, team)
-        group_fields = {group: self._group_fields(group) for group in {*group_of.values()}}
+        group_of = find_reference_groups(self.runs, task, team)
+        group_fields = {group: self._make_group_fields(group) for group in {*group_of.values()}}
         counts = self.evaluation["NumRel"].select(scores.topics, scores.systems).values
         n_relevant = [int(count) for count in np.nanmax(counts, axis=1)]
-        measures = tuple(dict.fromkeys([*task_measures(task), scores.measure]))
-        names = dict.fromkeys([*sheet_measures(task), *measures])
+        measures = tuple(dict.fromkeys([*list_measures(task), scores.measure]))
+        names = dict.fromkeys([*list_sheet_measures(task), *measures])
         overall = {name: self.scores_by(name).overall().tolist() for name in names}
         submissions = {run.tag: run for run in self.runs}
         comparisons = compare_each_run(scores)
@@ -292,7 +294,7 @@ class SheetInputs:
             sheets.append(
                 Sheet(
                     **self._run_fields(submissions[tag]),
-                    **_overall_fields(values, measures, task),
+                    **_make_overall_fields(values, measures, task),
                     measure=scores.measure,
                     lower_is_better=scores.lower_is_better,
                     by_topic=tuple(map(TopicScores, *columns)),
@@ -302,13 +304,13 @@ class SheetInputs:
             )
         return tuple(sheets)
 
-    def _group_fields(
+    def _make_group_fields(
         self, group: Group | None
     ) -> tuple[dict[str, Any], list[list[Score]], dict[str, list[int]]]:
         """Return the fields of sheets about a group, its statistics by topic, and ranks by tag."""
         if group is None:
             return {}, [], {}
-        names = task_measures(self.task, RECALL)
+        names = list_measures(self.task, RECALL)
         levels = np.stack([self.scores_by(name).overall() for name in names])
         # The topics of these scores are the levels of recall.
         curves = Scores(levels, names, self.scores.systems, "IPrec")
@@ -354,20 +356,20 @@ def sort_topics(topics: Sequence[str]) -> list[str]:
     return sorted(topics, key=key)
 
 
-def _overall_fields(
+def _make_overall_fields(
     values: Mapping[str, float], measures: Sequence[str], task: TaskRules
 ) -> dict[str, Any]:
     """Return the fields of a sheet about all topics, from the overall values by measure."""
     counts = {name: round(values[measure]) for name, measure in COUNTS.items()}
     unjudged: dict[int, Score] = {}
-    for depth in _depths(task):
+    for depth in _list_depths(task):
         n_retrieved = values[f"NumRet@{depth}"]
         n_unjudged = values[f"Unjudged@{depth}"] * depth * counts["topics"]
         unjudged[depth] = to_score(n_unjudged / n_retrieved) if n_retrieved else None
     return {
         **counts,
         "precision_at_recall": tuple(
-            to_score(values[name]) for name in task_measures(task, RECALL)
+            to_score(values[name]) for name in list_measures(task, RECALL)
         ),
         "precision_at": {k: to_score(values[name]) for k, name in PRECISION.items()},
         "average_precision": to_score(values["AP"]),
@@ -377,9 +379,9 @@ def _overall_fields(
     }
 
 
-def sheet_page(sheet: Sheet) -> str:
+def make_sheet_page(sheet: Sheet) -> str:
     """Return the sheet as a self-contained HTML page without scripts."""
-    values = sheet_values(sheet)
+    values = make_sheet_values(sheet)
     counts = f"{', '.join(map(label, values['titles']))}. {label(values['rank'])}."
     title, skip = label(sheet.tag), "Skip to the sheet"
     return render_page("sheet.html", title, counts=counts, skip=skip, **values)
@@ -420,24 +422,24 @@ def write_sheets(
         If the folder contains other files, or is in the campaign's folder.
     """
     target = campaign.check_outside(folder)
-    sheets = sheet_inputs(campaign, task, judgments, measure=measure).sheets(others)
-    files = dict(index_and_sheets(sheets))
+    sheets = make_sheet_inputs(campaign, task, judgments, measure=measure).sheets(others)
+    files = dict(make_index_and_sheets(sheets))
     with replace_folder(target, "sheets") as new_folder:
         write_files(new_folder, files)
     return tuple(target / name for name in files)
 
 
-def index_and_sheets(sheets: Sequence[Sheet]) -> Iterator[tuple[str, bytes]]:
+def make_index_and_sheets(sheets: Sequence[Sheet]) -> Iterator[tuple[str, bytes]]:
     """Yield names and bytes: the index, and for each sheet a page, text and JSON."""
     yield "index.html", encode_text(_make_index_page(sheets))
-    for name, content in sheet_files(sheets):
+    for name, content in make_sheet_files(sheets):
         yield f"{SHEETS}/{name}", content
 
 
-def sheet_files(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
+def make_sheet_files(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
     """Yield `TAG.html`, `TAG.txt` and `TAG.json` of each sheet, with their bytes."""
     for sheet in sheets:
-        yield f"{sheet.tag}.html", encode_text(sheet_page(sheet))
+        yield f"{sheet.tag}.html", encode_text(make_sheet_page(sheet))
         yield f"{sheet.tag}.txt", encode_text(sheet.to_text())
         yield f"{sheet.tag}.json", encode_text(sheet.to_json())
 
@@ -446,7 +448,7 @@ def _make_index_page(sheets: Sequence[Sheet]) -> str:
     """Return a page with links to all sheets, in order of rank."""
     title, counts, heading = "Sheets", "", "Runs"
     if sheets:
-        campaign, title = map(label, sheet_titles(sheets[0]))
+        campaign, title = map(label, make_sheet_titles(sheets[0]))
         counts, heading = f"{campaign}. {counted(len(sheets), 'run')}.", "Sheets"
     return render_page(
         "sheets.html",
@@ -540,7 +542,7 @@ def _read_all_inputs(
     """Return the inputs of the sheets of each task that has accepted runs (of a team)."""
     names = [campaign.rules.task(task).name] if task is not None else [*campaign.rules.tasks]
     tasks = [name for name in names if campaign.registry.submissions(name, (ACCEPTED,), team=team)]
-    return [sheet_inputs(campaign, name, judgments) for name in tasks]
+    return [make_sheet_inputs(campaign, name, judgments) for name in tasks]
 
 
 def _make_team_files(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, bytes]:
@@ -549,12 +551,12 @@ def _make_team_files(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, 
     for inputs in all_inputs:
         if any(run.team == team for run in inputs.runs):
             sheets, folder = inputs.sheets("hidden", team), inputs.task.name
-            label = team_label(sheets[0])
+            label = format_team(sheets[0])
             readme = render_text("packet.txt", sheets=sheets, inputs=inputs, team=label)
-            statistics = _group_statistics(inputs, team).write_csv()
+            statistics = _make_statistics_table(inputs, team).write_csv()
             files[f"{folder}/README.txt"] = encode_text(readme)
             files[f"{folder}/statistics.csv"] = statistics.encode()
-            files |= {f"{folder}/{name}": data for name, data in index_and_sheets(sheets)}
+            files |= {f"{folder}/{name}": data for name, data in make_index_and_sheets(sheets)}
     return files
 
 
@@ -577,9 +579,9 @@ def _write_packet(files: Mapping[str, bytes], target: Path) -> Path:
     return target
 
 
-def _group_statistics(inputs: SheetInputs, team: str) -> pl.DataFrame:
+def _make_statistics_table(inputs: SheetInputs, team: str) -> pl.DataFrame:
     """Return best, median and worst scores of the reference groups of the runs of a team."""
-    group_of = reference_groups(inputs.runs, inputs.task, team)
+    group_of = find_reference_groups(inputs.runs, inputs.task, team)
     groups = sorted({group for group in group_of.values() if group is not None})
     columns = ("measure", "category", "value", "topic", "best", "median", "worst", "runs")
     tables = [
@@ -590,7 +592,7 @@ def _group_statistics(inputs: SheetInputs, team: str) -> pl.DataFrame:
             value=pl.lit(value),
             runs="n",
         )
-        for measure in task_measures(inputs.task)
+        for measure in list_measures(inputs.task)
         for category, value in groups
     ]
     return pl.concat(tables).select(columns) if tables else pl.DataFrame(schema=columns)

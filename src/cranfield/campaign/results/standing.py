@@ -404,7 +404,7 @@ def _compare_run(
         run=run,
         measure=scores.measure,
         judgments=scoring.judgments.version,
-        unjudged=_unjudged_proportions(evaluation, run, depth),
+        unjudged=_compute_unjudged(evaluation, run, depth),
         depth=depth,
         lost=None,
         rank=1 + sum(key_of[tag] < key_of[run] for tag in other_tags),
@@ -419,7 +419,7 @@ def _compare_run(
     )
 
 
-def _unjudged_proportions(evaluation: Evaluation, run: str, depth: int) -> dict[int, float]:
+def _compute_unjudged(evaluation: Evaluation, run: str, depth: int) -> dict[int, float]:
     """Return the proportion of unjudged documents among the first documents of all topics."""
     system_index, proportions = evaluation.judged.systems.index(run), {}
     for n_documents in sorted({10, depth}):

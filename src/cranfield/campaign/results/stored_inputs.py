@@ -284,7 +284,7 @@ def apply_to_runs(
     return None
 
 
-def no_readable_run_error(campaign: OpenedCampaign, task: str) -> InputError:
+def make_no_readable_run_error(campaign: OpenedCampaign, task: str) -> InputError:
     """Return the error for a task without a readable run."""
     reasons = some_of(campaign.unreadable.values(), 3)
     return InputError(f"no accepted run can be read: {reasons}", source=f"task {quoted(task)}")
@@ -399,7 +399,7 @@ def pool(
     function = partial(pool_runs, depth=depth, ties=ties, topics=topic_ids(rules))
     new_pool = apply_to_runs(campaign, rules, submissions, function)
     if new_pool is None:
-        raise no_readable_run_error(campaign, rules.name)
+        raise make_no_readable_run_error(campaign, rules.name)
     readable = [run for run in submissions if run.id not in campaign.unreadable]
     _warn_of_blanks(campaign, rules, readable, new_pool)
     unmarked_runs = [run for run in readable if not run.pooled]

@@ -32,8 +32,8 @@ from cranfield.campaign.rules.task_rules import (
     check_patterns,
     check_table,
     fields_of,
+    format_unknown_name,
     keys_of,
-    unknown_name_message,
     within_keys,
 )
 
@@ -170,7 +170,7 @@ def _parse_task_fields(values: Any, folder: Path, files: _Digests) -> dict[str, 
     for code in other_severities:
         with within_keys("severities", code):
             if code not in CODES:
-                raise WrongValueError(unknown_name_message(code, CODES, "kind of fault"))
+                raise WrongValueError(format_unknown_name(code, CODES, "kind of fault"))
             if code in UNREADABLE:
                 reason = "is always an error, because a run with this fault cannot be read"
                 raise WrongValueError(reason)
@@ -211,7 +211,7 @@ def _check_consistency(task: TaskRules) -> None:
     for category in task.categories:
         if category not in questions:
             raise WrongValueError(
-                unknown_name_message(category, questions, "question"), "categories"
+                format_unknown_name(category, questions, "question"), "categories"
             )
         if category != "type" and not task.questions[category].choices:
             reason = (
@@ -280,9 +280,9 @@ def format_rules(rules: Rules, folder: Path, tasks: Iterable[str] | None = None)
 
     `folder` is the folder of the files that the rules name.
     """
-    lines = ["[campaign]", *_format_pairs(dict(_public_pairs(rules)), folder)]
+    lines = ["[campaign]", *_format_pairs(dict(_select_public_pairs(rules)), folder)]
     for name in rules.tasks if tasks is None else tasks:
-        pairs = dict(_public_pairs(rules.task(name)))
+        pairs = dict(_select_public_pairs(rules.task(name)))
         lines += ["", f"[tasks.{_format_key(name)}]", *_format_pairs(pairs, folder)]
     return "".join(f"{line}\n" for line in lines)
 
@@ -291,7 +291,7 @@ def _format_pairs(values: Mapping[str, Any], folder: Path) -> list[str]:
     return [f"{_format_key(key)} = {_format_value(value, folder)}" for key, value in values.items()]
 
 
-def _public_pairs(model: Any) -> Iterator[tuple[str, Any]]:
+def _select_public_pairs(model: Any) -> Iterator[tuple[str, Any]]:
     """Yield the public keys that have a value, with their values."""
     for name in keys_of(type(model)):
         value = getattr(model, name)
@@ -318,7 +318,7 @@ def _format_value(value: Any, folder: Path) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(_format_value(item, folder) for item in value)}]"
     if is_dataclass(value):
-        value = dict(_public_pairs(value))
+        value = dict(_select_public_pairs(value))
     if isinstance(value, Mapping):
         return f"{{{', '.join(_format_pairs(value, folder))}}}"
     return _format_text(str(value))

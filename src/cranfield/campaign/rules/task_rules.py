@@ -269,7 +269,7 @@ def fields_of(
     fields: dict[str, Any] = {}
     for name, item in check_table(value).items():
         if name not in keys:
-            raise WrongValueError(unknown_name_message(name, keys), name)
+            raise WrongValueError(format_unknown_name(name, keys), name)
         with within_keys(name):
             fields[name] = keys[name](item)
     for name in required:
@@ -283,7 +283,7 @@ def table_as(model: Callable[..., Any], keys: Mapping[str, ValueCheck]) -> Value
     return lambda value: model(**fields_of(keys, value))
 
 
-def unknown_name_message(name: str, names: Iterable[str], noun: str = "key") -> str:
+def format_unknown_name(name: str, names: Iterable[str], noun: str = "key") -> str:
     """Return the message for an unknown name, with the most similar name."""
     names = list(names)
     hint = did_you_mean(name, names, 1, otherwise=f"expected one of: {', '.join(names)}")
@@ -457,14 +457,14 @@ CAMPAIGN = keys_of(Rules)
 TASK = keys_of(TaskRules) | dict.fromkeys(SEVERITIES, check_severity)
 
 
-def full_matches(texts: pl.Series, pattern: str) -> pl.Series:
+def match_in_full(texts: pl.Series, pattern: str) -> pl.Series:
     """Return a mask of the texts that a pattern matches in full, in time linear in their length.
 
     Examples
     --------
     >>> import polars as pl
     >>> ids = pl.Series(["FT911-3", "FT911-", "FT911-3\\n"])
-    >>> full_matches(ids, "FT[0-9]+(-[0-9]+)*").to_list()
+    >>> match_in_full(ids, "FT[0-9]+(-[0-9]+)*").to_list()
     [True, False, False]
     """
     return texts.str.contains(rf"\A(?:{pattern})\z")

@@ -149,7 +149,7 @@ _Records = dict[str, _Record]
 """Records by path."""
 
 
-def _recorded_files(registry: RegistryReader) -> _Records:
+def _find_recorded_files(registry: RegistryReader) -> _Records:
     rules = registry.rules_files().items()
     files = {path: _Record(sha256, "rules as they were last used") for path, sha256 in rules}
     runs = (run for run in registry.submissions(None, None) if run.is_stored)
@@ -169,7 +169,7 @@ def _recorded_files(registry: RegistryReader) -> _Records:
     return files
 
 
-def _unrecorded_files(folder: Path, files: _Records) -> Iterator[Finding]:
+def _find_unrecorded_files(folder: Path, files: _Records) -> Iterator[Finding]:
     """Yield files without a record: left over by a killed process, or not part of the campaign."""
     parents = {str(parent) for name in files for parent in PurePosixPath(name).parents}
     pending = sorted(folder.iterdir(), reverse=True)
@@ -253,14 +253,14 @@ def _verify_once(folder: Path) -> Verification:
             findings = [Finding(REGISTRY, problem) for problem in problems]
             if not findings:
                 n_events, _ = last_event(connection)
-                recorded_files = _recorded_files(Transaction(connection, folder))
+                recorded_files = _find_recorded_files(Transaction(connection, folder))
     except InputError as error:
         n_files = 0
         findings.append(Finding(REGISTRY, error.reason))
     if recorded_files is None:
         reason = f"rules, scores and missing files were not checked, because {REGISTRY} is damaged"
         findings.append(Finding(".", reason, NOTE))
-    files = _files_by_name(folder) if recorded_files is None else recorded_files
+    files = _find_files_by_name(folder) if recorded_files is None else recorded_files
     for name, record in files.items():
         if record.kind == "release":
             n_compared, new_findings = _compare_bag(folder, name, record.sha256)
@@ -272,14 +272,14 @@ def _verify_once(folder: Path) -> Verification:
         n_files += n_compared
         findings += new_findings
     if recorded_files is not None:
-        findings.extend(_unrecorded_files(folder, recorded_files))
+        findings.extend(_find_unrecorded_files(folder, recorded_files))
     if os.name == "posix" and folder.stat().st_mode & 0o077:
         findings.append(Finding(".", "the folder is readable by other users", NOTE))
     findings.sort(key=lambda finding: (PROBLEM, LEFT_OVER, NOTE).index(finding.kind))
     return Verification(tuple(findings), n_files, n_events)
 
 
-def _files_by_name(folder: Path) -> _Records:
+def _find_files_by_name(folder: Path) -> _Records:
     """Return the objects, whose names are their hashes, and the releases."""
     objects = (path for path in sorted((folder / OBJECTS).glob("*/*")) if path.name[0] != ".")
     bags = (path.parent for path in sorted((folder / RELEASES).glob("*/bagit.txt")))
@@ -333,7 +333,7 @@ def _remove_left_over(campaign: OpenedCampaign, verification: Verification) -> l
     findings = []
     with registry.change("repair", details={"removed": sorted(names)}) as tx:
         # The lock keeps other processes from recording one of these files.
-        for finding in _unrecorded_files(campaign.folder, _recorded_files(tx)):
+        for finding in _find_unrecorded_files(campaign.folder, _find_recorded_files(tx)):
             path = campaign.folder / finding.file
             if finding.kind != LEFT_OVER or finding.file not in names:
                 continue
@@ -399,7 +399,7 @@ def export(campaign: OpenedCampaign, path: str | PathLike[str]) -> Path:
     campaign.check_outside(target)
     with open_registry(campaign.folder) as connection:
         connection.execute("BEGIN")
-        files = _recorded_files(Transaction(connection, campaign.folder))
+        files = _find_recorded_files(Transaction(connection, campaign.folder))
         contents = {REGISTRY: connection.serialize()}
         for table in (*KEYS, "event"):
             rows = [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]

@@ -25,7 +25,7 @@ from cranfield.campaign.submitting.submit import (
     record_run_in_transaction,
     submission_time,
 )
-from cranfield.campaign.submitting.teams import insert_teams, make_team, unknown_teams_error
+from cranfield.campaign.submitting.teams import insert_teams, make_team, make_unknown_teams_error
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import convert_columns, read_columns
 from cranfield.sources.schemas import Column, Schema, optional
@@ -113,7 +113,7 @@ def read_archive_table(
     source.check_unused(replace(schema, is_selected=True), column_indices.values())
     cells = source.cells_of(schema, column_indices)
     frame = convert_columns(cells, schema, source.source, source.lines).frame
-    files, files_without_row = _files_by_tag(runs, {*frame["tag"]})
+    files, files_without_row = _find_files_by_tag(runs, {*frame["tag"]})
     folder = Path(fspath(table)).parent
     rows = []
     line_of: dict[tuple[str | None, ...], int | None] = {}
@@ -167,7 +167,7 @@ def _make_declaration(row: Mapping[str, str], defaults: Declaration) -> Declarat
     return replace(defaults, **values, answers={**defaults.answers, **answers})
 
 
-def _files_by_tag(
+def _find_files_by_tag(
     runs: Iterable[str | PathLike[str]], tags: Collection[str]
 ) -> tuple[dict[str, list[str]], tuple[str, ...]]:
     """Return the files of runs by tag, and the names of files without a tag in the table."""
@@ -255,7 +255,7 @@ def submit_archive(
     ids = dict.fromkeys(row.declaration.team for row in table.rows)
     new_ids = [id for id in ids if id not in known_ids]
     if new_ids and not add_teams:
-        raise unknown_teams_error(new_ids, known_ids)
+        raise make_unknown_teams_error(new_ids, known_ids)
     for row in table.rows:
         submission_time(row.declaration, campaign.clock())
 

@@ -90,11 +90,11 @@ def check_reason(reason: str) -> None:
     """Refuse a reason that is empty or has control characters."""
     if not reason.strip():
         raise PolicyError("reason must not be empty")
-    if problem := _control_character_problem("reason", reason):
+    if problem := _find_control_character("reason", reason):
         raise PolicyError(problem)
 
 
-def _control_character_problem(name: str, text: str) -> str:
+def _find_control_character(name: str, text: str) -> str:
     """Return a message about control characters other than line breaks and tabs, if any."""
     if text.translate(dict.fromkeys(map(ord, "\n\r\t"))).isprintable():
         return ""
@@ -229,13 +229,15 @@ def decide(
     ranking = submission.ranking
     same_ranking = registry.submissions(task.name, ranking=ranking) if ranking else ()
     n_attempts = sum(run.received[:10] == submission.received[:10] for run in submissions)
-    problems = _declaration_problems(task, declaration)
+    problems = _find_declaration_problems(task, declaration)
     faults = [
         *copy.report.faults,
         *(_make_fault(task, "answers", reason) for reason in problems),
-        *_limit_faults(task, submission, received, len(other_runs), n_attempts),
-        *_tag_faults(registry, copy, replaced_run),
-        *_ranking_faults(task, submission, [run for run in same_ranking if run != replaced_run]),
+        *_find_limit_faults(task, submission, received, len(other_runs), n_attempts),
+        *_find_tag_faults(registry, copy, replaced_run),
+        *_find_ranking_faults(
+            task, submission, [run for run in same_ranking if run != replaced_run]
+        ),
     ]
     # Two runs of a team with the same priority have no defined order in a pool.
     priority = submission.priority
@@ -280,7 +282,7 @@ def _make_fault(task: TaskRules, code: str, message: str) -> Fault:
     return Fault(code, fault_severity(code, task), message)
 
 
-def _declaration_problems(task: TaskRules, declaration: Declaration) -> Iterator[str]:
+def _find_declaration_problems(task: TaskRules, declaration: Declaration) -> Iterator[str]:
     """Yield messages about an invalid type, priority, answers or description."""
     run_type = quoted(declaration.type)
     if task.types and declaration.type not in task.types:
@@ -305,13 +307,13 @@ def _declaration_problems(task: TaskRules, declaration: Declaration) -> Iterator
                 yield f"answer {quoted(name)} is missing: {question.ask}{choices}"
         elif question.choices and answer not in question.choices:
             yield f"unknown answer {quoted(answer)} to {quoted(name)}{choices}"
-        elif problem := _control_character_problem(name, answer):
+        elif problem := _find_control_character(name, answer):
             yield problem
-    if problem := _control_character_problem("description", declaration.description):
+    if problem := _find_control_character("description", declaration.description):
         yield problem
 
 
-def _limit_faults(
+def _find_limit_faults(
     task: TaskRules, run: Submission, received: datetime, n_accepted: int, n_attempts: int
 ) -> Iterator[Fault]:
     """Yield faults of the opening time, the deadline, and the limits per team and per day.
@@ -341,7 +343,7 @@ def _limit_faults(
         yield _make_fault(task, "limit", message)
 
 
-def _tag_faults(
+def _find_tag_faults(
     registry: RegistryReader, copy: CheckedCopy, replaced_run: Submission | None
 ) -> Iterator[Fault]:
     """Yield faults of a tag that is not a valid file name, or is taken, regardless of case."""
@@ -361,7 +363,7 @@ def _tag_faults(
             return
 
 
-def _ranking_faults(
+def _find_ranking_faults(
     task: TaskRules, submission: Submission, other_runs: Iterable[Submission]
 ) -> Iterator[Fault]:
     """Yield faults for runs with the same ranking; faults about other teams are private."""

@@ -132,11 +132,11 @@ def require_team(registry: RegistryReader, id: str) -> Team:
     """Return a team; the error for an unknown team has the command that adds it."""
     team = registry.team(id)
     if team is None:
-        raise unknown_teams_error([id], [team.id for team in registry.teams()])
+        raise make_unknown_teams_error([id], [team.id for team in registry.teams()])
     return team
 
 
-def unknown_teams_error(ids: Sequence[str], known_ids: Collection[str]) -> PolicyError:
+def make_unknown_teams_error(ids: Sequence[str], known_ids: Collection[str]) -> PolicyError:
     """Return the error for unknown teams: the command that adds them, and similar ids."""
     hint = did_you_mean(ids[0], known_ids, 1, show=quoted)
     teams = f"team {quoted(ids[0])}; add it"

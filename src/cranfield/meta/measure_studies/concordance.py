@@ -15,9 +15,9 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
 from cranfield.meta.measure_studies.correlations import (
+    compute_preference_signs,
     name_pairs,
     orient_values,
-    preference_signs,
     read_measure_scores,
 )
 from cranfield.meta.study import MEASURE_PAIR, Study, find_names, format_percent
@@ -194,7 +194,7 @@ def innate_orders(
     evaluation = {} if has_no_measures else score(judged, measures)
     rows = []
     for name, scores in evaluation.items():
-        preferences = preference_signs(orient_values([scores])[0], first, second)
+        preferences = compute_preference_signs(orient_values([scores])[0], first, second)
         products = (preferences * pair_orders)[is_ordered]
         n_decided = (np.abs(preferences[is_open]) == 1).sum()
         decision_counts = [is_ordered.sum(), *((products == sign).sum() for sign in (1, 0, -1))]
@@ -450,7 +450,7 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
     first, second = np.triu_indices(values.shape[2], 1)
     compared, disagreements, concordant, both_concordant = np.zeros((4, n_measures, n_measures))
     for topic in range(values.shape[1]):
-        preferences = preference_signs(values[:, topic], first, second)
+        preferences = compute_preference_signs(values[:, topic], first, second)
         gold_signs = preferences[n_measures:]
         has_gold = ~np.isnan(gold_signs).any(axis=0)
         has_score = np.where(has_gold, ~np.isnan(preferences[:n_measures]), 0.0)

@@ -57,7 +57,7 @@ def name_pairs(names: Sequence[str]) -> dict[str, pl.Series]:
     return pair_names(names, *np.triu_indices(len(names), 1)).to_dict()
 
 
-def preference_signs(values: Floats, first: Any, second: Any) -> Floats:
+def compute_preference_signs(values: Floats, first: Any, second: Any) -> Floats:
     """Return 1 where a measure prefers the first system of a pair, -1 the second, 0 for a tie.
 
     `values` are scores on a topic, higher is better, NaN if missing; shape (measures, systems).
@@ -89,7 +89,7 @@ def check_options(method: str, ties: str, p: Any) -> dict[str, Any]:
     return {}
 
 
-def correlation_matrix(
+def compute_correlation_matrix(
     values: Floats, levels: Floats, method: str, options: Mapping[str, Any]
 ) -> Floats:
     """Compute a coefficient of each pair of measures.
@@ -335,7 +335,7 @@ def correlate(
     topicwise = np.empty((len(topic_values), len(scores), len(scores)))
     for topic, values in enumerate(topic_values):
         levels = np.stack([encode_scores(row) for row in values]).astype(np.float64)
-        topicwise[topic] = correlation_matrix(values, levels, method, options)
+        topicwise[topic] = compute_correlation_matrix(values, levels, method, options)
     is_defined = ~np.isnan(topicwise)
     n_topics = is_defined.sum(axis=0).astype(np.int64)
     with np.errstate(invalid="ignore"):
@@ -344,7 +344,7 @@ def correlate(
     return Correlations(
         call,
         measures=tuple(scores),
-        overall=correlation_matrix(overall_values, overall_levels, method, options),
+        overall=compute_correlation_matrix(overall_values, overall_levels, method, options),
         topicwise=topicwise,
         by_topic=mean_by_topic,
         lowest=np.where(n_topics > 0, lowest, np.nan),

@@ -14,9 +14,9 @@ from cranfield.base.kinds import Flag, check_arguments
 from cranfield.base.proportions import clopper_pearson
 from cranfield.base.text import counted
 from cranfield.meta.measure_studies.correlations import (
+    compute_preference_signs,
     name_pairs,
     orient_values,
-    preference_signs,
     read_measure_scores,
 )
 from cranfield.meta.study import MEASURE_PAIR, Study, describe_extremes, find_names, format_percent
@@ -265,7 +265,9 @@ def _measure_preferences(scores: list[Scores], table: pl.DataFrame) -> Floats:
     signs = np.empty((len(scores), table.height))
     for topic in np.unique(rows):
         indices = np.flatnonzero(rows == topic)
-        signs[:, indices] = preference_signs(values[:, topic], first[indices], second[indices])
+        signs[:, indices] = compute_preference_signs(
+            values[:, topic], first[indices], second[indices]
+        )
     return signs
 
 

@@ -88,9 +88,9 @@ class TestChoice:
 
     def prepare(self, scores: Scores) -> PreparedScores:
         """Prepare scores for the test; raise an error for scores that it does not support."""
-        return prepare_scores(scores, self.info, self._missing_policy(scores))
+        return prepare_scores(scores, self.info, self._choose_missing(scores))
 
-    def _missing_policy(self, scores: Scores) -> str | None:
+    def _choose_missing(self, scores: Scores) -> str | None:
         # By default missing scores are an error, except in scores by shard.
         if self.missing is None and scores.shards and self.info.shards == "needed":
             return "available"
@@ -107,7 +107,7 @@ class TestChoice:
         if model.error <= (ROUNDING * np.nanmax(np.abs(values), initial=0.0)) ** 2:
             # If the error is 0, as when all topics have the same scores, use the complete test.
             return self._compare(label_scores(values), seed=0)
-        critical_t = critical_value(self.alpha, model.means.size, model.df) / np.sqrt(2)
+        critical_t = compute_critical_value(self.alpha, model.means.size, model.df) / np.sqrt(2)
         is_beyond = np.abs(difference) >= critical_t * model.standard_errors(pairs)
         return Verdict(order, is_beyond & (order != 0))
 
@@ -126,7 +126,7 @@ class TestChoice:
             test=self.test,
             correction=self.correction,
             alpha=self.alpha,
-            missing=self._missing_policy(scores),
+            missing=self._choose_missing(scores),
             resamples=self.resamples,
             seed=seed,
             jobs=1,
@@ -152,7 +152,7 @@ def _index_pairs(n_systems: int) -> tuple[Indices, Indices]:
 
 
 @lru_cache(maxsize=4096)
-def critical_value(alpha: float, n_systems: int, df: float) -> float:
+def compute_critical_value(alpha: float, n_systems: int, df: float) -> float:
     """Return the critical value of the studentised range; topic sets of one size share it."""
     return studentised_range_isf(alpha, n_systems, df)
 

@@ -431,7 +431,7 @@ class SplitStudy(Study):
             diagonal = group_rows.filter(is_diagonal).rename({"first": "test"})
             for column, decimals in DECIMALS.items():
                 title = f"{column}: {self.columns['agreement'][column].about[:-1]}; {subject}"
-                tables.append(_table_by_size(diagonal, ["test"], column, title, decimals))
+                tables.append(_make_table_by_size(diagonal, ["test"], column, title, decimals))
             test_labels = [test for test in self.tests if not is_bound(test)]
             # Group by the second test, in the order of tests.
             overlaps = group_rows.filter(
@@ -440,15 +440,17 @@ class SplitStudy(Study):
             ).sort(pl.col("second").cast(pl.Enum(self.tests)), maintain_order=True)
             if overlaps.height:
                 title = f"Overlap of the significant pairs of two tests on the same set; {subject}"
-                tables.append(_table_by_size(overlaps, ["first", "second"], "overlap", title, 2))
+                tables.append(
+                    _make_table_by_size(overlaps, ["first", "second"], "overlap", title, 2)
+                )
             max_size, columns = max(self.sizes), self.columns["cross"]
             counts = diagonal.filter(pl.col("size") == max_size).select("test", *COUNTS, "bias")
             title = f"Agreements, disagreements and publication bias, sets of {max_size} topics"
             tables.append(readable_table(counts, f"{title}; {subject}", columns))
-            tables += self._cross_tables(group, subject)
+            tables += self._make_cross_tables(group, subject)
         return tables
 
-    def _cross_tables(self, group: str, subject: str) -> list[Table]:
+    def _make_cross_tables(self, group: str, subject: str) -> list[Table]:
         """Return the tables of agreements of two tests, and of differences in percent."""
         if len(self.tests) < 2:
             return []
@@ -465,11 +467,11 @@ class SplitStudy(Study):
             )
             title = "Active agreements (AA): difference in percent from MD1 (one-way ANOVA), MD2"
             title += f" (two-way ANOVA); {subject}"
-            tables.append(_table_by_size(difference_rows, ["test", "than"], "value", title, 1))
+            tables.append(_make_table_by_size(difference_rows, ["test", "than"], "value", title, 1))
         return tables
 
 
-def _table_by_size(
+def _make_table_by_size(
     frame: pl.DataFrame, keys: list[str], column: str, title: str, decimals: int
 ) -> Table:
     """Make a table of one column of the summary, with a column for each size."""

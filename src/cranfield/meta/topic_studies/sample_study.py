@@ -261,11 +261,11 @@ def _summarise_size(
     }
     for name in TAUS:
         tau = samples[name].fill_nan(None).drop_nulls().to_numpy()
-        low, high = quantile_bounds(tau, confidence) if tau.size else (None, None)
+        low, high = compute_quantile_bounds(tau, confidence) if tau.size else (None, None)
         row |= {name: tau.mean() if tau.size else None, f"{name} low": low, f"{name} high": high}
     counts = samples["significant", "confirmed", "contradicted"].to_numpy().T
     significant, confirmed, contradicted = counts
-    low, high = quantile_bounds(significant, confidence)
+    low, high = compute_quantile_bounds(significant, confidence)
     n_significant = int(np.count_nonzero(all_topics.signs))
     is_best = all_topics.ranks == all_topics.ranks.min()
     return {
@@ -280,7 +280,7 @@ def _summarise_size(
     }
 
 
-def quantile_bounds(samples: Any, confidence: float) -> tuple[Floats, Floats]:
+def compute_quantile_bounds(samples: Any, confidence: float) -> tuple[Floats, Floats]:
     """Return the quantiles (1 - confidence) / 2 and (1 + confidence) / 2 of each column."""
     tail = (1 - confidence) / 2
     low, high = np.quantile(samples, [tail, 1 - tail], axis=0, method="inverted_cdf")
@@ -445,7 +445,7 @@ def stability(
         first_rows = pl.DataFrame(columns).filter(pl.col("first") > 0)
         firsts.append(first_rows.sort("first", descending=True, maintain_order=True))
     bootstrap_ranks = rows.filter(pl.col("topics") == 0)["ranks"].to_numpy()
-    low, high = quantile_bounds(bootstrap_ranks, confidence)
+    low, high = compute_quantile_bounds(bootstrap_ranks, confidence)
     rank_columns = {
         "system": systems,
         "mean": means,

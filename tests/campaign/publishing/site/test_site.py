@@ -18,7 +18,7 @@ from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing.bag import write_bag
 from cranfield.campaign.publishing.releasing import release, retract
 from cranfield.campaign.publishing.site import (
-    newest_releases,
+    find_newest_releases,
     read_releases,
     task_leaderboard,
     write_release_site,
@@ -276,7 +276,7 @@ def test_retracted_releases_are_said_and_not_shown(releases: Path, tmp_path: Pat
         note = '{"reason": "the <b>wrong</b> judgments", "retracted": "2026-12-01T00:00:00Z"}'
         (releases / f"{name}.retracted.json").write_text(note)
     (releases / ".adhoc-11.tmp").mkdir()
-    assert [one.id for one in newest_releases(read_releases(releases))] == ["adhoc-2"]
+    assert [one.id for one in find_newest_releases(read_releases(releases))] == ["adhoc-2"]
     site = tmp_path / "public"
     write_release_site(releases, site)
     check_pages(site)

@@ -297,7 +297,8 @@ def read_inputs(
         if test.info.shards == "needed" and shard_scores is None:
             raise PolicyError(f"{test.test} requires scores by {test.info.axis}")
         # Raises an error if the test fails on all topics; failures on samples are only counted.
-        test.prepare((shard_scores if test.uses_shards else None) or topic_scores)
+        test_scores = shard_scores if test.uses_shards else None
+        test.prepare(topic_scores if test_scores is None else test_scores)
         choices[test.label] = test
     if not choices:
         raise PolicyError("expected at least one test, got none")

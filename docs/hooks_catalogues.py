@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 import cranfield as cf
-from cranfield.campaign.rules.reading import template
+from cranfield.campaign.rules.reading import read_template
 from cranfield.measures.listing import entries
 
 MARK = re.compile(r"(?m)^<!-- (catalogue|names): ([A-Za-z_-]+) -->$")
@@ -55,7 +55,7 @@ CATALOGUES = {
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Insert catalogues, and the rules of a campaign."""
-    markdown = markdown.replace("<!-- rules -->", f"```toml\n{template()}```")
+    markdown = markdown.replace("<!-- rules -->", f"```toml\n{read_template()}```")
     return MARK.sub(
         lambda match: "\n".join(
             names(match[2]) if match[1] == "names" else table(CATALOGUES[match[2]])

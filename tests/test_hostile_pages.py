@@ -13,7 +13,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.text import plain
 from cranfield.campaign.publishing.site import write_release_site
-from cranfield.campaign.results.overview import make_overview, overview_page
+from cranfield.campaign.results.overview import make_overview, make_overview_page
 from tests.campaign.publishing.site.making import make_release
 from tests.campaign.results.sheets import made
 from tests.hostile_texts import hostile_texts
@@ -121,7 +121,7 @@ def test_pages_of_a_campaign(browser: Any, tmp_path: Path, first: int) -> None:
     handed = [made.submission(k, tag, some[-k], some[k // 2]) for k, tag in enumerate(some)]
     found = make_overview(ev, handed, made.TASK, title=some[0], judgments=some[1])
     path = tmp_path / "overview.html"
-    path.write_text(overview_page(found, {}, ()))
+    path.write_text(make_overview_page(found, {}, ()))
     harmless(browser, path, one)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from cranfield.campaign.pages import write_files
 from cranfield.campaign.publishing.site import write_release_site
-from cranfield.campaign.results.sheet_making import index_and_sheets
+from cranfield.campaign.results.sheet_making import make_index_and_sheets
 from tests.campaign.publishing.site.making import make_release
 from tests.campaign.results.sheets import made
 from tests.campaign.results.sheets.conftest import Make, small
@@ -197,7 +197,7 @@ HEIGHTS = """all => all.map(one => parseFloat(getComputedStyle(one).fontSize)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("sheets")
-    write_files(target, dict(index_and_sheets(made.sheets()[:4])))
+    write_files(target, dict(make_index_and_sheets(made.sheets()[:4])))
     return target
 
 

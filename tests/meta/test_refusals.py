@@ -15,7 +15,7 @@ from cranfield.base.errors import CranfieldError
 from cranfield.meta.collection_studies.pools import pools, trace_runs
 from cranfield.meta.reproduction import order_agreement, position_tau, union_tau
 from cranfield.meta.reproduction_result import check_bounds, check_magnitude
-from cranfield.meta.scale_study import scale_options
+from cranfield.meta.scale_study import parse_scale_options
 from cranfield.meta.test_studies.fast_tests import Verdict
 from cranfield.meta.test_studies.splits import agreement, publication_bias
 from tests.significance.helpers import Refusals, cases, options, scored
@@ -253,8 +253,11 @@ REFUSALS: Refusals = {
             ({"exact_n": -1}, "exact_n"),
         ),
         (lambda: study.study_scales([JUDGED], ["P"]), "list"),
-        (lambda: scale_options(["RR"], [100], T, "mid").require(1, 100), "RR@100.*'unique'"),
-        (lambda: scale_options(["DCG"], [20], T).require(9, 100), "DCG@20"),
+        (
+            lambda: parse_scale_options(["RR"], [100], T, "mid").check_feasibility(1, 100),
+            "RR@100.*'unique'",
+        ),
+        (lambda: parse_scale_options(["DCG"], [20], T).check_feasibility(9, 100), "DCG@20"),
     ],
     "agreement of tests": [
         (lambda: publication_bias(1, "many", 1, 1), "AD.*'many'"),

@@ -70,7 +70,7 @@ def test_predictive_power() -> None:
     best, least = max(right.values()), min(right.values())
     _has(
         study,
-        f"Most preferences of people predicted: AP, {best} of 48, {100 * best / 48:.1f}%",
+        f"Most human preferences predicted: AP, {best} of 48, {100 * best / 48:.1f}%",
         f"fewest: RR, {100 * least / 48:.1f}%.",
     )
     assert [name for name in right if right[name] == best] == ["AP"]
@@ -98,7 +98,7 @@ def test_ties_are_named_together() -> None:
     assert "y/z (tau 1.00), least for x/y and x/z" in alike
     assert "x/y have tau 1.00." in _said(meta.correlate({"x": weak, "y": weak}))
     chosen = meta.predictive_power({"x": weak, "y": SCORED["AP"], "z": SCORED["AP"]}, PREFERRED)
-    assert "Most preferences of people predicted: y and z, 24 of 48" in _said(chosen)
+    assert "Most human preferences predicted: y and z, 24 of 48" in _said(chosen)
     split = meta.split_topics(SCORED["AP"], ["t+none", "t+bh", "anova-2"], sizes=[20], repeats=3)
     rows = split.summary().filter(sets="1-2").filter(pl.col("first") == pl.col("second"))
     best = rows.filter(pl.col("AA") == rows["AA"].max())["first"].to_list()
@@ -116,7 +116,7 @@ def test_no_measure_is_ahead_where_none_is_more_concordant() -> None:
     assert "none agrees with gold more often than another" in _said(found)
 
 
-def test_false_alarms_name_all_tests_with_the_same_rate() -> None:
+def test_false_positives_name_all_tests_with_the_same_rate() -> None:
     found = meta.false_positives(SCORED["AP"], ["t+none", "t+bonferroni", "sign+none"], repeats=20)
     rows = found.summary().filter(size=max(found.sizes))
     highest = float(rows["FWER"].to_numpy().max())

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.campaign.results.leaderboard import separation
+from cranfield.campaign.results.leaderboard import separate_runs
 from cranfield.significance import CORRECTIONS, TESTS, rank_sets
 from tests.significance import helpers
 
@@ -86,7 +86,7 @@ def contradictions_of_default(scores: cf.Scores) -> list[str]:
     number = 0 if in_prose and in_prose[2] == "none" else int(in_prose[2]) if in_prose else -1
     if len(found) > 1 and number != found.count():
         wrong.append("prose has another number of pairs")
-    published = separation(scores)
+    published = separate_runs(scores)
     assert not isinstance(published, str)
     if dict(published.frame.select("tag", "groups").iter_rows()) != found.groups():
         wrong.append("the board has other groups")

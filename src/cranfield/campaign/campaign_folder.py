@@ -16,7 +16,7 @@ from cranfield.base.errors import InputError, PolicyError, check_list, quoted
 from cranfield.base.files import whole_folder
 from cranfield.base.text import counted, markdown, plain
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.rules.reading import check_rules, read_rules, rules_sha256, rules_text
+from cranfield.campaign.rules.reading import check_rules, format_rules, read_rules, rules_sha256
 
 if TYPE_CHECKING:
     from cranfield.campaign.publishing import releasing, site
@@ -138,7 +138,7 @@ class Campaign(OpenedCampaign):
         tag
             The tag, regardless of case.
         contacts
-            Whether records include the contact of the team.
+            Whether to include the contact of the team.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class Campaign(OpenedCampaign):
             record["events"] = [
                 {"at": event.at, "actor": event.actor, "action": action}
                 for event in events
-                if (action := _action_on(event, run))
+                if (action := _get_action(event, run))
             ]
             records.append(record)
         return records
@@ -202,32 +202,32 @@ def open(folder: PathName, *, actor: str | None = None) -> Campaign:
     return Campaign(folder, actor=actor)
 
 
-def _action_on(event: Event, run: Submission) -> str:
+def _get_action(event: Event, run: Submission) -> str:
     """Return the action of an event on a run; empty if the event does not concern it."""
     details = json.loads(event.details)
     if event.subject == run.task and run.tag in details["about"].get("without", ()):
         return f"{event.action} without this run"
-    changed = any(name == "submission" and row["id"] == run.id for name, row in details["rows"])
-    return event.action if changed else ""
+    is_changed = any(name == "submission" and row["id"] == run.id for name, row in details["rows"])
+    return event.action if is_changed else ""
 
 
 def _describe_limits(task: TaskRules) -> Iterator[str]:
-    """Yield what participants must know about the limits of a task, as Markdown."""
+    """Yield the times and limits of a task for participants, as Markdown phrases."""
     from cranfield.campaign.rules.task_rules import format_time
     from cranfield.campaign.rules.topics import topic_ids
 
     if task.opens:
         yield f"opens at {format_time(task.opens)}"
     if task.closes:
-        late = ", and marks later runs as late" if task.late == "mark" else ""
-        yield f"closes at {format_time(task.closes)}{late}"
+        late_text = ", and marks later runs as late" if task.late == "mark" else ""
+        yield f"closes at {format_time(task.closes)}{late_text}"
     if isinstance(task.topics, Path):
         yield f"has {counted(len(topic_ids(task) or ()), 'topic')}"
     if task.max_per_topic is not None:
         yield f"takes at most {counted(task.max_per_topic, 'document')} per topic"
-    for limit, per in ((task.runs_per_team, "per team"), (task.runs_per_day, "per team and day")):
-        if limit is not None:
-            yield f"takes at most {counted(limit, 'run')} {per}"
+    for n_runs, per in ((task.runs_per_team, "per team"), (task.runs_per_day, "per team and day")):
+        if n_runs is not None:
+            yield f"takes at most {counted(n_runs, 'run')} {per}"
     if task.pool is not None:
         runs = f" of priority {', '.join(map(str, pool))}" if (pool := task.pool.priorities) else ""
         yield f"pools the first {counted(task.pool.depth, 'document')} of runs{runs}"
@@ -270,7 +270,7 @@ def pack(campaign: OpenedCampaign, folder: str | PathLike[str]) -> Path:
                 raise InputError(f"file {quoted(name)} {reason}", source=rules.source)
             (new_folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(campaign.folder / name, new_folder / name)
-        (new_folder / PACK_RULES).write_bytes(rules_text(rules, campaign.folder).encode())
+        (new_folder / PACK_RULES).write_bytes(format_rules(rules, campaign.folder).encode())
         pack_rules = read_rules(new_folder / PACK_RULES)
         files, all_files = sorted(pack_rules.files.items()), rules_sha256(pack_rules)
         limits = {name: [*_describe_limits(task)] for name, task in rules.tasks.items()}

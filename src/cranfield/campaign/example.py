@@ -22,7 +22,7 @@ INVALID_LINES = {
     31: "1 Q0 8.0",
     40: "1 Q0 zz24hrva 40 7.5 another",
 }
-"""Invalid lines that replace lines of a run, by number of line."""
+"""Invalid lines that replace lines of a run, by line number."""
 
 
 def write_example(folder: Path) -> dict[str, str]:
@@ -56,8 +56,8 @@ def write_example(folder: Path) -> dict[str, str]:
             table.writerow([tag, team, covid.types[tag], LATE if is_late else IN_TIME])
     team, broken_tag = team_runs[0]
     lines = (folder / "runs" / f"{broken_tag}.run").read_text("utf-8").splitlines()
-    for number, line in INVALID_LINES.items():
-        lines[number - 1] = line.format(tag=broken_tag)
+    for line_number, line in INVALID_LINES.items():
+        lines[line_number - 1] = line.format(tag=broken_tag)
     (folder / "broken.run").write_text("\n".join(lines) + "\n", "utf-8")
     replaced_tag = team_runs[3][1]
     write_run(runs[replaced_tag], folder / f"{replaced_tag}-2.run", limit=50)

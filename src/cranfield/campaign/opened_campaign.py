@@ -107,7 +107,8 @@ class Registry(RegistryReader):
                 # Keep the lock beyond the commit, until the connection closes.
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                 change = Transaction(connection, self._campaign.folder)
-                now, actor = format_utc(self._campaign.clock()), self._campaign.actor or _user()
+                now = format_utc(self._campaign.clock())
+                actor = self._campaign.actor or _get_user_name()
                 self._record_rules(change, now, actor)
                 yield change
                 change.append_event(now, actor, action, subject, details or {})
@@ -124,12 +125,12 @@ class Registry(RegistryReader):
         return (status.st_ino, status.st_size, status.st_mtime_ns)
 
     def _record_rules(self, change: Transaction, now: str, actor: str) -> None:
-        current, previous = self._campaign.used_rules, change.rules_files()
-        if current is None or dict(current) == previous:
+        files, previous_files = self._campaign.used_rules, change.rules_files()
+        if files is None or dict(files) == previous_files:
             return
-        change.append_event(now, actor, "rules", "", dict(current))
-        if previous:
-            names = {name for name, _ in {*current.items()} ^ {*previous.items()}}
+        change.append_event(now, actor, "rules", "", dict(files))
+        if previous_files:
+            names = {name for name, _ in {*files.items()} ^ {*previous_files.items()}}
             warn(
                 f"the rules changed since they were last used ({', '.join(sorted(names))}); the"
                 " change is recorded in the log of events; runs accepted earlier are not checked"
@@ -137,7 +138,7 @@ class Registry(RegistryReader):
             )
 
 
-def _user() -> str:
+def _get_user_name() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -94,15 +94,15 @@ def position(
 ) -> str:
     """Return the position of a value between two bounds, in percent, plus a shift.
 
-    With a `start`, the result is the distance from the position of `start`.
+    With a `start`, the distance from the position of `start` replaces the position.
     """
     low, high = bounds
 
-    def percent(x: float) -> float:
+    def to_percent(x: float) -> float:
         fraction = (x - low) / (high - low) if high > low else 0.5
         return 100 * min(1.0, max(0.0, fraction))
 
-    return f"{percent(value) + shift - (0 if start is None else percent(start)):.2f}"
+    return f"{to_percent(value) + shift - (0 if start is None else to_percent(start)):.2f}"
 
 
 def lower_is_better(name: str) -> bool:
@@ -136,7 +136,7 @@ def write_files(
 
 
 @contextmanager
-def replaced_folder(
+def replace_folder(
     folder: PathName, noun: str, *, private: bool = False, public: bool = False
 ) -> Iterator[Path]:
     """Yield a temporary folder, which becomes `folder` when it is complete, or not at all.
@@ -178,11 +178,11 @@ def _check_replaceable(target: Path, folder: PathName, noun: str, mark: str) -> 
         return
     name = quoted(str(folder))
     if not target.is_dir():
-        raise PolicyError(f"{name} is a file, expected a folder")
+        raise PolicyError(f"expected a folder, got the file {name}")
     files = (path for path in target.rglob("*") if path.is_symlink() or not path.is_dir())
     paths = {path.relative_to(target).as_posix() for path in files}
-    marked = target / mark
-    written_names = {mark, *marked.read_text("utf-8").splitlines()} if marked.is_file() else set()
-    if extra := sorted(paths - written_names):
-        reason = f"contains {quoted(extra[0])}, which does not belong to the {noun}"
+    record = target / mark
+    written_names = {mark, *record.read_text("utf-8").splitlines()} if record.is_file() else set()
+    if other_files := sorted(paths - written_names):
+        reason = f"contains {quoted(other_files[0])}, which does not belong to the {noun}"
         raise PolicyError(f"{name} {reason}; nothing was changed")

@@ -311,8 +311,8 @@ def submit(
     cranfield campaign run submit news runs/ --from runs.csv --add-teams
     """
     from cranfield.campaign.submitting.archive import (
+        ArchiveRow,
         ArchiveTable,
-        Row,
         read_archive_table,
         submit_archive,
     )
@@ -327,7 +327,8 @@ def submit(
     if table is None and not declaration.team:
         raise PolicyError("expected --team ID, the submitting team")
     if table is None:
-        archive = ArchiveTable("", tuple(Row(None, declaration, task, path) for path in runs))
+        rows = tuple(ArchiveRow(None, declaration, task, path) for path in runs)
+        archive = ArchiveTable("", rows)
     else:
         archive = read_archive_table(
             table, runs, campaign.rules, defaults=declaration, task=task, columns=columns
@@ -362,9 +363,9 @@ def replace(campaign: cf.campaign.Campaign, tag: str, run: str, **details: Any) 
     TAG is the tag of the run to replace; the new run has the same team and task, and may have the
     same tag. Options that are not set keep the values of the old run.
     """
-    from cranfield.campaign.submitting.submit import accepted_run
+    from cranfield.campaign.submitting.submit import find_accepted_run
 
-    old = accepted_run(campaign.registry, tag)
+    old = find_accepted_run(campaign.registry, tag)
     for name in ("type", "priority", "description"):
         details[name] = details[name] or getattr(old, name)
     details["answers"] = {**old.answers, **(details["answers"] or {})}
@@ -414,10 +415,10 @@ def _print_feedback(campaign: cf.campaign.Campaign, outcomes: Sequence[Submissio
     for task in dict.fromkeys(run.task for run in runs):
         if campaign.rules.task(task).feedback == "none":
             continue
-        from cranfield.campaign.results.leaderboard import feedback
+        from cranfield.campaign.results.leaderboard import format_feedback
 
         tags = [run.tag for run in runs if run.task == task]
-        for tag, scores in feedback(campaign, task, tags).items():
+        for tag, scores in format_feedback(campaign, task, tags).items():
             print(f"{plain(tag)}: {scores}")
 
 

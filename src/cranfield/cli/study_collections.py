@@ -75,7 +75,7 @@ def collection(
         raise PolicyError(f"setting depths must be at most --pool-depth, {depth}, got {deeper}")
     [choice] = cli.read_choices([test], sampling)
     sampling |= {"test": choice.test, "correction": choice.correction}
-    if choice.by_shard:
+    if choice.uses_shards:
         raise PolicyError(
             f"{choice.test} requires scores by shard, which this study does not support"
         )
@@ -406,7 +406,7 @@ def scales(
     cranfield study scales qrels.txt runs/*.xz -m AP -m "DCG" --cutoffs 20 --format csv
     cranfield study scales qrels.txt runs/*.xz --settings collections.yml --table headline
     """
-    from cranfield.meta.scale_study import MEASURES, TESTS, scale_options
+    from cranfield.meta.scale_study import MEASURES, TESTS, parse_scale_options
 
     judging = dict(options.judging)
     rel = judging.pop("rel")
@@ -417,7 +417,8 @@ def scales(
         raise PolicyError(f"setting collections must not repeat QRELS {quoted(qrels)}")
     cli.refuse_overwriting([options.result_output.output], others)
     # Options are checked before files are read.
-    scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
+    scale_options = parse_scale_options(measures or MEASURES, cutoffs, TESTS, interval_ties, alpha)
+    scale_options.check_feasibility(1, 2)
     inputs = {qrels: runs, **{name: (runs,) for name, runs in others.items()}}
     judged = {
         name: cli.compute_from_runs(cf.judge, name, files, **judging)

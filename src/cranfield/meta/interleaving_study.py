@@ -30,7 +30,7 @@ from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.meta.collection_studies.rankings import rank_documents
-from cranfield.meta.study import Study, percent
+from cranfield.meta.study import Study, format_percent
 from cranfield.meta.study_options import Proportion, Repeats, Seed, split_texts
 from cranfield.meta.work import Progress, hash_values, make_part_name, run_parts
 from cranfield.online.interleaving.checks import PRESETS, STOP_RULES, simulated_user
@@ -108,21 +108,21 @@ class Simulation:
 
     lists: ResultLists
     users: dict[str, User]
-    impressions: int
+    n_impressions: int
     seed: int
 
 
 def simulate_pair(simulation: Simulation, task: Task) -> pl.DataFrame:
     """Simulate the clicks of all users on a pair of systems; return a row of counts per user."""
     method, first, second = task
-    count = _count_clicks if method == AB else _count_wins
-    topics = [count(simulation, task, topic) for topic in range(len(simulation.lists.topics))]
+    count_outcomes = _count_clicks if method == AB else _count_wins
+    counts = [count_outcomes(simulation, task, k) for k in range(len(simulation.lists.topics))]
     columns = {
         "user": list(simulation.users),
         "method": method,
         "first": simulation.lists.systems[first],
         "second": simulation.lists.systems[second],
-        "counts": np.sum(topics, axis=0).tolist(),
+        "counts": np.sum(counts, axis=0).tolist(),
     }
     return pl.DataFrame(columns, schema_overrides={"counts": pl.List(pl.Int64)})
 
@@ -133,22 +133,22 @@ def _count_wins(simulation: Simulation, task: Task, topic: int) -> Ints:
     docs = simulation.lists.docs[[first, second], topic]
     lists = [row[row >= 0].tolist() for row in docs]
     if not any(lists):
-        return np.array([[0, 0, simulation.impressions]] * len(simulation.users))
+        return np.array([[0, 0, simulation.n_impressions]] * len(simulation.users))
     name = simulation.lists.topics[topic]
-    interleaved = interleave(lists, method, docs.shape[1], topic=name)
-    codes, teams = interleaved.draw(simulation.impressions, simulation.seed)
-    all_docs = np.append(np.array(interleaved.docs, dtype=np.intp), -1)
+    interleaver = interleave(lists, method, docs.shape[1], topic=name)
+    codes, teams = interleaver.draw(simulation.n_impressions, simulation.seed)
+    all_docs = np.append(np.array(interleaver.docs, dtype=np.intp), -1)
     clicks = _simulate_clicks(simulation, all_docs[codes], (topic, first, second))
-    outcomes = np.array([interleaved.outcomes(codes, clicked, teams) for clicked in clicks])
+    outcomes = np.array([interleaver.outcomes(codes, clicked, teams) for clicked in clicks])
     n_wins, n_losses = (outcomes > TIE).sum(axis=1), (outcomes < -TIE).sum(axis=1)
-    return np.stack([n_wins, n_losses, simulation.impressions - n_wins - n_losses], axis=1)
+    return np.stack([n_wins, n_losses, simulation.n_impressions - n_wins - n_losses], axis=1)
 
 
 def _count_clicks(simulation: Simulation, task: Task, topic: int) -> Ints:
     """Return the sums of clicks per page on each list, and of their squares; shape (users, 4)."""
     pages = []
     for side, system in enumerate(task[1:]):
-        docs = np.tile(simulation.lists.docs[system, topic], (simulation.impressions, 1))
+        docs = np.tile(simulation.lists.docs[system, topic], (simulation.n_impressions, 1))
         pages.append(_simulate_clicks(simulation, docs, (topic, *task[1:], side)))
     clicks = np.sum(pages, axis=3)  # shape (lists, users, pages)
     return np.concatenate([clicks.sum(axis=2), (clicks**2).sum(axis=2)]).T
@@ -259,7 +259,7 @@ class Sensitivity(Study):
         ratio = "" if times_fewer is None else f"; A/B tests need {times_fewer:.1f} times as many"
         sentence = ""
         if agreement is not None:
-            proportion = percent(float(agreement))
+            proportion = format_percent(float(agreement))
             sentence = f" {proportion} of significant effects agree in sign with {self.measure}."
         return (
             f"The fewest impressions are needed by {names_or_count(names.to_list(), 'method')}:"
@@ -277,28 +277,28 @@ class Sensitivity(Study):
         ]
 
 
-def effects(
-    rows: pl.DataFrame, pages: int, power: float, alpha: float, confidence: float = 0.95
+def estimate_effects(
+    rows: pl.DataFrame, n_pages: int, power: float, alpha: float, confidence: float = 0.95
 ) -> pl.DataFrame:
     """Estimate effects, and the impressions needed to detect them, from counts on all pages."""
     quantile = float(ndtri((1 + confidence) / 2))
     estimates = []
     for method, counts in rows.select("method", "counts").iter_rows():
         estimate = _estimate_from_means if method == AB else _estimate_from_signs
-        estimates.append(estimate(np.array(counts, dtype=float), pages, power, alpha, quantile))
+        estimates.append(estimate(np.array(counts, dtype=float), n_pages, power, alpha, quantile))
     names = ("effect", "low", "high", "decides", "needed", "needed low", "needed high")
     columns = pl.DataFrame(estimates, dict.fromkeys(names, pl.Float64), orient="row")
-    return _null_if_infinite(rows.drop("counts").hstack(columns))
+    return _replace_infinite(rows.drop("counts").hstack(columns))
 
 
-def _null_if_infinite(frame: pl.DataFrame) -> pl.DataFrame:
+def _replace_infinite(frame: pl.DataFrame) -> pl.DataFrame:
     """Replace NaN and infinity by null."""
-    numbers = pl.selectors.float()
-    return frame.with_columns(pl.when(numbers.is_finite()).then(numbers).name.keep())
+    float_columns = pl.selectors.float()
+    return frame.with_columns(pl.when(float_columns.is_finite()).then(float_columns).name.keep())
 
 
 def _estimate_from_signs(
-    counts: Floats, pages: int, power: float, alpha: float, quantile: float
+    counts: Floats, n_pages: int, power: float, alpha: float, quantile: float
 ) -> tuple[float, ...]:
     n_decided = counts[0] + counts[1]
     if not n_decided:
@@ -306,32 +306,32 @@ def _estimate_from_signs(
     proportion = counts[0] / n_decided
     low, high = (float(bound) - 0.5 for bound in wilson(proportion, n_decided, quantile))
     impressions = (
-        impressions_needed(0.5 + bound, n_decided / pages, power=power, alpha=alpha)
-        for bound in _effect_and_bounds(proportion - 0.5, low, high)
+        impressions_needed(0.5 + bound, n_decided / n_pages, power=power, alpha=alpha)
+        for bound in _compute_effect(proportion - 0.5, low, high)
     )
-    return (proportion - 0.5, low, high, n_decided / pages, *impressions)
+    return (proportion - 0.5, low, high, n_decided / n_pages, *impressions)
 
 
 def _estimate_from_means(
-    counts: Floats, pages: int, power: float, alpha: float, quantile: float
+    counts: Floats, n_pages: int, power: float, alpha: float, quantile: float
 ) -> tuple[float, ...]:
-    means, squares = counts[:2] / pages, counts[2:] / pages
-    variance = float((squares - means**2).sum())
+    means, mean_squares = counts[:2] / n_pages, counts[2:] / n_pages
+    variance = float((mean_squares - means**2).sum())
     effect = means[0] - means[1]
     # For alpha near 0 the bounds are infinite, or NaN if the variance is 0.
     with np.errstate(invalid="ignore"):
-        half_width = quantile * np.sqrt(variance / pages)
+        half_width = quantile * np.sqrt(variance / n_pages)
         low, high = effect - half_width, effect + half_width
         factor = (ndtri(1 - alpha / 2) + ndtri(power)) ** 2
         # Pages of both lists, at least two of each to estimate a variance.
         impressions = [
-            2 * max(2.0, np.ceil(factor * variance / size**2)) if size else np.inf
-            for size in _effect_and_bounds(effect, low, high)
+            2 * max(2.0, np.ceil(factor * variance / magnitude**2)) if magnitude else np.inf
+            for magnitude in _compute_effect(effect, low, high)
         ]
     return (effect, low, high, 1.0, *impressions)
 
 
-def _effect_and_bounds(effect: float, low: float, high: float) -> tuple[float, float, float]:
+def _compute_effect(effect: float, low: float, high: float) -> tuple[float, float, float]:
     """Return the effect and its bounds, first the bound farther from 0; the nearer may be 0."""
     nearer = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     return effect, max(abs(low), abs(high)), nearer
@@ -345,7 +345,7 @@ def summarise_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     agrees = (pl.col("effect").sign() == pl.col("difference").sign()) & differs
     # Null stands for infinitely many impressions.
     impressions, ab_needed = pl.col("needed").fill_null(np.inf), pl.col("ab").fill_null(np.inf)
-    return _null_if_infinite(
+    return _replace_infinite(
         pairs.join(ab, on=["user", *PAIR], how="left", maintain_order="left")
         .with_columns(pl.col("low", "high", "effect").fill_null(0.0))
         .group_by(*USER_METHOD, maintain_order=True)
@@ -486,10 +486,10 @@ def interleaving_sensitivity(
         sample = stream(int(seed), 0).permutation(len(system_pairs))[:pairs]
         system_pairs = [system_pairs[k] for k in sorted(sample.tolist())]
     labels = "\n".join([*lists.systems, "", *lists.topics])
-    about = {
+    settings = {
         "study": "interleaving",
         "users": {name: repr(user) for name, user in simulation.users.items()},
-        "impressions": simulation.impressions,
+        "impressions": simulation.n_impressions,
         "length": int(length),
         "seed": simulation.seed,
         "lists": hash_values(labels, lists.docs.astype(np.int64), lists.grade),
@@ -503,17 +503,17 @@ def interleaving_sensitivity(
             for method in (*method_names, AB)
             for first, second in system_pairs
         },
-        about=about,
+        about=settings,
         jobs=jobs,
         backend=backend,
         folder=folder,
         progress=progress,
     )
-    pages = simulation.impressions * len(lists.topics)
+    n_pages = simulation.n_impressions * len(lists.topics)
     sign = -1.0 if offline_measure.info.lower_is_better else 1.0
     overall = dict(zip(offline.systems, sign * offline.overall(), strict=True))
     first, second = (pl.col(name).replace_strict(overall) for name in PAIR)
-    pair_rows = effects(rows, pages, float(power), float(alpha)).select(
+    pair_rows = estimate_effects(rows, n_pages, float(power), float(alpha)).select(
         *USER_METHOD, *PAIR, (first - second).alias("difference"), pl.exclude(*USER_METHOD, *PAIR)
     )
     # Sort by user, with methods in the requested order.

@@ -15,7 +15,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, InputError, check_choice, check_list, quoted, warn
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted, measure_prefix, names_or_count, some_of
-from cranfield.meta.measure_studies.correlations import correlation_matrix
+from cranfield.meta.measure_studies.correlations import compute_correlation_matrix
 from cranfield.meta.study import Study, find_names
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
@@ -230,25 +230,27 @@ def prediction(
     call = check_arguments(prediction, locals())
     check_list("lower_is_better", lower_is_better)
     negated_predictors = tuple(lower_is_better)
-    table = as_scores(scores).finite().over_shards()
-    data, notes = _align(table, _read_predictions(predictions))
-    if table.measure in negated_predictors and table.measure not in data.predictors:
-        table = table.with_direction(lower_is_better=True)
-        negated_predictors = tuple(name for name in negated_predictors if name != table.measure)
+    topic_scores = as_scores(scores).finite().over_shards()
+    measure = topic_scores.measure
+    data, notes = _align(topic_scores, _read_predictions(predictions))
+    if measure in negated_predictors and measure not in data.predictors:
+        topic_scores = topic_scores.with_direction(lower_is_better=True)
+        negated_predictors = tuple(name for name in negated_predictors if name != measure)
     for name in negated_predictors:
-        measure = [table.measure] if table.measure else []
-        check_choice("predictor in lower_is_better", name, (*data.predictors, *measure))
-    notes += table.direction_notes()
-    if table.lower_is_better:
+        known_names = (*data.predictors, *([measure] if measure else []))
+        check_choice("predictor in lower_is_better", name, known_names)
+    notes += topic_scores.direction_notes()
+    if topic_scores.lower_is_better:
         notes[-1] += ", so high predictions are expected for low scores"
     signs = np.where([name in negated_predictors for name in data.predictors], -1.0, 1.0)
-    summary, topics, errors = _evaluate(data, signs, ties, -1 if table.lower_is_better else 1)
+    score_sign = -1 if topic_scores.lower_is_better else 1
+    summary, topics, rank_errors = _evaluate(data, signs, ties, score_sign)
     notes += _note_constants(summary, len(data.topics))
-    anova, pairs = _analyse(errors, data.predictors)
+    anova, pairs = _analyse(rank_errors, data.predictors)
     n_topics = len(data.topics)
     return Prediction(
         call | {"lower_is_better": negated_predictors},
-        measure=table.measure or "",
+        measure=measure or "",
         n_topics=n_topics,
         random=(n_topics**2 - 1) / (3 * n_topics**2),
         summary=summary,
@@ -284,17 +286,18 @@ def _read_predictions(data: Any) -> pl.DataFrame:
             for k, name in enumerate(columns.names)
             if k not in key_columns and (spelt(name) == "prediction" or not schema.describes(name))
         ]
-        others = [
+        other_columns = [
             name
             for name in names
             if spelt(name) in _NOT_PREDICTORS or NO_NAME.fullmatch(spelt(name))
         ]
-        names = [name for name in names if name not in others]
+        names = [name for name in names if name not in other_columns]
         # A first column without a name is the index of a data frame.
-        is_index = columns.names[0] in others and spelt(columns.names[0]) not in _NOT_PREDICTORS
-        if reported := others[is_index:]:
-            listed = some_of(map(quoted, reported), 12)
-            warn(f"{columns.source}: columns not used: {listed}")
+        first = columns.names[0]
+        is_index = first in other_columns and spelt(first) not in _NOT_PREDICTORS
+        if unused_columns := other_columns[is_index:]:
+            names_text = some_of(map(quoted, unused_columns), 12)
+            warn(f"{columns.source}: columns not used: {names_text}")
         if not names:
             reason = "expected a column for each predictor, got none"
             raise InputError(reason, source=columns.source)
@@ -323,9 +326,9 @@ def _check_names(systems: Sequence[str], predictors: Iterable[str]) -> None:
         for text in predictors
     ]
     if len({*system_names} - {""}) > 1:
-        listed = some_of(map(quoted, compress(predictors, system_names)), 3)
+        texts = some_of(map(quoted, compress(predictors, system_names)), 3)
         raise InputError(
-            f"predictors {listed} have names of systems, but without a column of systems each"
+            f"predictors {texts} have names of systems, but without a column of systems each"
             " predicts all systems; use the columns topic, system, predictor and prediction"
         )
     if names := [quoted(name) for name in systems if spelt(name) in _USUAL_PREDICTORS]:
@@ -378,8 +381,8 @@ def _align(scores: Scores, table: pl.DataFrame) -> tuple[_PredictionData, list[s
     if len(topics) < 2:
         spelling = ""
         if not is_known.any():
-            scored, predicted = quoted(scores.topics[0]), quoted(table["topic"][0])
-            spelling = f"; scores have topics such as {scored}, predictions such as {predicted}"
+            ids = quoted(scores.topics[0]), quoted(table["topic"][0])
+            spelling = "; scores have topics such as {}, predictions such as {}".format(*ids)
         raise CranfieldError(
             "expected at least two topics with all scores and predictions, got"
             f" {len(topics)}{spelling}"
@@ -404,7 +407,7 @@ def _evaluate(
         levels = np.stack([encode_scores(row) for row in values]).astype(np.float64)
         ranks = rankdata(levels, method=ties, axis=1)
         by_method = [
-            correlation_matrix(values, levels, method, {})[:-1, -1]
+            compute_correlation_matrix(values, levels, method, {})[:-1, -1]
             for method in ("pearson", "spearman", "tau")
         ]
         n_tied = [_count_tied_pairs(row) for row in levels]

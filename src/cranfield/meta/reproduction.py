@@ -33,9 +33,9 @@ from cranfield.meta.reproduction_result import (
     ROLES,
     Notes,
     Reproduction,
+    check_same_roles,
     check_test,
     compare_sides,
-    same_roles,
 )
 from cranfield.meta.study_options import Proportion, Seed
 from cranfield.scores import Scores
@@ -60,7 +60,7 @@ def union_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     >>> round(union_tau(["a", "b"], ["c", "d"]), 4)
     -0.8
     """
-    return _union_tau(*_rank_union(first, second))
+    return _compute_union_tau(*_rank_union(first, second))
 
 
 def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
@@ -83,7 +83,7 @@ def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     >>> round(position_tau(["d1", "d2", "d3", "d4"], ["d2", "d5", "d3", "d6"]), 4)
     0.6667
     """
-    return _position_tau(*_rank_union(first, second))
+    return _compute_position_tau(*_rank_union(first, second))
 
 
 def order_agreement(
@@ -132,8 +132,12 @@ def order_agreement(
         coefficients: tuple[float | None, ...] = (None,) * 3
         if in_first.any() and in_second.any():
             union = docs[start:end]
-            docs_x, docs_y = (union[_positions_by_rank(ranks)].tolist() for ranks in (x, y))
-            coefficients = _union_tau(x, y), _position_tau(x, y), rbo(docs_x, docs_y, p=p).ext
+            docs_x, docs_y = (union[_sort_positions(ranks)].tolist() for ranks in (x, y))
+            coefficients = (
+                _compute_union_tau(x, y),
+                _compute_position_tau(x, y),
+                rbo(docs_x, docs_y, p=p).ext,
+            )
         n_docs = (int(mask.sum()) for mask in (in_first, in_second, in_first & in_second))
         rows[topic] = (topic, *coefficients, *n_docs)
     schema = {
@@ -159,12 +163,12 @@ def _rank_union(first: Sequence[Any], second: Sequence[Any]) -> list[Floats]:
     return [np.array([rank_by_doc.get(doc, np.nan) for doc in union]) for rank_by_doc in rankings]
 
 
-def _positions_by_rank(ranks: Floats) -> NDArray[np.intp]:
+def _sort_positions(ranks: Floats) -> NDArray[np.intp]:
     """Return the positions in the union of the documents of a ranking, the best first."""
     return np.argsort(ranks, kind="stable")[: int((~np.isnan(ranks)).sum())]
 
 
-def _union_tau(x: Floats, y: Floats) -> float:
+def _compute_union_tau(x: Floats, y: Floats) -> float:
     """Compute Kendall's tau-b of ranks; documents of rank NaN are below all others."""
     if np.isnan(x).all() or np.isnan(y).all():
         return np.nan
@@ -173,8 +177,8 @@ def _union_tau(x: Floats, y: Floats) -> float:
     return _compute_tau(np.nan_to_num(x, nan=x.size + 1.0), np.nan_to_num(y, nan=y.size + 1.0))
 
 
-def _position_tau(x: Floats, y: Floats) -> float:
-    first, second = _positions_by_rank(x), _positions_by_rank(y)
+def _compute_position_tau(x: Floats, y: Floats) -> float:
+    first, second = _sort_positions(x), _sort_positions(y)
     n_ranks = min(first.size, second.size)
     if n_ranks and np.array_equal(first, second):
         return 1.0
@@ -213,10 +217,10 @@ def reproduce(
         Any input of :func:`cranfield.read_qrels`; measures or their text forms.
     test
         A test of paired scores, such as `t`, `signed-rank` or `randomisation`.
-    seed
-        Seed of tests that need random numbers.
     p
         Persistence of rank-biased overlap, between 0 and 1.
+    seed
+        Seed of tests that need random numbers.
     policies
         As for :func:`cranfield.evaluate`; `ties` and `depth` also apply to orders.
 
@@ -269,7 +273,7 @@ def reproduce(
     if policies.get("depth") is not None:
         check_integer("depth", policies["depth"], 1)
     first, second = _read_runs(original, "original"), _read_runs(reproduced, "reproduced")
-    roles = same_roles(first, second)
+    roles = check_same_roles(first, second)
     test = check_test(test, paired=True)
     sides = {"original": first, "reproduced": second}
     runs_by_name = {
@@ -299,8 +303,8 @@ def reproduce(
             first[role], second[role], p=p, depth=judging.depth, ties=judging.ties
         ).filter(pl.col("topic").is_in(evaluation.topics))
         if n_missing := agreement["RBO"].null_count():
-            missing = f"{counted(n_missing, 'topic')} with documents in only one run"
-            notes.add(f"{role}: excluded {missing} from tau, KTU and RBO")
+            topics = f"{counted(n_missing, 'topic')} with documents in only one run"
+            notes.add(f"{role}: excluded {topics} from tau, KTU and RBO")
         tables.append(agreement.select(pl.lit(role).alias("role"), pl.all()))
     values["orders"] = pl.concat(tables)
     return Reproduction({}, **values, notes=notes.lines())
@@ -352,11 +356,11 @@ def replicate(
     """
     check_arguments(replicate, locals(), judge)
     first, second = _read_runs(original, "original"), _read_runs(replicated, "replicated")
-    roles = same_roles(first, second)
+    roles = check_same_roles(first, second)
     test = check_test(test, paired=False)
-    parsed = parse_measures(measures, compat=policies.get("compat"))
-    original_scores = evaluate(first, qrels, parsed, **policies)
-    other_scores = evaluate(second, other_qrels, parsed, **policies)
+    parsed_measures = parse_measures(measures, compat=policies.get("compat"))
+    original_scores = evaluate(first, qrels, parsed_measures, **policies)
+    other_scores = evaluate(second, other_qrels, parsed_measures, **policies)
     notes = Notes(
         f"{side} collection: {note}"
         for side, evaluation in (("original", original_scores), ("other", other_scores))
@@ -470,7 +474,7 @@ def _compare_scores(
         [role for scores in side.values() for role in scores.systems]
         for side in (original_scores, other_scores)
     )
-    roles = same_roles(*map(dict.fromkeys, systems))
+    roles = check_same_roles(*map(dict.fromkeys, systems))
     notes = Notes()
     values = compare_sides(
         kind, original_scores, other_scores, roles, test, notes, bounds=bounds, seed=seed
@@ -483,12 +487,12 @@ def _read_by_measure(data: Any, side: str) -> dict[str, Scores]:
     if isinstance(data, Mapping) and data and all(isinstance(s, Scores) for s in data.values()):
         scores_by_measure = dict(data)
         if set(data) <= set(ROLES):
-            invalid = next((s for s in data.values() if s.shards or len(s.systems) != 1), None)
-            if invalid is not None:
-                shards = " by shard" if invalid.shards else ""
+            invalid_scores = [s for s in data.values() if s.shards or len(s.systems) != 1]
+            if invalid_scores:
+                shards = " by shard" if invalid_scores[0].shards else ""
                 raise CranfieldError(
                     "expected scores of one system by topic, got"
-                    f" {counted(len(invalid.systems), 'system')}{shards}"
+                    f" {counted(len(invalid_scores[0].systems), 'system')}{shards}"
                 )
             first, *other_measures = dict.fromkeys(scores.measure for scores in data.values())
             if other_measures:

@@ -54,8 +54,8 @@ def improvement(base: Floats, advanced: Floats) -> float:
     if not base.size:
         return np.nan
     mean = float(np.mean(advanced - base))
-    largest = float(np.abs([base, advanced]).max())
-    return 0.0 if abs(mean) <= max(ROUNDING * largest, MIN_DIFFERENCE) else mean
+    max_score = float(np.abs([base, advanced]).max())
+    return 0.0 if abs(mean) <= max(ROUNDING * max_score, MIN_DIFFERENCE) else mean
 
 
 def relative_improvement(base: Floats, advanced: Floats) -> float:
@@ -131,7 +131,7 @@ def check_bounds(bounds: Any) -> tuple[float, float]:
     return low, high
 
 
-def are_within(scores: Floats, bounds: tuple[float, float]) -> bool:
+def is_within(scores: Floats, bounds: tuple[float, float]) -> bool:
     """Return True if all scores are within the bounds, up to rounding."""
     tolerance = ROUNDING * max(map(abs, bounds))
     is_outside = (scores < bounds[0] - tolerance) | (scores > bounds[1] + tolerance)
@@ -283,23 +283,23 @@ class Reproduction(Study):
                 f" {row['original']:.4f}{p})"
             )
         ratios = self.effects.filter(is_measure).drop_nulls(["ER", "ER low"])
-        effect = "".join(
+        effect_sentence = "".join(
             f" The improvement is {row['ER']:.2f} times the original improvement (95% confidence"
             f" interval {row['ER low']:.2f} to {row['ER high']:.2f})."
             for row in ratios.iter_rows(named=True)
         )
         scope = f", the first of {len(self.measures)} measures" if len(self.measures) > 1 else ""
         evidence = ["errors"] if self.kind == "reproduction" else []
-        evidence += ["confidence interval"] if effect else []
+        evidence += ["confidence interval"] if effect_sentence else []
         advice = f"; see the {' and the '.join(evidence)}" if evidence else ""
         return (
-            f"By {measure or 'these scores'}{scope}, {' and '.join(clauses)}.{effect}",
+            f"By {measure or 'these scores'}{scope}, {' and '.join(clauses)}.{effect_sentence}",
             f"A large p-value does not show that the runs are equally good{advice}.",
         )
 
     def heading(self) -> list[str]:
-        largest = self.scores.select(pl.col("topics", "other topics").max().fill_null(0))
-        n_topics, n_other_topics = largest.row(0)
+        sizes = self.scores.select(pl.col("topics", "other topics").max().fill_null(0))
+        n_topics, n_other_topics = sizes.row(0)
         remark = "" if self.kind == "reproduction" else f" and {n_other_topics:,} other topics"
         return [
             f"{self.kind.capitalize()} of {' and '.join(self.roles)}: {counted(n_topics, 'topic')}"
@@ -381,7 +381,7 @@ def check_test(test: str, *, paired: bool) -> str:
     return info.name
 
 
-def same_roles(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[str, ...]:
+def check_same_roles(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the roles, the baseline first; raise an error if the sides have different roles."""
     if set(first) != set(second):
         raise PolicyError(
@@ -408,19 +408,20 @@ def compare_sides(
     effects: list[Row] = []
     for measure, original_scores in original.items():
         sides = (original_scores, other[measure])
-        score_range = check_bounds(bounds) if bounds is not None else _declared_range(measure)
+        score_range = check_bounds(bounds) if bounds is not None else _find_declared_range(measure)
         for role in roles:
-            [x], [y] = _common_scores(sides, (role,), measure, notes, paired=is_paired)
+            [x], [y] = _select_common_scores(sides, (role,), measure, notes, paired=is_paired)
             row = {"measure": measure, "role": role, "topics": x.size, "other topics": y.size}
             row |= dict(zip(SIDES, (x.mean(), y.mean()), strict=True))
             if is_paired:
                 row["RMSE"] = rmse(x, y)
-                row["nRMSE"] = _nrmse_or_none(x, y, score_range, measure, notes)
-            row |= _test_row(x, y, original_scores, test, notes, paired=is_paired, seed=seed)
+                row["nRMSE"] = _compute_nrmse(x, y, score_range, measure, notes)
+            row |= _make_test_row(x, y, original_scores, test, notes, paired=is_paired, seed=seed)
             scores.append(row)
         if len(roles) > 1:
-            x, y = _common_scores(sides, roles, measure, notes, paired=is_paired)
-            effects.append({"measure": measure, **_effect_row(x, y, measure, notes, is_paired)})
+            x, y = _select_common_scores(sides, roles, measure, notes, paired=is_paired)
+            row = _compare_effects(x, y, measure, notes, is_paired)
+            effects.append({"measure": measure, **row})
     return {
         "kind": kind,
         "measures": tuple(original),
@@ -436,13 +437,13 @@ def compare_sides(
     }
 
 
-def _nrmse_or_none(
+def _compute_nrmse(
     x: Floats, y: Floats, score_range: tuple[float, float] | None, measure: str, notes: Notes
 ) -> float | None:
     """Return the nRMSE; None, with a note why, where it is not defined."""
     if score_range is None:
         notes.add("nRMSE is not defined without a lowest and a highest possible score", measure)
-    elif not are_within(np.concatenate([x, y]), score_range):
+    elif not is_within(np.concatenate([x, y]), score_range):
         notes.add(
             "nRMSE is not defined, as some scores are not from"
             f" {score_range[0]:g} to {score_range[1]:g}",
@@ -459,7 +460,7 @@ def _make_frame(rows: list[Row], table: str) -> pl.DataFrame:
     return pl.DataFrame(rows, schema).fill_nan(None)
 
 
-def _common_scores(
+def _select_common_scores(
     sides: tuple[Scores, Scores],
     roles: tuple[str, ...],
     measure: str,
@@ -467,14 +468,14 @@ def _common_scores(
     *,
     paired: bool,
 ) -> tuple[Floats, Floats]:
-    """Return the scores of topics with scores of all roles, if paired on both sides."""
-    tables = []
+    """Return the scores on topics with scores of all roles, and on both sides if `paired`."""
+    complete_scores = []
     for scores, side in zip(sides, NOTE_SIDES, strict=True):
-        selected = scores.select(systems=roles)
-        check_magnitude(selected.values)
-        is_missing = np.isnan(selected.values)
+        role_scores = scores.select(systems=roles)
+        check_magnitude(role_scores.values)
+        is_missing = np.isnan(role_scores.values)
         is_complete = ~is_missing.any(axis=1)
-        tables.append(selected.select(np.flatnonzero(is_complete)))
+        complete_scores.append(role_scores.select(np.flatnonzero(is_complete)))
         if n_topics := int((~is_complete & ~is_missing.all(axis=1)).sum()):
             notes.add(
                 f"effects: excluded {counted(n_topics, 'topic')} with a score of only one of the"
@@ -482,10 +483,10 @@ def _common_scores(
                 measure,
             )
     if paired:
-        other_topics = set(tables[1].topics)
-        common = [topic for topic in tables[0].topics if topic in other_topics]
-        for table, side in zip(tables, NOTE_SIDES, strict=True):
-            n_topics = len(table.topics) - len(common)
+        other_topics = set(complete_scores[1].topics)
+        common_topics = [topic for topic in complete_scores[0].topics if topic in other_topics]
+        for item, side in zip(complete_scores, NOTE_SIDES, strict=True):
+            n_topics = len(item.topics) - len(common_topics)
             # With both roles these topics are already in the notes of each role.
             if n_topics and len(roles) == 1:
                 notes.add(
@@ -493,17 +494,17 @@ def _common_scores(
                     f" {side} run",
                     measure,
                 )
-        tables = [table.select(common) for table in tables]
-    if not all(table.topics for table in tables):
+        complete_scores = [item.select(common_topics) for item in complete_scores]
+    if not all(item.topics for item in complete_scores):
         suffix = " on both sides" if paired else ""
         raise CranfieldError(
             f"no topic has scores of {measure or 'the measure'} for {' and '.join(roles)}{suffix}"
         )
-    x, y = (table.values.T for table in tables)
+    x, y = (item.values.T for item in complete_scores)
     return x, y
 
 
-def _test_row(
+def _make_test_row(
     x: Floats, y: Floats, template: Scores, test: str, notes: Notes, *, paired: bool, seed: int
 ) -> Row:
     if min(x.size, y.size) < 2:
@@ -523,7 +524,7 @@ def _test_row(
     return {"statistic": float(comparison.statistic[0]), "p": float(comparison.raw_pvalues[0])}
 
 
-def _effect_row(x: Floats, y: Floats, measure: str, notes: Notes, paired: bool) -> Row:
+def _compare_effects(x: Floats, y: Floats, measure: str, notes: Notes, paired: bool) -> Row:
     """Compare the improvements; x and y have shape (2, topics), with the baseline first."""
     row: Row = {"topics": x.shape[1], "other topics": y.shape[1]}
     original_effect, reproduced_effect = improvement(*x), improvement(*y)
@@ -559,7 +560,7 @@ def _effect_row(x: Floats, y: Floats, measure: str, notes: Notes, paired: bool) 
     }
 
 
-def _declared_range(measure: str) -> tuple[float, float] | None:
+def _find_declared_range(measure: str) -> tuple[float, float] | None:
     """Return the lowest and the highest score that a measure declares, if both are finite."""
     try:
         low, high = parse_measure(measure).info.range

@@ -67,7 +67,7 @@ _TRIAL_SCORES = label_scores(
 
 @dataclass(frozen=True)
 class ScaleOptions:
-    """The options of a study of scales; returned by :func:`scale_options`."""
+    """The options of a study of scales; returned by :func:`parse_scale_options`."""
 
     measures: tuple[Measure, ...]
     cutoffs: tuple[int, ...]
@@ -85,12 +85,12 @@ class ScaleOptions:
         measures = [measure @ cutoff for measure in self.measures]
         return [(m, Interval(m, ties=self.ties, raw=True)) for m in measures]
 
-    def require(self, grades: int, runs: int) -> None:
+    def check_feasibility(self, max_grade: int, n_runs: int) -> None:
         """Raise an error unless exact ranks of runs with this highest grade can be computed."""
         reasons: dict[str, str] = {}
-        for measure, ranked in chain.from_iterable(map(self.versions, self.cutoffs)):
+        for measure, interval_version in chain.from_iterable(map(self.versions, self.cutoffs)):
             try:
-                ranked.require(grades, runs)
+                interval_version.require(max_grade, n_runs)
             except PolicyError as error:
                 reasons[str(measure)] = str(error)
         if reasons:
@@ -100,7 +100,7 @@ class ScaleOptions:
             )
 
 
-def scale_options(
+def parse_scale_options(
     measures: Any,
     cutoffs: Any,
     tests: Any,
@@ -112,26 +112,26 @@ def scale_options(
     texts = [measures] if isinstance(measures, (str, Measure)) else list(measures)
     if not texts:
         raise PolicyError("expected at least one measure, got none")
-    parsed = tuple(_without_cutoff(measure) for measure in texts)
-    lengths = check_integers("cutoff", cutoffs)
+    parsed_measures = tuple(_parse_without_cutoff(measure) for measure in texts)
+    parsed_cutoffs = check_integers("cutoff", cutoffs)
     choices = [read_choice(test, alpha=alpha, missing=None, resamples=1000) for test in tests]
     for choice in choices:
         choice.prepare(_TRIAL_SCORES)
     Options(alpha=alpha, exact_n=exact_n)
     check_choice("ties", ties, TIES)
-    labels = [f"measure {measure}" for measure in parsed]
+    labels = [f"measure {measure}" for measure in parsed_measures]
     labels += [f"test {choice.test}" for choice in choices]
     for label in labels:
         if labels.count(label) > 1:
             raise PolicyError(f"{label} is repeated")
     parsed_tests = tuple((choice.test, choice.correction or "") for choice in choices)
-    options = ScaleOptions(parsed, lengths, parsed_tests, ties, alpha, exact_n)
+    options = ScaleOptions(parsed_measures, parsed_cutoffs, parsed_tests, ties, alpha, exact_n)
     # Raises an error for measures that cannot be interval-scaled.
-    options.versions(lengths[0])
+    options.versions(parsed_cutoffs[0])
     return options
 
 
-def _without_cutoff(measure: str | Measure) -> Measure:
+def _parse_without_cutoff(measure: str | Measure) -> Measure:
     """Parse a measure without a cutoff; some measures have no text form without one."""
     if isinstance(measure, Measure) and measure.cutoff is None:
         return measure
@@ -270,7 +270,10 @@ class ScaleStudy(Study):
         order_sentence = "Interval scaling does not change the order of the systems by their means"
         if lowest != 1:
             rows = correlations.filter(pl.col("overall") == lowest).to_dicts()
-            names = [f"{row['measure']} at cutoff {row['cutoff']}{_suffix(row)}" for row in rows]
+            names = [
+                f"{row['measure']} at cutoff {row['cutoff']}{_format_collection(row)}"
+                for row in rows
+            ]
             order_sentence = (
                 f"Interval scaling changes the order of the systems most with"
                 f" {names_or_count(names, 'version')}: Kendall's tau {lowest:.2f} with the"
@@ -283,7 +286,8 @@ class ScaleStudy(Study):
             if row["changed % of all"]:
                 decision_clause = (
                     f"; it changes up to {row['changed % of all']:.1f}% of the decisions on all"
-                    f" pairs ({row['test']}, {row['measure']} at {row['cutoff']}{_suffix(row)})"
+                    f" pairs ({row['test']}, {row['measure']} at {row['cutoff']}"
+                    f"{_format_collection(row)})"
                 )
         return (
             f"{order_sentence}{decision_clause}.",
@@ -354,12 +358,12 @@ def study_scales(
         Cutoffs of the measures, which are the lengths of the runs.
     tests
         Distinct tests with their corrections; without tests `changes` is empty.
-    alpha
-        Significance level of the tests.
     ties
         How interval-scaled measures rank runs with equal scores: they share a rank, and the next
         score has the next rank (`unique`); or runs are ranked instead of scores, and tied runs have
         the mean, lowest or highest of their ranks (`mid`, `min`, `max`).
+    alpha
+        Significance level of the tests.
     exact_n
         Maximum number of differences for an exact signed rank test, as for
         :func:`cranfield.compare`.
@@ -403,7 +407,7 @@ def study_scales(
     """
     call = check_arguments(study_scales, locals())
     check_list("tests", tests)
-    options = scale_options(measures, cutoffs, tests, ties, alpha, exact_n)
+    options = parse_scale_options(measures, cutoffs, tests, ties, alpha, exact_n)
     collections = _read_collections(judged, options)
     has_collections = isinstance(judged, Mapping)
     hashes = {name: hash_judged_runs(runs) for name, runs in collections.items()}
@@ -412,7 +416,7 @@ def study_scales(
         for position, name in enumerate(collections, 1)
     }
     table = run_parts(
-        _compare,
+        _compare_versions,
         (collections, options),
         {
             f"{prefixes[name]}cutoff-{cutoff}-measure-{index + 1}": (name, cutoff, index)
@@ -428,10 +432,10 @@ def study_scales(
         },
         **work,
     )
-    changes = table.select(*_KEYS, "changes").explode("changes").unnest("changes")
+    changes = table.select(*_KEY_TYPES, "changes").explode("changes").unnest("changes")
     changes = changes.drop_nulls("test")
-    grades = {name: runs.judgments.max_grade for name, runs in collections.items()}
-    correlation, pairs = table.select(*_KEYS, *_TAUS), _correlate_pairs(table)
+    max_grades = {name: runs.judgments.max_grade for name, runs in collections.items()}
+    correlation, pairs = table.select(*_KEY_TYPES, *_TAUS), _correlate_pairs(table)
     tables = {"correlation": correlation, "pairs": pairs, "changes": changes}
     sizes = [(len(runs.systems), len(runs.topics)) for runs in collections.values()]
     systems, topics = zip(*sizes, strict=True) if has_collections else sizes[0]
@@ -445,7 +449,7 @@ def study_scales(
         cutoffs=options.cutoffs,
         systems=systems,
         topics=topics,
-        headline=average_changes(changes, options, grades),
+        headline=average_changes(changes, options, max_grades),
     )
 
 
@@ -464,22 +468,22 @@ def _read_collections(judged: Any, options: ScaleOptions) -> dict[str, JudgedRun
         n_systems = len(runs.systems)
         if n_systems < 2:
             raise PolicyError(f"the study requires at least two systems{suffix}, got {n_systems}")
-        options.require(runs.judgments.max_grade, n_systems * len(runs.topics))
+        options.check_feasibility(runs.judgments.max_grade, n_systems * len(runs.topics))
     return collections
 
 
-_KEYS = {"collection": pl.String, "cutoff": pl.Int64, "measure": pl.String}
+_KEY_TYPES = {"collection": pl.String, "cutoff": pl.Int64, "measure": pl.String}
 _TAUS = ("overall", "by topic", "lowest")
-_CHANGE = make_schema(ScaleStudy.columns["changes"], ["Sig", "S2NS", "NS2S"])
-_PART: dict[str, Any] = {
-    **_KEYS,
+_CHANGE_SCHEMA = make_schema(ScaleStudy.columns["changes"], ["Sig", "S2NS", "NS2S"])
+_PART_SCHEMA: dict[str, Any] = {
+    **_KEY_TYPES,
     **dict.fromkeys(_TAUS, pl.Float64),
     **dict.fromkeys(("means", "ranked"), pl.List(pl.Float64)),
-    "changes": pl.List(pl.Struct({name: _CHANGE[name] for name in _CHANGE if name not in _KEYS})),
+    "changes": pl.List(pl.Struct({k: v for k, v in _CHANGE_SCHEMA.items() if k not in _KEY_TYPES})),
 }
 
 
-def _compare(
+def _compare_versions(
     shared: tuple[Mapping[str, JudgedRuns], ScaleOptions], task: tuple[str, int, int]
 ) -> pl.DataFrame:
     """Compare a measure at a cutoff with its interval-scaled version; return one row."""
@@ -489,10 +493,11 @@ def _compare(
     versions = options.versions(cutoff)[index]
     scores = score(judged, versions)
     hint = "; the study requires scores of every system on all topics"
-    tables = [scores[version].complete(hint=hint)[0] for version in versions]
-    means, ranked_means = (round_for_ranking(table.mean()) for table in tables)
-    rounding = ROUNDING * float(np.abs(tables[0].values).max())
-    topic_taus = kendall_tau(tables[0].values, tables[1].values, rounding=rounding)
+    complete_scores = [scores[version].complete(hint=hint)[0] for version in versions]
+    means, ranked_means = (round_for_ranking(item.mean()) for item in complete_scores)
+    values, ranked_values = (item.values for item in complete_scores)
+    rounding = ROUNDING * float(np.abs(values).max())
+    topic_taus = kendall_tau(values, ranked_values, rounding=rounding)
     defined_taus = topic_taus[~np.isnan(topic_taus)]
     row = {
         "collection": collection,
@@ -504,10 +509,11 @@ def _compare(
         "means": means.tolist(),
         "ranked": ranked_means.tolist(),
         "changes": [
-            _count_changes(tables, test, correction, options) for test, correction in options.tests
+            _count_changes(complete_scores, test, correction, options)
+            for test, correction in options.tests
         ],
     }
-    return pl.DataFrame([row], _PART)
+    return pl.DataFrame([row], _PART_SCHEMA)
 
 
 def _correlate_pairs(table: pl.DataFrame) -> pl.DataFrame:
@@ -516,25 +522,25 @@ def _correlate_pairs(table: pl.DataFrame) -> pl.DataFrame:
     for first, second in combinations(table.to_dicts(), 2):
         keys = first["collection"], first["cutoff"]
         if keys == (second["collection"], second["cutoff"]):
-            original, scaled = (
+            original, interval = (
                 float(kendall_tau(np.array(first[name]), np.array(second[name])))
                 for name in ("means", "ranked")
             )
-            change = 100 * (scaled / original - 1) if original else np.nan
-            rows.append((*keys, first["measure"], second["measure"], original, scaled, change))
+            change = 100 * (interval / original - 1) if original else np.nan
+            rows.append((*keys, first["measure"], second["measure"], original, interval, change))
     schema = make_schema(ScaleStudy.columns["pairs"], ["cutoff"])
     return pl.DataFrame(rows, schema, orient="row")
 
 
 def average_changes(
-    changes: pl.DataFrame, options: ScaleOptions, grades: Mapping[str, int]
+    changes: pl.DataFrame, options: ScaleOptions, max_grades: Mapping[str, int]
 ) -> pl.DataFrame:
-    """Average the changes in percent by group; `grades` is the highest grade by collection."""
+    """Average the changes in percent by group; `max_grades` has the highest grade by collection."""
     tests = [test for test, _ in options.tests]
     interval_tests = [test for test in tests if find_test(test).info.scale >= Scale.INTERVAL]
     s2ns, ns2s = (100 * pl.col(name) / pl.col("Sig") for name in ("S2NS", "NS2S"))
     results = changes.join(
-        _describe_measures(options, grades), on=[*_KEYS], maintain_order="left"
+        _describe_measures(options, max_grades), on=[*_KEY_TYPES], maintain_order="left"
     ).with_columns(
         pl.col("test").is_in(interval_tests).alias("interval test"),
         *(s2ns.alias("S2NS %"), ns2s.alias("NS2S %"), (s2ns + ns2s).alias("changed %")),
@@ -545,9 +551,9 @@ def average_changes(
     for cutoffs, is_cutoff in by_cutoff.items():
         for names, is_member in _GROUPS.items():
             group = results.filter(is_cutoff, is_member)
-            defined = group.filter(pl.col("Sig") > 0)
-            means = (defined[name].mean() for name in ("S2NS %", "NS2S %", "changed %"))
-            n, sd = defined.height, defined["changed %"].std()
+            defined_results = group.filter(pl.col("Sig") > 0)
+            means = (defined_results[name].mean() for name in ("S2NS %", "NS2S %", "changed %"))
+            n, sd = defined_results.height, defined_results["changed %"].std()
             half_width = None if sd is None else float(t_quantile(0.95, n - 1)) * sd / sqrt(n)
             if group.height:
                 rows.append((cutoffs, *names, n, group.height - n, *means, sd, half_width))
@@ -555,18 +561,18 @@ def average_changes(
     return pl.DataFrame(rows, schema, orient="row")
 
 
-def _describe_measures(options: ScaleOptions, grades: Mapping[str, int]) -> pl.DataFrame:
-    """Determine which measures use the recall base, which are interval scales or cannot change."""
+def _describe_measures(options: ScaleOptions, max_grades: Mapping[str, int]) -> pl.DataFrame:
+    """Tabulate whether measures use the recall base, are interval scales, and cannot change."""
     rows = []
-    for name, highest in grades.items():
+    for name, max_grade in max_grades.items():
         for cutoff in options.cutoffs:
             for label, (measure, _) in zip(options.names, options.versions(cutoff), strict=True):
                 has_recall_base = depends_on_recall_base(measure)
-                is_interval = measure.scale_with(highest) >= Scale.INTERVAL
+                is_interval = measure.scale_with(max_grade) >= Scale.INTERVAL
                 # With ties, ranks other than unique ones rescale even an interval scale.
                 is_fixed = is_interval and not has_recall_base and options.ties == "unique"
                 rows.append((name, cutoff, label, has_recall_base, is_interval, is_fixed))
-    schema = {**_KEYS, **dict.fromkeys(("recall base", "interval", "fixed"), pl.Boolean)}
+    schema = {**_KEY_TYPES, **dict.fromkeys(("recall base", "interval", "fixed"), pl.Boolean)}
     return pl.DataFrame(rows, schema, orient="row")
 
 
@@ -585,29 +591,29 @@ _GROUPS = {
 """Groups of measures and tests, with the results of each group as an expression."""
 
 
-def _suffix(row: Mapping[str, Any]) -> str:
+def _format_collection(row: Mapping[str, Any]) -> str:
     """Return ' on COLLECTION' for a row of a study of several collections; otherwise empty."""
     return f" on {row['collection']}" if "collection" in row else ""
 
 
 def _count_changes(
-    tables: Sequence[Scores], test: str, correction: str, options: ScaleOptions
+    version_scores: Sequence[Scores], test: str, correction: str, options: ScaleOptions
 ) -> dict[str, Any]:
     """Count the significant pairs by a measure, and the decisions changed by interval scaling."""
-    before, after = (
+    original, interval = (
         compare(
-            table, test=test, correction=correction, alpha=options.alpha, exact_n=options.exact_n
+            scores, test=test, correction=correction, alpha=options.alpha, exact_n=options.exact_n
         ).is_significant()
-        for table in tables
+        for scores in version_scores
     )
-    n_significant, n_pairs = int(before.sum()), before.size
-    s2ns, ns2s = int((before & ~after).sum()), int((~before & after).sum())
-    changed = 100 * (s2ns + ns2s)
+    n_significant, n_pairs = int(original.sum()), original.size
+    s2ns, ns2s = int((original & ~interval).sum()), int((~original & interval).sum())
+    n_changed = s2ns + ns2s
     return {
         "test": test,
         "Sig": n_significant,
         "S2NS": s2ns,
         "NS2S": ns2s,
-        "changed %": changed / n_significant if n_significant else np.nan,
-        "changed % of all": changed / n_pairs,
+        "changed %": 100 * n_changed / n_significant if n_significant else np.nan,
+        "changed % of all": 100 * n_changed / n_pairs,
     }

@@ -120,7 +120,7 @@ def describe_extremes(
     )
 
 
-def percent(proportion: float | None) -> str:
+def format_percent(proportion: float | None) -> str:
     """Format a proportion in percent; empty for None."""
     text = format_number(None if proportion is None else 100 * proportion, 1)
     return f"{text}%" if text else ""

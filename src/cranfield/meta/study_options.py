@@ -27,14 +27,14 @@ def check_integers(
     name: str, values: Any, maximum: int | None = None, suffix: str = "", minimum: int = 1
 ) -> tuple[int, ...]:
     """Check one or more integers; raise an error for duplicates and integers out of range."""
-    numbers = list(values) if isinstance(values, Iterable) else [values]
-    if not numbers:
+    integers = list(values) if isinstance(values, Iterable) else [values]
+    if not integers:
         raise PolicyError(f"expected at least one {name}{suffix}, got none")
-    for number in numbers:
-        check_integer(f"{name}{suffix}", number, minimum, maximum)
-        if numbers.count(number) > 1:
-            raise PolicyError(f"{name} {number} is repeated")
-    return tuple(map(int, numbers))
+    for integer in integers:
+        check_integer(f"{name}{suffix}", integer, minimum, maximum)
+        if integers.count(integer) > 1:
+            raise PolicyError(f"{name} {integer} is repeated")
+    return tuple(map(int, integers))
 
 
 _COMMA = re.compile(r",(?![^(]*\))")

@@ -48,11 +48,11 @@ def parse_part(data: bytes, study: str, name: str) -> pl.DataFrame:
         raise InputError("has no valid checksum")
     if _insert_hash(data) != data:
         raise InputError("is damaged: its checksum does not match")
-    about = json.loads(pl.read_parquet_metadata(BytesIO(data))[_METADATA_KEY])
-    if about["study"] != study:
+    metadata = json.loads(pl.read_parquet_metadata(BytesIO(data))[_METADATA_KEY])
+    if metadata["study"] != study:
         raise InputError("belongs to another study")
-    if about["part"] != name:
-        raise InputError(f"was renamed: it contains part {about['part']}")
+    if metadata["part"] != name:
+        raise InputError(f"was renamed: it contains part {metadata['part']}")
     return pl.read_parquet(BytesIO(data))
 
 
@@ -60,9 +60,9 @@ def _insert_hash(data: bytes) -> bytes:
     """Replace the hash in the metadata by the hash of the bytes with zeros in its place."""
     # The metadata are at the end, after all values.
     start = data.rfind(_HASH_PREFIX) + len(_HASH_PREFIX)
-    before, after = data[:start], data[start + len(_ZERO_HASH) :]
-    digest = hashlib.sha256(before + _ZERO_HASH.encode() + after).hexdigest()
-    return before + digest.encode() + after
+    start_bytes, end_bytes = data[:start], data[start + len(_ZERO_HASH) :]
+    digest = hashlib.sha256(start_bytes + _ZERO_HASH.encode() + end_bytes).hexdigest()
+    return start_bytes + digest.encode() + end_bytes
 
 
 def hash_values(*values: Any) -> str:
@@ -79,12 +79,12 @@ def hash_values(*values: Any) -> str:
 
 def hash_scores(*scores: Scores) -> str:
     """Compute a hash of the values and labels of scores."""
-    parts: list[Any] = []
-    for table in scores:
+    data: list[Any] = []
+    for item in scores:
         # NaN has many bit patterns, and 0 has two.
-        values = np.where(np.isnan(table.values), np.nan, table.values + 0.0)
-        parts += [[table.measure, list(table.topics), list(table.systems), values.shape], values]
-    return hash_values(*parts)
+        values = np.where(np.isnan(item.values), np.nan, item.values + 0.0)
+        data += [[item.measure, list(item.topics), list(item.systems), values.shape], values]
+    return hash_values(*data)
 
 
 def hash_judged_runs(judged: JudgedRuns, *arrays: Ints) -> str:
@@ -106,35 +106,35 @@ class ResultsFolder:
             raise InputError(reason, source=hide_credentials(fspath(path)))
         self.path = Path(path)
         self.start_time = time.time()
-        expected = json.loads(json.dumps({"cranfield": __version__, **about}))
-        self.study = hashlib.sha256(json.dumps(expected, sort_keys=True).encode()).hexdigest()
-        settings = self.path / "study.json"
+        settings = json.loads(json.dumps({"cranfield": __version__, **about}))
+        self.study = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+        settings_file = self.path / "study.json"
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             files = sorted(file.name for file in self.path.iterdir() if file.name[0] != ".")
             # Another process may have created the file in the meantime.
-            if not settings.exists():
+            if not settings_file.exists():
                 if files:
                     raise PolicyError(
                         f"{path} contains {quoted(files[0])}, but no study.json; choose another"
                         " folder"
                     )
-                with whole_file(settings, new=True) as out:
-                    out.write(json.dumps(expected, indent=1, ensure_ascii=False).encode() + b"\n")
-            content = settings.read_bytes()
+                with whole_file(settings_file, new=True) as out:
+                    out.write(json.dumps(settings, indent=1, ensure_ascii=False).encode() + b"\n")
+            content = settings_file.read_bytes()
         except CranfieldError:
             raise
         except (OSError, ValueError) as error:
             reason = f"not a results folder: {system_reason(error)}"
             raise InputError(reason, source=str(path)) from error
         try:
-            recorded = json.loads(content.decode())
+            file_settings = json.loads(content.decode())
         except (ValueError, RecursionError) as error:
-            raise InputError("is not valid JSON", source=str(settings)) from error
-        if recorded != expected:
+            raise InputError("is not valid JSON", source=str(settings_file)) from error
+        if file_settings != settings:
             raise PolicyError(
-                f"{path} contains another study: {_describe_difference(recorded, expected)}; choose"
-                " another folder"
+                f"{path} contains another study: {_describe_difference(file_settings, settings)};"
+                " choose another folder"
             )
 
     def read(self, names: Iterable[str]) -> dict[str, pl.DataFrame]:
@@ -151,18 +151,18 @@ class ResultsFolder:
             except InputError as error:
                 damage.append(f"{path.name} {error.reason}")
         if damage:
-            n_parts = counted(len(damage), "damaged part")
+            parts_text = counted(len(damage), "damaged part")
             example = f"{damage[0]} (see {_DAMAGED})"
-            warn(f"{quoted(self.path)}: {n_parts} will be computed again: {example}")
+            warn(f"{quoted(self.path)}: {parts_text} will be computed again: {example}")
             with whole_file(self.path / _DAMAGED) as out:
                 out.write("".join(f"{line}; it was computed again\n" for line in damage).encode())
         return parts
 
     def write(self, name: str, part: pl.DataFrame) -> None:
         """Write a part, with its study, its name and a hash of all bytes as metadata."""
-        about = json.dumps({"study": self.study, "part": name, "sha256": _ZERO_HASH})
+        metadata = json.dumps({"study": self.study, "part": name, "sha256": _ZERO_HASH})
         content = BytesIO()
-        part.write_parquet(content, metadata={_METADATA_KEY: about})
+        part.write_parquet(content, metadata={_METADATA_KEY: metadata})
         with whole_file(self.path / f"{name}.parquet") as out:
             out.write(_insert_hash(content.getvalue()))
 
@@ -180,9 +180,9 @@ _DAMAGED = "damaged.txt"
 """Name of the file that lists parts that were damaged and computed again."""
 
 
-def _describe_difference(recorded: Any, expected: Mapping[str, Any]) -> str:
+def _describe_difference(file_settings: Any, settings: Mapping[str, Any]) -> str:
     """Describe the first setting in which two studies differ."""
-    if not isinstance(recorded, dict):
+    if not isinstance(file_settings, dict):
         return "its study.json is not a JSON object"
 
     def describe_value(values: Mapping[str, Any]) -> str:
@@ -190,9 +190,10 @@ def _describe_difference(recorded: Any, expected: Mapping[str, Any]) -> str:
         return plain(value if len(value) <= 60 else f"{value[:57]}...")
 
     missing = object()
-    keys = {**expected, **recorded}
-    name = next(k for k in keys if recorded.get(k, missing) != expected.get(k, missing))
-    return f"{quoted(name)[1:-1]} was {describe_value(recorded)}, now {describe_value(expected)}"
+    keys = {**settings, **file_settings}
+    name = next(k for k in keys if file_settings.get(k, missing) != settings.get(k, missing))
+    old_value, new_value = map(describe_value, (file_settings, settings))
+    return f"{quoted(name)[1:-1]} was {old_value}, now {new_value}"
 
 
 Task = TypeVar("Task")
@@ -298,16 +299,16 @@ def run_parts(
     """
     check_integer("jobs", jobs, 1, MAX_JOBS)
     results = None if folder is None else ResultsFolder(folder, about)
-    finished = {} if results is None else results.read(tasks)
+    finished_parts = {} if results is None else results.read(tasks)
     if progress is not None:
-        progress(len(finished), len(tasks))
-    pending = ((name, task) for name, task in tasks.items() if name not in finished)
+        progress(len(finished_parts), len(tasks))
+    pending = ((name, task) for name, task in tasks.items() if name not in finished_parts)
     for name, part in compute_tasks(function, shared, pending, jobs=jobs, backend=backend):
         if results is not None:
             results.write(name, part)
-        finished[name] = part
+        finished_parts[name] = part
         if progress is not None:
-            progress(len(finished), len(tasks))
+            progress(len(finished_parts), len(tasks))
     if results is not None:
         results.remove_temporary_files()
-    return pl.concat([finished[name] for name in tasks])
+    return pl.concat([finished_parts[name] for name in tasks])

@@ -443,7 +443,7 @@ def test_a_line_without_an_end_is_not_read_to_its_end(
     limit = 64 << 20
     if pack is not gzip.compress:
         limit = 1 << 20
-        monkeypatch.setattr("cranfield.campaign.checks.lines.MAX_LINE", limit)
+        monkeypatch.setattr("cranfield.campaign.checks.lines.MAX_LINE_BYTES", limit)
         monkeypatch.setattr("cranfield.sources.archives._ALWAYS_ALLOWED", limit)
     packed = pack(b"1 Q0 a 1 1 t\n" + b"\0" * (limit + (26 << 20)))
     report = checked(tmp_path, packed)

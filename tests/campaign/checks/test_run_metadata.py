@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
-from cranfield.campaign.checks.checking import check_run, public_metadata
+from cranfield.campaign.checks.checking import check_run, select_public_metadata
 from cranfield.campaign.rules.task_rules import MetadataRules, TaskRules
 from cranfield.collection import Metadata, read_metadata
 
@@ -101,7 +101,7 @@ method: {name: 'BM25 and/or RM3', description: 'tf/idf at 1/2, http://ir.org/x'}
 def test_what_is_private_is_dropped_and_listed() -> None:
     metadata = read_metadata(PRIVATE.encode())
     assert metadata is not None
-    text, dropped = public_metadata(metadata)
+    text, dropped = select_public_metadata(metadata)
     assert "CANARY" not in text
     assert dropped == (
         *("actor.mail", "actor.name", "implementation.executable.cmd"),
@@ -126,5 +126,5 @@ def test_what_is_private_is_dropped_and_listed() -> None:
 )
 def test_long_values_do_not_take_long(piece: str) -> None:
     begun = time.process_time()
-    public_metadata(Metadata({"a": piece * 25_000, "b": f"x{piece * 25_000}"}))
+    select_public_metadata(Metadata({"a": piece * 25_000, "b": f"x{piece * 25_000}"}))
     assert time.process_time() - begun < 1

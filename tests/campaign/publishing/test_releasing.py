@@ -23,7 +23,12 @@ from cranfield.base.files import file_sha256
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing import releasing
 from cranfield.campaign.publishing.bag import validate_bag
-from cranfield.campaign.publishing.releasing import _secret, release, released_runs, retract
+from cranfield.campaign.publishing.releasing import (
+    _make_secret,
+    make_released_runs,
+    release,
+    retract,
+)
 from cranfield.campaign.publishing.site import write_site
 from cranfield.campaign.results.sheet import Sheet
 from cranfield.campaign.rules.reading import read_rules, rules_sha256
@@ -188,7 +193,7 @@ def test_the_order_of_hidden_teams_is_drawn(tmp_path: Path) -> None:
     task = opened.rules.task()
 
     def order(opened: OpenedCampaign, seed: int) -> tuple[int, ...]:
-        shown = released_runs(runs, set(TEAMS), task, _secret(opened, seed), {})
+        shown = make_released_runs(runs, set(TEAMS), task, _make_secret(opened, seed), {})
         return tuple(one.record.id for one in shown)
 
     assert len({order(opened, seed) for seed in range(20)}) > 5
@@ -273,7 +278,7 @@ def test_numbers_that_real_teams_have_are_left_out(tmp_path: Path) -> None:
     assert {"TEAM01-1", "team02-1", "team02-2"} <= set(tags)
 
 
-@pytest.mark.parametrize("step", ["sheet_inputs", "write_payload"])
+@pytest.mark.parametrize("step", ["make_sheet_inputs", "write_payload"])
 def test_runs_that_come_or_go_meanwhile_stop_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -281,7 +286,7 @@ def test_runs_that_come_or_go_meanwhile_stop_it(
     real = getattr(releasing, step)
 
     def slow(*args: Any, **options: Any) -> Any:
-        if step == "sheet_inputs":
+        if step == "make_sheet_inputs":
             with opened.registry.change("withdraw") as tx:
                 tx.update(replace(tx.submissions()[0], state=WITHDRAWN))
             return real(*args, **options)
@@ -299,7 +304,7 @@ def test_the_same_bytes_are_not_released_twice(tmp_path: Path) -> None:
     opened = make_campaign(tmp_path / "news")
     first = release(opened, date="2026-11-20")
     n_events = len(opened.registry.events())
-    with pytest.warns(CranfieldWarning, match="the same bytes as adhoc-1; nothing was made"):
+    with pytest.warns(CranfieldWarning, match="the same bytes as adhoc-1; no release was made"):
         assert release(opened, date="2026-11-20") == first
     assert len(opened.registry.events()) == n_events
     assert [path.name for path in (opened.folder / "releases").iterdir()] == ["adhoc-1"]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.campaign.publishing.releasing import released_text
+from cranfield.campaign.publishing.releasing import clean_run_text
 from cranfield.sources.values import integer_in
 
 LINES = b"1 Q0 d1 1 9.50 mine\n1\tq0  d2 2 1e-3 mine\r\n\n  2 0 d1 first .5 mine"
@@ -32,7 +32,7 @@ HEADER = b"# ir_metadata.start\n# actor:\n#   mail: a@b.c\n# ir_metadata.end\n"
 )
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress])
 def test_lines_stay_as_they_are(head: bytes, pack: type[bytes]) -> None:
-    assert released_text(pack(head + LINES)) == LINES
+    assert clean_run_text(pack(head + LINES)) == LINES
 
 
 FIRST, *OTHERS = LINES.splitlines(keepends=True)
@@ -51,7 +51,7 @@ FIRST, *OTHERS = LINES.splitlines(keepends=True)
 def test_comments_and_names_are_removed_and_nothing_else(
     text: bytes, name: str | None, expected: bytes
 ) -> None:
-    assert released_text(text, name) == expected
+    assert clean_run_text(text, name) == expected
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ def test_comments_and_names_are_removed_and_nothing_else(
     ],
 )
 def test_no_word_of_the_team_is_left_however_lines_are_written(text: bytes) -> None:
-    assert released_text(text, "team1-1") == b"1 Q0 d1 1 9 team1-1\n1 Q0 d2 0 8 team1-1\n"
+    assert clean_run_text(text, "team1-1") == b"1 Q0 d1 1 9 team1-1\n1 Q0 d2 0 8 team1-1\n"
 
 
 def test_runs_between_semicolons_are_released_between_semicolons(tmp_path: Path) -> None:
     text = b"1; Q gam ;d1;+1; 9.0;gam\n1;gam;d 2;x;8;gam\n"
-    released = released_text(text, "team1-1", "ntcir")
+    released = clean_run_text(text, "team1-1", "ntcir")
     assert released == b"1;Q0;d1;+1;9.0;team1-1\n1;Q0;d 2;0;8;team1-1\n"
     (tmp_path / "a").write_bytes(text)
     (tmp_path / "b").write_bytes(released)
@@ -80,7 +80,7 @@ def test_runs_between_semicolons_are_released_between_semicolons(tmp_path: Path)
 
 def test_a_line_that_cannot_be_read_is_not_released_without_a_name() -> None:
     with pytest.raises(cf.InputError, match="the run:2: .* got 7"):
-        released_text(b"1 Q0 d1 1 9 gam\n1 Q0 d2 2 8 gam padua\n", "team1-1")
+        clean_run_text(b"1 Q0 d1 1 9 gam\n1 Q0 d2 2 8 gam padua\n", "team1-1")
 
 
 WORD = st.from_regex(r"[!-~]{1,8}", fullmatch=True).filter(lambda word: not word.startswith("#"))
@@ -95,5 +95,5 @@ def test_each_line_says_the_same(rows: list[tuple[str, ...]], end: str) -> None:
         f"{row[0]} Q0 {row[2]} {'0' if integer_in(row[3]) is None else row[3]} {row[4]} x1\n"
         for row in rows
     )
-    assert released_text(text.encode(), "x1").decode() == wanted
-    assert released_text(text.encode()).decode() == text
+    assert clean_run_text(text.encode(), "x1").decode() == wanted
+    assert clean_run_text(text.encode()).decode() == text

@@ -80,7 +80,7 @@ def test_a_board_says_what_evaluate_and_compare_say(campaign: cf.campaign.Campai
 def test_limits_are_of_the_statistic_of_the_measure(measure: str) -> None:
     covid = cf.bundled.trec_covid()
     ev = cf.evaluate(covid.runs[:5], covid.qrels, measure)
-    found = module.separation(ev[measure])
+    found = module.separate_runs(ev[measure])
     assert isinstance(found, module.Separation)
     compared = cf.compare(ev[measure])
     overall = ev[measure].overall()
@@ -123,7 +123,7 @@ def test_groups_are_found_once(
 ) -> None:
     first = task_leaderboard(campaign)
     files = [campaign.folder / one.path for one in campaign.registry.score_files("adhoc")]
-    monkeypatch.setattr(module, "separation", None)
+    monkeypatch.setattr(module, "separate_runs", None)
     assert task_leaderboard(campaign).to_polars().equals(first.to_polars())
     monkeypatch.undo()
     files[-1].write_bytes(b"")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield import InputError
-from cranfield.campaign.rules.reading import MAX_BYTES, read_rules, template
+from cranfield.campaign.rules.reading import MAX_BYTES, read_rules, read_template
 from cranfield.campaign.rules.task_rules import (
     CAMPAIGN,
     TASK,
@@ -64,8 +64,8 @@ def read(folder: Path, data: bytes) -> Rules | str:
 
 def test_rules_with_random_faults_are_read_or_refused_in_one_line(tmp_path: Path) -> None:
     draw = random.Random(18)
-    good = template().replace("# ", "", 12).encode()
-    lines = template().splitlines(keepends=True)
+    good = read_template().replace("# ", "", 12).encode()
+    lines = read_template().splitlines(keepends=True)
     pieces = [letter.encode() for letter in "\"[]{}=\n.'\0#1é"] + [b"\xff"]
     pieces += [b"[tasks.main]\n", b"[[tasks]]\n", b"[tasks.CON]\n", b"tasks = 1\n"]
     for _ in range(400):

@@ -17,7 +17,7 @@ from cranfield.campaign.campaign_folder import pack
 from cranfield.campaign.checks.checking import check_run
 from cranfield.campaign.checks.report import CODES, UNREADABLE
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.rules.reading import read_rules, rules_sha256, rules_text
+from cranfield.campaign.rules.reading import format_rules, read_rules, rules_sha256
 from cranfield.campaign.rules.task_rules import (
     MetadataRules,
     PoolRules,
@@ -232,7 +232,7 @@ def test_rules_that_are_written_read_back_the_same(
         "c", "A title", {task.name: task}, consent="a\nb\x1b\u202e\\u0041", description=""
     )
     with pytest.MonkeyPatch.context() as patch:
-        text = rules_text(rules, Path("/nowhere"))
+        text = format_rules(rules, Path("/nowhere"))
         patch.setattr("cranfield.campaign.rules.reading._read_bytes", lambda _: text.encode())
         again = read_rules("rules.toml")
     assert (again.task(), again.consent) == (task, rules.consent)

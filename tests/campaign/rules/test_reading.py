@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cranfield import InputError
-from cranfield.campaign.rules.reading import read_rules, rules_sha256, template
+from cranfield.campaign.rules.reading import read_rules, read_template, rules_sha256
 from cranfield.campaign.rules.task_rules import (
     CAMPAIGN,
     DOCUMENTS,
@@ -213,7 +213,7 @@ def test_a_link_out_of_the_folder_is_refused(
 
 
 def test_the_template_is_read_as_it_is_and_names_every_key(tmp_path: Path) -> None:
-    (tmp_path / "campaign.toml").write_text(template())
+    (tmp_path / "campaign.toml").write_text(read_template())
     rules = read_rules(tmp_path)
     assert rules.task() == TaskRules(
         name="main",
@@ -222,14 +222,14 @@ def test_the_template_is_read_as_it_is_and_names_every_key(tmp_path: Path) -> No
     )
     for keys in (CAMPAIGN, TASK, POOL, METADATA, QUESTION, DOCUMENTS):
         for key in keys:
-            assert re.search(rf"(^|\W){key}( = |\]|\.fields)", template(), re.MULTILINE), key
+            assert re.search(rf"(^|\W){key}( = |\]|\.fields)", read_template(), re.MULTILINE), key
     assert {"ties", "unjudged"} <= set(JUDGING)
 
 
 def test_the_examples_of_the_template_are_rules_too(tmp_path: Path) -> None:
     lines = [
         line[2:] if re.match(r"# (\w+ =|\[tasks)", line) else line
-        for line in template().splitlines()
+        for line in read_template().splitlines()
     ]
     for name in ("topics.txt", "documents.txt.xz", "already-judged.txt"):
         (tmp_path / name).write_text("")
@@ -244,7 +244,7 @@ def test_the_examples_of_the_template_are_rules_too(tmp_path: Path) -> None:
 def test_every_key_is_in_the_documentation() -> None:
     page = (Path(__file__).parents[3] / "docs" / "campaign-rules.md").read_text(encoding="utf-8")
     assert "<!-- rules -->" in page
-    page = page.replace("<!-- rules -->", template())
+    page = page.replace("<!-- rules -->", read_template())
     for keys in (CAMPAIGN, TASK, POOL, METADATA, QUESTION, DOCUMENTS, JUDGING):
         for key in keys:
             assert re.search(rf"`(\[\w+\])?{key}`|\b{key}( =|\])|\.{key}\.", page), key

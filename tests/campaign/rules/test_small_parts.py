@@ -20,8 +20,8 @@ from cranfield.campaign.rules.task_rules import (
     format_duration,
     format_time,
     format_utc,
-    full_matches,
     is_safe_name,
+    match_in_full,
     parse_time,
 )
 
@@ -66,7 +66,7 @@ def test_patterns_are_matched_quickly(pattern: str) -> None:
     check_patterns(TaskRules("adhoc", tag=pattern))
     names = pl.Series([letter * 10_000 + "!" for letter in "a-1.x_"])
     start = time.perf_counter()
-    assert full_matches(names, pattern).len() == 6
+    assert match_in_full(names, pattern).len() == 6
     assert time.perf_counter() - start < 2
 
 
@@ -100,13 +100,13 @@ pieces = st.recursive(
 def test_plain_patterns_mean_what_they_mean_to_python(pattern: str) -> None:
     names = ["", "a", "b", "-", "ab", "a-b", "-a" * 3, "aab-!", "a\n", "\u00e9"]
     expected = [re.fullmatch(pattern, name) is not None for name in names]
-    assert full_matches(pl.Series(names), pattern).to_list() == expected
+    assert match_in_full(pl.Series(names), pattern).to_list() == expected
 
 
 def test_the_whole_has_to_match() -> None:
     names = pl.Series(["a", "b", "ab", "a\n", "xa"])
-    assert full_matches(names, "a|b").to_list() == [True, True, False, False, False]
-    assert full_matches(names, "(?m)^a$").to_list() == [True, False, False, False, False]
+    assert match_in_full(names, "a|b").to_list() == [True, True, False, False, False]
+    assert match_in_full(names, "(?m)^a$").to_list() == [True, False, False, False, False]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.campaign.rules.reading import read_rules, template
+from cranfield.campaign.rules.reading import read_rules, read_template
 from tests.cli.running import cranfield, refused
 
 TOML = """\
@@ -31,7 +31,7 @@ def test_init_without_rules_makes_an_example_to_be_edited(tmp_path: Path) -> Non
     out, _ = cranfield(tmp_path, "campaign", "init", "new")
     made = Path("new", "campaign.toml")
     assert out.splitlines() == ["new: my-campaign, 1 task", f"next: edit {made}"]
-    assert (tmp_path / made).read_text() == template()
+    assert (tmp_path / made).read_text() == read_template()
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
 
 

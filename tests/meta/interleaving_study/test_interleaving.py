@@ -15,7 +15,7 @@ import cranfield as cf
 from cranfield.base.arrays import Bools
 from cranfield.base.streams import uniforms
 from cranfield.meta import interleaving_sensitivity
-from cranfield.meta.interleaving_study import cut_rankings, effects, summarise_pairs
+from cranfield.meta.interleaving_study import cut_rankings, estimate_effects, summarise_pairs
 from cranfield.online import CascadeUser, impressions_needed, interleave, simulated_user
 from cranfield.result import combine_results
 
@@ -86,7 +86,7 @@ def test_limits_of_what_is_needed() -> None:
             "counts": [[60, 30, 10], [10, 10, 80], [0, 0, 100], [50, 50, 50, 50], [0, 0, 0, 0]],
         }
     )
-    found = effects(rows, 100, 0.8, 0.05)
+    found = estimate_effects(rows, 100, 0.8, 0.05)
     low, high = proportion_confint(60, 90, method="wilson")
     first = found.row(0, named=True)
     assert (first["low"], first["high"]) == pytest.approx((low - 0.5, high - 0.5))

@@ -60,7 +60,7 @@ def test_an_example_by_hand() -> None:
         ("Bob", "good", 3, 2, 1, 0, 1, 1),
     ]
     assert found.preferences["preferred"].to_list() == [1, -1, 1, -1, 0, 1, 0, 1]
-    assert "6 preferences of people (and 2 ties, not counted)" in repr(found)
+    assert "6 human preferences (and 2 ties, not counted)" in repr(found)
 
 
 def test_majority() -> None:

@@ -14,7 +14,7 @@ from scipy.stats import ttest_1samp
 
 from cranfield.base.arrays import Floats
 from cranfield.meta import reproduction_result
-from cranfield.meta.reproduction_result import are_within
+from cranfield.meta.reproduction_result import is_within
 
 UNIT = st.floats(0, 1, width=16)
 PAIRS = arrays(np.float64, st.tuples(st.just(2), st.integers(1, 9)), elements=UNIT)
@@ -96,8 +96,8 @@ def test_ratios_over_nothing() -> None:
 
 
 def test_scores_outside_the_bounds() -> None:
-    assert not are_within(np.array([0.5, 1.5]), (0, 1))
-    assert are_within(np.array([1 + 1e-15, 1.0]), (0, 1))
+    assert not is_within(np.array([0.5, 1.5]), (0, 1))
+    assert is_within(np.array([1 + 1e-15, 1.0]), (0, 1))
     assert normalised_rmse([1 + 1e-15], [1.0]) == pytest.approx(0)
 
 

@@ -16,7 +16,7 @@ from scipy.stats import t as student
 import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.meta import ScaleStudy, study_scales
-from cranfield.meta.scale_study import MEASURES, TESTS, average_changes, scale_options
+from cranfield.meta.scale_study import MEASURES, TESTS, average_changes, parse_scale_options
 
 PRINTED = Path(__file__).with_name("ferrante2021_tables_5_6.csv")
 """Tables 5 and 6 of Ferrante, Ferro and Fuhr (2021): three tracks, runs of length 30.
@@ -33,7 +33,7 @@ def test_the_printed_tables_give_the_means_of_the_paper() -> None:
     """Section 7.3: 13 and 5%; 2 and 4%; 10 and 45%; 25% +- 11% overall, "around" all of them."""
     printed = pl.read_csv(PRINTED).with_columns(cutoff=pl.lit(30, pl.Int64))
     assert printed.height == 3 * len(MEASURES) * len(TESTS)
-    options = scale_options(MEASURES, [30], TESTS)
+    options = parse_scale_options(MEASURES, [30], TESTS)
     headline = average_changes(printed, options, {"T08": 1, "T26": 1, "T27": 1})
     for measures, tests, lost, won in (
         ("without recall base", "ordinal", 0, 0),
@@ -52,7 +52,7 @@ def test_the_printed_tables_give_the_means_of_the_paper() -> None:
 
 def test_means_by_hand() -> None:
     """RR by the t-test: 1 + 2 of 10 pairs change, and 0 + 1 of 4; a third result has no pair."""
-    options = scale_options(["RR"], [5], [("t", "none")])
+    options = parse_scale_options(["RR"], [5], [("t", "none")])
     rows = [("a", 10, 1, 2), ("b", 4, 0, 1), ("c", 0, 0, 3)]
     changes = pl.DataFrame(
         [(name, 5, "RR", "t", *counts) for name, *counts in rows],

@@ -9,7 +9,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.meta import study_scales
-from cranfield.meta.scale_study import CUTOFFS, MEASURES, TESTS, scale_options
+from cranfield.meta.scale_study import CUTOFFS, MEASURES, TESTS, parse_scale_options
 
 T = [("t", "none")]
 
@@ -21,8 +21,8 @@ def judged() -> cf.JudgedRuns:
 
 
 def test_the_study_of_the_paper_is_within_reach() -> None:
-    scale_options(MEASURES, CUTOFFS, TESTS).require(1, 129 * 50)
-    scale_options(["RR"], [100], T).require(1, 100)
+    parse_scale_options(MEASURES, CUTOFFS, TESTS).check_feasibility(1, 129 * 50)
+    parse_scale_options(["RR"], [100], T).check_feasibility(1, 100)
 
 
 @pytest.mark.parametrize(

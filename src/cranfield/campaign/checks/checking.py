@@ -22,8 +22,8 @@ from cranfield.campaign.checks.report import CheckReport, Faults
 from cranfield.campaign.rules.task_rules import (
     TaskRules,
     check_patterns,
-    full_matches,
     is_safe_name,
+    match_in_full,
 )
 from cranfield.campaign.rules.topics import topic_ids
 from cranfield.collection.files.lines import BLANKS
@@ -39,7 +39,7 @@ from cranfield.sources.columns import check_parquet_file, reading_parquet
 from cranfield.sources.text import decode_text
 from cranfield.sources.values import integers_in, numbers_in
 
-_ROWS = 1 << 20
+_ROWS_AT_ONCE = 1 << 20
 """Number of rows of a table that are read at a time."""
 
 _DOC_COLUMNS = ("doc", "doc_id", "docno", "docid", "document", "document_id", "pid", "id")
@@ -112,17 +112,17 @@ def check_with_metadata(
     name = fspath(path)
     metadata_source = MetadataPlace(path=name)
 
-    def chunks() -> Iterator[bytes]:
+    def read_chunks() -> Iterator[bytes]:
         nonlocal metadata_source
         source = BoundedSource(name, task.max_bytes, task.max_decompressed_bytes)
-        for number, chunk in enumerate(source.chunks(CHUNKS_AT_ONCE * CHUNK_BYTES)):
-            header = header_of(chunk, name) if number == 0 else None
+        for k, chunk in enumerate(source.chunks(CHUNKS_AT_ONCE * CHUNK_BYTES)):
+            header = header_of(chunk, name) if k == 0 else None
             if header is not None:
                 metadata_source = MetadataPlace(header, name)
             yield chunk if header is None else header.blanked(chunk)
 
     faults = Faults(task, all_faults=all_faults)
-    rows, n_lines, error = read_lines(chunks(), faults, task.format)
+    rows, n_lines, error = read_lines(read_chunks(), faults, task.format)
     # Missing topics are not reported for truncated or empty files.
     is_complete = error is None and rows.height > 0
     run_tag = _check_tag(rows, task, tag, team, faults)
@@ -158,12 +158,12 @@ def _check_tag(
     rows: pl.DataFrame, task: TaskRules, declared_tag: str | None, team: str | None, faults: Faults
 ) -> str | None:
     """Check and return the tag of the run: the tag of the first line with a score."""
-    tags = rows.select("line", "tag", scored=numbers_in(pl.col("score")).is_not_null())
+    tags = rows.select("line", "tag", has_score=numbers_in(pl.col("score")).is_not_null())
     tags = tags.filter(pl.col("tag").is_not_null())
     if not tags.height:
         return None
     # A line with names of columns has no score, and its last word is not the tag.
-    line, tag, _ = tags.row(tags["scored"].arg_max() or 0)
+    line, tag, _ = tags.row(tags["has_score"].arg_max() or 0)
     name = f"tag {quoted(tag)}"
     if declared_tag not in (None, tag):
         message = f"{name} differs from the declared tag {quoted(declared_tag)}"
@@ -172,7 +172,7 @@ def _check_tag(
         faults.add("tag-team", f"{name} must differ from the team's id", line)
     if " " in tag and task.format == "trec":
         pass  # The fault of the columns reports the blanks.
-    elif not full_matches(pl.Series([tag]), task.tag).item():
+    elif not match_in_full(pl.Series([tag]), task.tag).item():
         faults.add("tag", f"{name} does not match the pattern {task.tag}", line)
     elif not is_safe_name(tag):
         faults.add("tag", f"{name} is not a valid file name on some operating systems", line)
@@ -188,30 +188,30 @@ def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, is_com
     Missing topics and documents are reported only for complete files.
     """
     expected, max_documents = topic_ids(task), task.max_per_topic
-    lines = pl.col("line").filter(~pl.col("broken"))
+    lines = pl.col("line").filter(~pl.col("is_broken"))
     topics = rows.filter(pl.col("topic").is_not_null()).group_by("topic", maintain_order=True)
     counts = topics.agg(
         pl.len().alias("documents"),
         lines.len().alias("lines"),
-        lines.first().alias("first"),
-        pl.col("line").get(max_documents or 0, null_on_oob=True).alias("excess"),
+        lines.first().alias("first_line"),
+        pl.col("line").get(max_documents or 0, null_on_oob=True).alias("excess_line"),
     )
     task_topics = set(expected or ())
-    for topic, documents, n_lines, first, excess in counts.iter_rows():
+    for topic, n_documents, n_lines, first_line, excess_line in counts.iter_rows():
         if expected is not None and topic not in task_topics and n_lines:
             message = f"topic {quoted(topic)} is not one of the task's {len(task_topics):,} topics"
-            faults.add("topic-unknown", message, first, topic, count=n_lines)
-        size = f"topic {quoted(topic)} has {counted(documents, 'document')}"
-        if max_documents is not None and documents > max_documents:
-            faults.add("too-many", f"{size}; the maximum is {max_documents:,}", excess, topic)
-        elif max_documents is not None and documents < max_documents and is_complete:
+            faults.add("topic-unknown", message, first_line, topic, count=n_lines)
+        size = f"topic {quoted(topic)} has {counted(n_documents, 'document')}"
+        if max_documents is not None and n_documents > max_documents:
+            faults.add("too-many", f"{size}; the maximum is {max_documents:,}", excess_line, topic)
+        elif max_documents is not None and n_documents < max_documents and is_complete:
             faults.add("too-few", f"{size}, fewer than {max_documents:,}", None, topic)
-    present = set(counts["topic"])
-    missing = [topic for topic in expected or () if topic not in present]
-    if missing and is_complete:
-        noun = "topics" if len(missing) > 1 else "topic"
-        message = f"no documents for {noun} {faults.list_names(missing)}"
-        faults.add("topic-missing", message, count=len(missing))
+    run_topics = set(counts["topic"])
+    missing_topics = [topic for topic in expected or () if topic not in run_topics]
+    if missing_topics and is_complete:
+        noun = "topics" if len(missing_topics) > 1 else "topic"
+        message = f"no documents for {noun} {faults.list_names(missing_topics)}"
+        faults.add("topic-missing", message, count=len(missing_topics))
     return counts.height
 
 
@@ -221,19 +221,20 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
     Scores that are not finite numbers and ranks that are not integers are null.
     """
     for name, noun in (("topic", "topic"), ("doc", "document")):
-        blank = rows.filter(~pl.col("broken"), pl.col(name).str.contains(f"[{BLANKS}]"))
+        has_blank = pl.col(name).str.contains(f"[{BLANKS}]")
+        rows_with_blank = rows.filter(~pl.col("is_broken"), has_blank)
         message = (
             f"{noun} {{{name}}} contains a blank, which separates the columns of pools and"
             " judgments"
         )
-        faults.add_rows("id-blank", blank, message)
+        faults.add_rows("id-blank", rows_with_blank, message)
     if task.second_column:
-        invalid = rows.filter(~pl.col("q0").is_in(task.second_column))
-        if invalid.height:
+        invalid_rows = rows.filter(~pl.col("q0").is_in(task.second_column))
+        if invalid_rows.height:
             expected = " or ".join(map(quoted, task.second_column))
-            message = f"second column {quoted(invalid['q0'][0])} is not {expected}"
-            message += f" ({counted(invalid.height, 'line')})"
-            faults.add("second-column", message, invalid["line"][0], count=invalid.height)
+            message = f"second column {quoted(invalid_rows['q0'][0])} is not {expected}"
+            message += f" ({counted(invalid_rows.height, 'line')})"
+            faults.add("second-column", message, invalid_rows["line"][0], count=invalid_rows.height)
     values = rows.select(
         *("line", "topic", "doc"),
         rank_text="rank",
@@ -243,21 +244,22 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
     )
     if task.rank != "off" or task.ranks_decide:
         is_invalid = pl.col("rank").is_null() | (pl.col("rank") < 0)
-        invalid = values.filter(is_invalid, pl.col("rank_text").is_not_null())
-        faults.add_rows("rank", invalid, "rank {rank_text} is not an integer from 0 to 2147483647")
-    invalid = values.filter(pl.col("score").is_null(), pl.col("score_text").is_not_null())
-    faults.add_rows("score", invalid, "score {score_text} is not a finite number")
+        invalid_rows = values.filter(is_invalid, pl.col("rank_text").is_not_null())
+        message = "rank {rank_text} is not an integer from 0 to 2147483647"
+        faults.add_rows("rank", invalid_rows, message)
+    invalid_rows = values.filter(pl.col("score").is_null(), pl.col("score_text").is_not_null())
+    faults.add_rows("score", invalid_rows, "score {score_text} is not a finite number")
     return values.select("line", "topic", "doc", "rank", "score")
 
 
 def _check_documents(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.DataFrame:
     """Check for duplicate, unknown and excluded documents; return the lines without duplicates."""
     rows = rows.filter(pl.col("topic").is_not_null(), pl.col("doc").is_not_null())
-    if faults.applies("document-unknown"):
+    if faults.is_reported("document-unknown"):
         message = "document {doc} is not in the collection"
         unknown_rows = rows.filter(is_unknown_document(rows["doc"], task))
         faults.add_rows("document-unknown", unknown_rows, message)
-    if task.exclude is not None and faults.applies("document-excluded"):
+    if task.exclude is not None and faults.is_reported("document-excluded"):
         excluded_rows = rows.filter(is_excluded(rows, task.exclude))
         message = "document {doc} is excluded for topic {topic}"
         faults.add_rows("document-excluded", excluded_rows, message)
@@ -269,7 +271,7 @@ def is_unknown_document(docs: pl.Series, task: TaskRules) -> Bools:
     if task.documents is not None:
         return is_unlisted(docs, task.documents)
     if task.document_pattern is not None:
-        return ~full_matches(docs, task.document_pattern).to_numpy()
+        return ~match_in_full(docs, task.document_pattern).to_numpy()
     return np.zeros(len(docs), dtype=bool)
 
 
@@ -285,9 +287,9 @@ def check_duplicates(rows: pl.DataFrame, key: list[str], faults: Faults) -> pl.D
     return rows.filter(~pl.col("line").is_in(repeats["line"].implode()))
 
 
-def describe_contradictions(number: int) -> str:
+def describe_contradictions(n_contradictions: int) -> str:
     """Describe the number of ranks that contradict the scores of a run."""
-    cases = counted(number, "case")
+    cases = counted(n_contradictions, "case")
     return f"ranks contradict the scores in {cases}; documents are ranked by score"
 
 
@@ -320,21 +322,22 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
     ties = str(task.judging.get("ties", "trec"))
     order = order_documents(run, ties)
     if ties not in {"rank", "file"}:
-        is_ranked = (rows["rank"] >= 0).fill_null(False).to_numpy()
+        has_rank = (rows["rank"] >= 0).fill_null(False).to_numpy()
         # Only valid ranks can contradict scores.
-        ranked = order if is_ranked.all() else order_documents(run.restricted(is_ranked), ties)
-        n_pairs = len(ranked.run) - len(ranked.run.topics)
-        limit = {"order": 0, "integer": max(1, n_pairs / 2)}.get(task.rank, n_pairs)
-        if ranked.contradictions > limit:
-            message = describe_contradictions(ranked.contradictions)
-            faults.add("rank-order", message, count=ranked.contradictions)
+        rank_order = order if has_rank.all() else order_documents(run.restricted(has_rank), ties)
+        n_contradictions = rank_order.contradictions
+        n_pairs = len(rank_order.run) - len(rank_order.run.topics)
+        maximum = {"order": 0, "integer": max(1, n_pairs / 2)}.get(task.rank, n_pairs)
+        if n_contradictions > maximum:
+            message = describe_contradictions(n_contradictions)
+            faults.add("rank-order", message, count=n_contradictions)
         if order.n_tied / len(run) > task.tied:
             message = describe_ties(order.n_tied, len(run), ties)
             faults.add("tied", message, count=order.n_tied)
-    return ranking_sha256(run, order)
+    return hash_ranking(run, order)
 
 
-def ranking_sha256(run: Run, order: RunOrder) -> str:
+def hash_ranking(run: Run, order: RunOrder) -> str:
     """Return the SHA-256 of the ranking of a run, without its scores and tag.
 
     The hashed UTF-8 text has, for each document, a line with the topic and a line with the id, each
@@ -344,7 +347,7 @@ def ranking_sha256(run: Run, order: RunOrder) -> str:
     --------
     >>> from cranfield import read_run
     >>> run = read_run({"q1": {"d1": 0.5, "d2": 1.5}})
-    >>> sha256 = ranking_sha256(run, order_documents(run, "trec"))
+    >>> sha256 = hash_ranking(run, order_documents(run, "trec"))
     >>> sha256 == hashlib.sha256(b"q1\\nd2\\nq1\\nd1\\n").hexdigest()
     True
     """
@@ -381,13 +384,13 @@ def _read_parquet_documents(path: Path) -> Iterator[pl.Series]:
     with reading_parquet(str(path)):
         table = pl.scan_parquet(path, glob=False)
         names = table.collect_schema().names()
-        rows = table.select(pl.len()).collect().item()
+        n_rows = table.select(pl.len()).collect().item()
     if not names:
         raise InputError("has no columns; expected a column of document ids", source=str(path))
     name = next((name for name in names if name.lower() in _DOC_COLUMNS), names[0])
-    for start in range(0, rows, _ROWS):
+    for start in range(0, n_rows, _ROWS_AT_ONCE):
         with reading_parquet(str(path)):
-            docs = table.select(pl.col(name).cast(pl.String)).slice(start, _ROWS).collect()
+            docs = table.select(pl.col(name).cast(pl.String)).slice(start, _ROWS_AT_ONCE).collect()
         yield docs.to_series().drop_nulls()
 
 
@@ -412,13 +415,14 @@ def is_excluded(rows: pl.DataFrame, path: Path) -> Bools:
     mask = np.zeros(rows.height, dtype=bool)
     for first_line, lines in _read_list_lines(path):
         words = lines.str.extract_all(WORD)
-        widths = words.list.len()
-        invalid = (~widths.is_in([0, 2, 4])).arg_true()
-        if len(invalid):
+        n_words = words.list.len()
+        invalid_lines = (~n_words.is_in([0, 2, 4])).arg_true()
+        if len(invalid_lines):
             reason = "expected 2 columns (topic doc) or 4 (topic iteration doc grade),"
-            reason += f" got {widths[invalid[0]]}"
-            raise InputError(reason, source=Source(str(path)).name, line=first_line + invalid[0])
-        pairs = {"topic": words.list.first(), "doc": words.list.get(widths // 2, null_on_oob=True)}
+            reason += f" got {n_words[invalid_lines[0]]}"
+            line = first_line + invalid_lines[0]
+            raise InputError(reason, source=Source(str(path)).name, line=line)
+        pairs = {"topic": words.list.first(), "doc": words.list.get(n_words // 2, null_on_oob=True)}
         excluded = rows.with_row_index().join(pl.DataFrame(pairs), on=[*pairs], how="semi")
         mask[excluded["index"].to_numpy()] = True
     return mask
@@ -465,7 +469,7 @@ def check_metadata(
     return metadata
 
 
-def public_metadata(metadata: Metadata) -> tuple[str, tuple[str, ...]]:
+def select_public_metadata(metadata: Metadata) -> tuple[str, tuple[str, ...]]:
     """Return the public part of metadata, as YAML, and the keys that were removed.
 
     The public part has no comments, no keys for mail addresses or local paths, and no values that
@@ -474,8 +478,8 @@ def public_metadata(metadata: Metadata) -> tuple[str, tuple[str, ...]]:
     Examples
     --------
     >>> from cranfield.collection import read_metadata
-    >>> about = read_metadata(b"actor: {team: a, mail: me@a.org}\\nmethod: {name: /home/me/bm25}")
-    >>> public_metadata(about)
+    >>> content = b"actor: {team: a, mail: me@a.org}\\nmethod: {name: /home/me/bm25}"
+    >>> select_public_metadata(read_metadata(content))
     ('actor:\\n  team: a\\n', ('actor.mail', 'method.name'))
     """
     removed_keys: dict[str, None] = {}

@@ -54,9 +54,10 @@ def check_qrels_lines(path: str, *, all_faults: bool) -> CheckReport:
     faults = Faults(_RULES, all_faults=all_faults)
     chunks = Source(path).chunks(CHUNKS_AT_ONCE * CHUNK_BYTES)
     rows, n_lines, _ = read_lines(chunks, faults, kind="judgment")
-    invalid = rows.filter(integers_in(pl.col("grade")).is_null(), pl.col("grade").is_not_null())
-    faults.add_rows("grade", invalid, "grade {grade} is not an integer")
-    rows = rows.filter(~pl.col("broken"))
+    grade = pl.col("grade")
+    invalid_rows = rows.filter(integers_in(grade).is_null(), grade.is_not_null())
+    faults.add_rows("grade", invalid_rows, "grade {grade} is not an integer")
+    rows = rows.filter(~pl.col("is_broken"))
     check_duplicates(rows.filter(pl.col("doc").is_not_null()), ["topic", "subtopic", "doc"], faults)
     return CheckReport(
         Source(path).name, None, faults.sorted_faults(), n_lines, rows["topic"].n_unique()
@@ -318,27 +319,28 @@ def _compare(
                 warnings["tied"] = describe_ties(row.tied, len(run))
         faults = [Fault(code, "warning", message) for code, message in warnings.items()]
         if judgments is not None:
-            faults += _coverage_faults(run, coverage.get(str(k)), judgments.topics)
+            faults += _find_coverage_faults(run, coverage.get(str(k)), judgments.topics)
         run_faults.append(faults)
     return run_faults
 
 
-def _coverage_faults(
+def _find_coverage_faults(
     run: Run, coverage: SystemCoverage | None, judged_topics: Sequence[str]
 ) -> Iterator[Fault]:
     """Yield faults on unjudged topics and documents; `coverage` is None without a judged topic."""
-    extra, missing = (coverage.extra, coverage.missing) if coverage else (run.topics, ())
-    similar = similar_ids(extra, missing if coverage else judged_topics)
+    extra_topics = coverage.extra if coverage else run.topics
+    missing_topics = coverage.missing if coverage else ()
+    similar_topics = similar_ids(extra_topics, missing_topics if coverage else judged_topics)
     for code, topics, source, noun in (
-        ("topic-unjudged", extra, "", "judgments"),
-        ("topic-missing", missing, " of the judgments", "documents"),
+        ("topic-unjudged", extra_topics, "", "judgments"),
+        ("topic-missing", missing_topics, " of the judgments", "documents"),
     ):
         if topics:
             verb = "has" if len(topics) == 1 else "have"
             message = f"{counted(len(topics), 'topic')}{source} {verb} no {noun}:"
             message += f" {some_of(map(quoted, topics), 5)}"
-            if similar and code == "topic-unjudged":
-                pair = " and ".join(map(quoted, similar))
+            if similar_topics and code == "topic-unjudged":
+                pair = " and ".join(map(quoted, similar_topics))
                 message += f"; {pair} differ only in case or leading zeros"
             yield Fault(code, "warning", message, count=len(topics))
     if coverage is not None and coverage.retrieved:

@@ -25,26 +25,26 @@ from cranfield.sources.values import integers_in, numbers_in
 
 WORD = f"[^{BLANKS}]+"
 
-
 _JSON_MESSAGE = (
-    "is JSON, expected lines of TREC text; convert the references of TREC RAG answers by"
+    "expected lines of TREC text, got JSON; convert the references of TREC RAG answers by"
     """ jq -r '. as $a | .references | to_entries[] | "\\($a.topic_id) Q0"""
     """ \\(.value) \\(.key + 1) \\(-.key) \\($a.run_id)"'"""
 )
 
 
 def read_lines(
-    chunks: Iterable[bytes], faults: Faults, form: str = "trec", kind: str = "run"
+    chunks: Iterable[bytes], faults: Faults, format: str = "trec", kind: str = "run"
 ) -> tuple[pl.DataFrame, int, InputError | None]:
     """Read the lines of a run or of judgments, and report lines that cannot be read.
 
     Return the rows, the number of lines including empty lines, and the error that ended reading.
     Rows have the columns as text, null where unknown, and the columns `line` (from 1), `width`
-    (number of columns) and `broken` (no reader can split the line; only its first column is known).
+    (number of columns) and `is_broken`: True if no reader can split the line, of which only the
+    first column is then known.
     """
     names = (*(RUN if kind == "run" else QRELS).columns,)
-    schema = {"line": pl.Int64, "width": pl.UInt32, "broken": pl.Boolean}
-    parts = [pl.DataFrame(schema=schema | dict.fromkeys(names, pl.String))]
+    schema = {"line": pl.Int64, "width": pl.UInt32, "is_broken": pl.Boolean}
+    frames = [pl.DataFrame(schema=schema | dict.fromkeys(names, pl.String))]
     n_lines, stop_error = 0, None
     try:
         for chunk in chunks:
@@ -52,46 +52,46 @@ def read_lines(
                 faults.add("columns", _JSON_MESSAGE, 1)
                 stop_error = InputError(_JSON_MESSAGE, line=1)
                 break
-            parts.append(_split_lines(chunk, n_lines + 1, names, form, faults))
+            frames.append(_split_lines(chunk, n_lines + 1, names, format, faults))
             n_lines += chunk.count(b"\n") + (chunk[-1:] not in {b"", b"\n"})
     except InputError as error:
-        faults.add(fault_code(error), error.reason, error.line)
+        faults.add(find_fault_code(error), error.reason, error.line)
         stop_error = error
-    rows = pl.concat(parts, how="diagonal")
+    rows = pl.concat(frames, how="diagonal")
     if not rows.height and stop_error is None:
         faults.add("empty", "is empty; expected at least one line")
-    columns = " ".join(names).replace("subtopic", "iteration")
-    columns += ", separated by ';'" if form == "ntcir" else ""
-    expected = f"expected {len(names)} columns ({columns}), got"
-    invalid = rows.filter(pl.col("width") != len(names)).select("line", "width")
-    if (tag := _tag_with_blanks(rows)) is not None:
-        line, width = invalid.row(0)
+    columns_text = " ".join(names).replace("subtopic", "iteration")
+    columns_text += ", separated by ';'" if format == "ntcir" else ""
+    expected = f"expected {len(names)} columns ({columns_text}), got"
+    invalid_rows = rows.filter(pl.col("width") != len(names)).select("line", "width")
+    if (tag := _find_tag_with_blanks(rows)) is not None:
+        line, width = invalid_rows.row(0)
         reason = f"the tag {quoted(tag)} contains blanks ({counted(rows.height, 'line')})"
         faults.add("columns", f"{expected} {width}: {reason}", line, count=rows.height)
-        rows, invalid = rows.with_columns(tag=pl.lit(tag)), invalid.clear()
-    faults.add_rows("columns", invalid, f"{expected} {{width}}")
-    if form == "ntcir":
+        rows, invalid_rows = rows.with_columns(tag=pl.lit(tag)), invalid_rows.clear()
+    faults.add_rows("columns", invalid_rows, f"{expected} {{width}}")
+    if format == "ntcir":
         # Semicolons allow empty values; readers of runs ignore the second column.
-        required = [name for name in names if name != "q0"]
-        for name in required:
-            empty = rows.filter(pl.col(name) == "").select("line")
-            faults.add_rows("columns", empty, f"{expected} an empty {name}")
-        rows = rows.with_columns(pl.when(pl.col(required) != "").then(pl.col(required)))
+        required_names = [name for name in names if name != "q0"]
+        for name in required_names:
+            empty_rows = rows.filter(pl.col(name) == "").select("line")
+            faults.add_rows("columns", empty_rows, f"{expected} an empty {name}")
+        rows = rows.with_columns(pl.when(pl.col(required_names) != "").then(pl.col(required_names)))
     return rows.drop("rest", strict=False), n_lines, stop_error
 
 
-def _tag_with_blanks(rows: pl.DataFrame) -> str | None:
+def _find_tag_with_blanks(rows: pl.DataFrame) -> str | None:
     """Return the text after the score if it has blanks and is the same in all lines, or None."""
     if "rest" not in rows.columns or rows["rest"].has_nulls():
         return None
     tags = rows.select(pl.concat_str("tag", "rest", separator=" ")).to_series()
-    numbers = (integers_in(pl.col("rank")), numbers_in(pl.col("score")))
-    is_valid = all(rows.select(number.is_not_null().all()).item() for number in numbers)
+    expressions = (integers_in(pl.col("rank")), numbers_in(pl.col("score")))
+    is_valid = all(rows.select(expression.is_not_null().all()).item() for expression in expressions)
     return tags[0] if is_valid and tags.n_unique() == 1 else None
 
 
 def _split_lines(
-    chunk: bytes, first_line: int, names: tuple[str, ...], form: str, faults: Faults
+    chunk: bytes, first_line: int, names: tuple[str, ...], format: str, faults: Faults
 ) -> pl.DataFrame:
     text, undecodable_lines = _decode(chunk, first_line, faults)
     lines = pl.Series([text]).str.split("\n").explode()
@@ -100,7 +100,7 @@ def _split_lines(
         any(blank in chunk for blank in (b" ", b"\v", b"\f"))
         or (b"\r" in chunk and chunk.count(b"\r") > chunk.count(b"\r\n"))
     )
-    if form == "ntcir":
+    if format == "ntcir":
         cells = lines.str.strip_chars_end(BLANKS).str.split(";")
     elif has_mixed_blanks and has_tab_columns(chunk, len(names)):
         cells = lines.str.split("\t")
@@ -111,17 +111,17 @@ def _split_lines(
     else:
         cells = lines.str.extract_all(WORD)
     values, width, topic = pl.col("values"), pl.col("width"), pl.col("topic")
-    rest = []
-    if names[-1] == "tag" and form == "trec" and (cells.list.len() > len(names)).any():
+    rest_columns = []
+    if names[-1] == "tag" and format == "trec" and (cells.list.len() > len(names)).any():
         after_tag = values.list.slice(len(names)).list.join(" ").replace("", None)
-        rest = [pl.when(~lines.str.contains("\t")).then(after_tag).alias("rest")]
+        rest_columns = [pl.when(~lines.str.contains("\t")).then(after_tag).alias("rest")]
     rows = pl.DataFrame({"values": cells}).select(
         pl.int_range(pl.len(), dtype=pl.Int64).alias("line") + first_line,
         values.list.len().alias("width"),
         *(values.list.get(k, null_on_oob=True).alias(name) for k, name in enumerate(names)),
-        *rest,
+        *rest_columns,
     )
-    if form == "ntcir":
+    if format == "ntcir":
         # Document ids may contain blanks, as in judgments.
         rows = rows.with_columns(pl.col(pl.String).exclude("doc").str.strip_chars(BLANKS))
     elif has_mixed_blanks:
@@ -130,14 +130,14 @@ def _split_lines(
             # A tag ends at its first blank, as in trec_eval.
             rows = rows.with_columns(pl.col("tag").str.extract("^[^ ]+", 0))
     # Readers of TREC files ignore additional columns.
-    broken = width != len(names) if form == "ntcir" else width < len(names)
+    is_broken = width != len(names) if format == "ntcir" else width < len(names)
     rows = rows.filter(~topic.str.starts_with("#"), (topic != "") | (width > 1)).select(
         "line",
         "width",
-        broken.alias("broken"),
+        is_broken.alias("is_broken"),
         "topic",
-        pl.when(~broken).then(pl.col(names[1:])),
-        *(["rest"] if rest else []),
+        pl.when(~is_broken).then(pl.col(names[1:])),
+        *(["rest"] if rest_columns else []),
     )
     if undecodable_lines:
         is_undecodable = pl.col(pl.String).str.contains("\ufffd", literal=True)
@@ -148,15 +148,15 @@ def _split_lines(
 
 def _split_each_line(lines: pl.Series, names: tuple[str, ...]) -> pl.Series:
     """Split each line at tabs if they separate all its columns, otherwise at all blanks."""
-    stripped = pl.element().str.strip_chars(BLANKS)
-    tabs = pl.col("text").str.strip_chars_start(BLANKS).str.split("\t").list.eval(stripped)
+    strip_blanks = pl.element().str.strip_chars(BLANKS)
+    tabs = pl.col("text").str.strip_chars_start(BLANKS).str.split("\t").list.eval(strip_blanks)
     cells = pl.DataFrame({"text": lines}).select(
         tabs=tabs, blanks=pl.col("text").str.extract_all(WORD)
     )
-    width, columns = pl.col("tabs").list.len(), len(names)
+    width, n_columns = pl.col("tabs").list.len(), len(names)
     # Readers of runs ignore additional columns.
-    has_tabs = width >= columns if names[-1] == "tag" else width == columns
-    has_tabs &= ~pl.col("tabs").list.head(columns).list.contains("")
+    has_tabs = width >= n_columns if names[-1] == "tag" else width == n_columns
+    has_tabs &= ~pl.col("tabs").list.head(n_columns).list.contains("")
     return cells.select(pl.when(has_tabs).then("tabs").otherwise("blanks")).to_series()
 
 
@@ -166,18 +166,18 @@ def _decode(chunk: bytes, first_line: int, faults: Faults) -> tuple[str, list[in
         return chunk.decode(), []
     except UnicodeDecodeError:
         undecodable_lines = []
-    for number, line in enumerate(chunk.split(b"\n"), first_line):
+    for line_number, line in enumerate(chunk.split(b"\n"), first_line):
         try:
             line.decode()
         except UnicodeDecodeError as error:
             byte = line[error.start]
-            faults.add("encoding", f"byte 0x{byte:02x} is not valid UTF-8 text", number)
-            undecodable_lines.append(number)
+            faults.add("encoding", f"byte 0x{byte:02x} is not valid UTF-8 text", line_number)
+            undecodable_lines.append(line_number)
     return chunk.decode(errors="replace"), undecodable_lines
 
 
-def fault_code(error: InputError) -> str:
-    """Return the code of the fault of a file for an error; other errors are raised."""
+def find_fault_code(error: InputError) -> str:
+    """Return the fault code for an error about the content of a file; raise any other error."""
     if isinstance(error, HeaderError):
         return "metadata-header"
     if isinstance(error, TooLargeError):
@@ -190,12 +190,12 @@ def fault_code(error: InputError) -> str:
     return "encoding"
 
 
-MAX_LINE = 64 << 20
+MAX_LINE_BYTES = 64 << 20
 """Maximum number of bytes of a line, as an endless line would fill the memory."""
 
 
 class TooLargeError(InputError):
-    """Raised for a file with more bytes than the rules allow."""
+    """Raised for a file with more bytes than the rules allow, or a line that is too long."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ class BoundedSource(Source):
 
 
 class _LimitedReader:
-    """A stream that raises an error beyond a number of bytes."""
+    """Stream that raises an error if more than `max_bytes` bytes are read."""
 
     def __init__(self, stream: IO[bytes], max_bytes: int) -> None:
         self._stream = stream
@@ -230,9 +230,9 @@ class _LimitedReader:
         return self._count_bytes(self._stream.read(min(size, self._n_left + 1)))
 
     def readline(self, _size: int = -1) -> bytes:
-        line = self._count_bytes(self._stream.readline(min(MAX_LINE, self._n_left) + 1))
-        if len(line) > MAX_LINE:
-            raise TooLargeError(f"a line has more than {MAX_LINE:,} bytes")
+        line = self._count_bytes(self._stream.readline(min(MAX_LINE_BYTES, self._n_left) + 1))
+        if len(line) > MAX_LINE_BYTES:
+            raise TooLargeError(f"a line has more than {MAX_LINE_BYTES:,} bytes")
         return line
 
     def _count_bytes(self, data: bytes) -> bytes:

@@ -138,14 +138,14 @@ class CheckReport(Result):
     @property
     def outcome(self) -> str:
         """Verdict on the run, with the numbers of errors and warnings."""
-        numbers = Counter[str]()
+        counts = Counter[str]()
         for fault in self.faults:
             # A summary counts as all of its faults.
             is_summary = fault.message.startswith(MORE_FAULTS[:7])
-            numbers[fault.severity] += fault.count if is_summary else 1
-        parts = [counted(numbers[noun], noun) for noun in ("error", "warning") if numbers[noun]]
+            counts[fault.severity] += fault.count if is_summary else 1
+        texts = [counted(counts[noun], noun) for noun in ("error", "warning") if counts[noun]]
         verdict = "accepted" if self.accepted else "refused"
-        return f"{verdict}: {', '.join(parts)}" if parts else verdict
+        return f"{verdict}: {', '.join(texts)}" if texts else verdict
 
     def counts(self) -> dict[str, int]:
         """Return the number of faults of each kind, including unlisted faults."""
@@ -186,7 +186,7 @@ CODES |= dict.fromkeys(("rank-order", "tied", "ranking-same", "metadata-twice"),
 CODES |= {"too-few": "off"}
 """Default severity of each kind of fault of a run: `error`, `warning` or `off`.
 
-`always`: an error whatever the rules, because readers refuse a file with this fault.
+`always`: an error whatever the rules, because readers refuse the file, or it is too large to read.
 """
 
 GRADE = "grade"
@@ -215,11 +215,11 @@ class Faults:
 
     def __init__(self, task: TaskRules, *, all_faults: bool = False) -> None:
         self._task = task
-        self._limit = None if all_faults else MAX_LISTED
+        self._max_listed = None if all_faults else MAX_LISTED
         self._listed: dict[str, list[Fault]] = {}
-        self._n_more = Counter[str]()
+        self._n_unlisted = Counter[str]()
 
-    def applies(self, code: str) -> bool:
+    def is_reported(self, code: str) -> bool:
         """Return True unless the rules turn off this kind of fault."""
         return fault_severity(code, self._task) != "off"
 
@@ -230,9 +230,9 @@ class Faults:
 
     def list_names(self, names: Sequence[str]) -> str:
         """List names for a message: the first names, or all of them."""
-        first = names[: self._limit]
-        suffix = f" and {len(names) - len(first):,} more" if len(first) < len(names) else ""
-        return ", ".join(map(quoted, first)) + suffix
+        listed = names[: self._max_listed]
+        suffix = f" and {len(names) - len(listed):,} more" if len(listed) < len(names) else ""
+        return ", ".join(map(quoted, listed)) + suffix
 
     def add(
         self,
@@ -248,23 +248,24 @@ class Faults:
         if severity == "off":
             return
         faults = self._listed.setdefault(code, [])
-        if self._limit is None or len(faults) < self._limit:
+        if self._max_listed is None or len(faults) < self._max_listed:
             # Messages quote the file, whose control characters must not reach a terminal.
             faults.append(Fault(code, severity, plain(message), line, topic, doc, count))
         else:
-            self._n_more[code] += count
+            self._n_unlisted[code] += count
 
     def add_rows(self, code: str, rows: pl.DataFrame, message: str) -> None:
         """Add a fault for each row, with the line, and the topic and document if they are columns.
 
         The message is a format string with names of columns; texts are quoted.
         """
-        for row in rows.head(self._limit or rows.height).iter_rows(named=True):
+        for row in rows.head(self._max_listed or rows.height).iter_rows(named=True):
             values = {k: quoted(v) if isinstance(v, str) else v for k, v in row.items()}
             text = message.format_map(values)
             self.add(code, text, row["line"], row.get("topic"), row.get("doc"))
-        if self._limit is not None and rows.height > self._limit and self.applies(code):
-            self._n_more[code] += rows.height - self._limit
+        n_unlisted = 0 if self._max_listed is None else rows.height - self._max_listed
+        if n_unlisted > 0 and self.is_reported(code):
+            self._n_unlisted[code] += n_unlisted
 
     def sorted_faults(self) -> tuple[Fault, ...]:
         """Return faults without a line, faults by line and code, and numbers of unlisted faults."""
@@ -274,7 +275,7 @@ class Faults:
         summaries = [
             Fault(code, fault_severity(code, self._task), MORE_FAULTS.format(count), count=count)
             for code in codes
-            if (count := self._n_more[code])
+            if (count := self._n_unlisted[code])
         ]
         return (*faults, *summaries)
 
@@ -288,9 +289,10 @@ def reports_json(reports: Iterable[CheckReport]) -> str:
     entries = []
     for report in reports:
         fields = asdict(report)
-        about = {"accepted": report.accepted, "verdict": report.outcome}
-        ends = {"counts": report.counts(), "faults": fields.pop("faults")}
-        entries.append({"source": fields.pop("source"), **about, **fields, **ends})
+        source, faults = fields.pop("source"), fields.pop("faults")
+        verdict = {"accepted": report.accepted, "verdict": report.outcome}
+        counts = report.counts()
+        entries.append({"source": source, **verdict, **fields, "counts": counts, "faults": faults})
     return json.dumps(entries, indent=1, ensure_ascii=True)
 
 

@@ -121,12 +121,12 @@ def _read_manifest(manifest: Path, problems: dict[str, str]) -> Iterator[tuple[s
         problems[manifest.name] = f"cannot be read: {type(error).__name__}"
         return
     chars = {code: char for char, code in _ESCAPES.items()}
-    for number, line in enumerate(lines, 1):
+    for k, line in enumerate(lines, 1):
         entry = _LINE.fullmatch(line)
         path = "" if entry is None else entry[2].removeprefix("./")
         path = re.sub("%(25|0[DdAa])", lambda code: chars[code[0].upper()], path)
         if entry is None or not _is_inside(path):
-            problems[manifest.name] = f"line {number} is not a SHA-256 and a path inside the bag"
+            problems[manifest.name] = f"line {k} is not a SHA-256 and a path inside the bag"
         else:
             yield path, entry[1].lower()
 

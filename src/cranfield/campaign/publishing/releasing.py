@@ -41,20 +41,20 @@ from cranfield.campaign.results.leaderboard import MAX_COMPARED, compare_if_poss
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.results.sheet_making import (
     SheetInputs,
-    groups_by,
-    public_run_metadata,
-    sheet_files,
-    sheet_inputs,
+    get_category_values,
+    make_sheet_files,
+    make_sheet_inputs,
+    select_public_run_metadata,
     sort_topics,
 )
 from cranfield.campaign.results.stored_inputs import (
     find_judgments,
-    intact_submissions,
-    no_readable_run_error,
+    make_no_readable_run_error,
     read_stored_qrels,
+    select_intact,
 )
 from cranfield.campaign.results.topic_statistics import topic_statistics
-from cranfield.campaign.rules.reading import rules_sha256, rules_text
+from cranfield.campaign.rules.reading import format_rules, rules_sha256
 from cranfield.campaign.rules.task_rules import TaskRules, format_time, format_utc
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import (
@@ -94,14 +94,14 @@ EXCLUDED_OF_HIDDEN = (
 
 @dataclass(frozen=True)
 class ReleasedRun:
-    """A run of a release."""
+    """A run of a release, with its public and its private record."""
 
     public: Submission  # public fields, and public names
     record: Submission  # record in the registry, which is not released
-    hidden: bool  # whether its team is anonymous
+    is_hidden: bool  # whether its team is anonymous
 
 
-def released_runs(
+def make_released_runs(
     runs: Sequence[Submission],
     hidden: Collection[str],
     task: TaskRules,
@@ -113,7 +113,7 @@ def released_runs(
     The secret determines the order of `hidden` teams and of their runs. Anyone who knows it and the
     ids of all teams can resolve the aliases. `metadata` has public metadata by submission id.
     """
-    names = _aliases(runs, hidden, secret)
+    names = _assign_aliases(runs, hidden, secret)
     free_text = {name for name, question in task.questions.items() if not question.choices}
     public_runs = []
     for run in runs:
@@ -124,8 +124,8 @@ def released_runs(
             for name in task.questions
             if name in run.answers and not (is_hidden and name in free_text)
         }
-        unchanged = ("task", "state", "type", "priority", "late", "pooled")
-        fields = {name: getattr(run, name) for name in unchanged} | {"object": "", "received": ""}
+        keys = ("task", "state", "type", "priority", "late", "pooled")
+        fields = {name: getattr(run, name) for name in keys} | {"object": "", "received": ""}
         if not is_hidden:
             fields |= {"object": run.object, "received": run.received[:10]}
             fields |= {"description": run.description, "metadata": metadata.get(run.id)}
@@ -134,17 +134,17 @@ def released_runs(
     return tuple(sorted(public_runs, key=lambda item: item.public.tag))
 
 
-def _aliases(
+def _assign_aliases(
     runs: Sequence[Submission], hidden: Collection[str], secret: str
 ) -> dict[tuple[str, str], tuple[str, str]]:
     """Return numbered aliases of hidden teams and runs, in an order that the secret decides."""
 
-    def draw(name: str) -> str:
+    def sort_key(name: str) -> str:
         return sha256(f"{secret}\n{name}".encode()).hexdigest()
 
     real_names = {name.casefold() for run in runs for name in (run.team, run.tag)}
     hidden_runs = [run for run in runs if run.team in hidden]
-    teams = sorted({run.team for run in hidden_runs}, key=draw)
+    teams = sorted({run.team for run in hidden_runs}, key=sort_key)
     width = max(2, len(str(len(teams))))
     numbers = (f"{k:0{width}}" for k in count(1))
     # A number is not free if a real team or run has its name.
@@ -156,7 +156,7 @@ def _aliases(
     )
     names = {}
     for team, number in zip(teams, free_numbers, strict=False):
-        tags = sorted((run.tag for run in hidden_runs if run.team == team), key=draw)
+        tags = sorted((run.tag for run in hidden_runs if run.team == team), key=sort_key)
         for k, tag in enumerate(tags, 1):
             names[team, tag] = (f"team {number}", f"team{number}-{k}")
     return names
@@ -165,7 +165,7 @@ def _aliases(
 _COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*\n?")
 
 
-def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> bytes:
+def clean_run_text(data: bytes, alias: str | None = None, format: str = "trec") -> bytes:
     """Return the decompressed lines of a run, without comments and metadata.
 
     Lines of a run with an alias are rewritten: the second column is `Q0`, the last column is the
@@ -181,27 +181,27 @@ def released_text(data: bytes, alias: str | None = None, form: str = "trec") -> 
     if alias is None:
         return text
     chunks = Source("run", content=text).chunks(CHUNKS_AT_ONCE * CHUNK_BYTES)
-    return b"".join(_anonymise(chunk, alias, form) for chunk in chunks)
+    return b"".join(_anonymise(chunk, alias, format) for chunk in chunks)
 
 
-def _anonymise(text: bytes, alias: str, form: str) -> bytes:
+def _anonymise(text: bytes, alias: str, format: str) -> bytes:
     """Return lines of a run with an alias as tag, after checking that they can be read back."""
     rank = pl.when(integers_in(pl.col("rank")).is_not_null()).then("rank").otherwise(pl.lit("0"))
-    lines = _read_columns(text, form).with_columns(q0=pl.lit("Q0"), rank=rank, tag=pl.lit(alias))
+    lines = _read_columns(text, format).with_columns(q0=pl.lit("Q0"), rank=rank, tag=pl.lit(alias))
     has_blanks = lines["topic"].str.contains(" ").any() or lines["doc"].str.contains(" ").any()
-    separator = ";" if form == "ntcir" else "\t" if has_blanks else " "
+    separator = ";" if format == "ntcir" else "\t" if has_blanks else " "
     csv = lines.write_csv(include_header=False, separator=separator, quote_style="never")
     anonymised = csv.encode()
-    if not _read_columns(anonymised, form).equals(lines):
+    if not _read_columns(anonymised, format).equals(lines):
         reason = f"cannot be anonymised: its lines cannot be read back with the tag {quoted(alias)}"
         raise InputError(reason, source="the run")
     return anonymised
 
 
-def _read_columns(text: bytes, form: str) -> pl.DataFrame:
+def _read_columns(text: bytes, format: str) -> pl.DataFrame:
     """Read lines of a run into six columns of text."""
     faults = Faults(TaskRules("release"))
-    rows, _, _ = read_lines([text], faults, form)
+    rows, _, _ = read_lines([text], faults, format)
     for fault in faults.sorted_faults():
         if fault.code != "empty":
             raise InputError(fault.message, source="the run", line=fault.line)
@@ -217,7 +217,7 @@ def compress(text: bytes) -> bytes:
 
 
 COLUMNS = ("tag", "team", "type", "priority", "late", "pooled", "received", "object", "description")
-"""Fields of a run in `runs.csv`, before the answers; the column of `object` is called `sha256`."""
+"""Fields of a run in `runs.csv`, before the answers; the column of `object` is named `sha256`."""
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,8 @@ def write_payload(folder: Path, payload: Payload) -> None:
     """Write all files of a release to a new folder."""
     about, inputs = payload.about, payload.inputs
     rules, task, runs, evaluation = inputs.rules, inputs.task, inputs.runs, inputs.evaluation
-    released = replace(evaluation, scores={name: evaluation[name] for name in about["measures"]})
+    scores = {name: evaluation[name] for name in about["measures"]}
+    released_evaluation = replace(evaluation, scores=scores)
     if not about["scores_only"]:
         _write_runs(folder / "runs", payload)
         qrels = read_stored_qrels(payload.campaign, task, payload.judgments)
@@ -244,29 +245,29 @@ def write_payload(folder: Path, payload: Payload) -> None:
     names = {run.team: inputs.teams.get(run.team, run.team) for run in runs}
     teams = pl.DataFrame(sorted(names.items()), {"id": pl.String, "name": pl.String}, orient="row")
     texts = {
-        "runs.csv": _runs_table(runs, task).write_csv(),
+        "runs.csv": _make_runs_table(runs, task).write_csv(),
         "teams.csv": teams.write_csv(),
-        "rules.toml": rules_text(rules, payload.campaign.folder, [task.name]),
-        "leaderboard.csv": leaderboard(released, runs).to_csv(),
-        "topic-statistics.csv": _statistics(released, runs, task).write_csv(),
+        "rules.toml": format_rules(rules, payload.campaign.folder, [task.name]),
+        "leaderboard.csv": leaderboard(released_evaluation, runs).to_csv(),
+        "topic-statistics.csv": _make_statistics_table(released_evaluation, runs, task).write_csv(),
         **{f"metadata/{tag}.yml": text for tag, text in inputs.metadata.items()},
         "about.json": json_text(about),
     }
-    sheets = {f"sheets/{name}": content for name, content in sheet_files(inputs.sheets())}
+    sheets = {f"sheets/{name}": content for name, content in make_sheet_files(inputs.sheets())}
     write_files(folder, {name: encode_text(text) for name, text in texts.items()} | sheets)
-    _write_scores(folder / "scores", released)
+    _write_scores(folder / "scores", released_evaluation)
     title = f"{rules.title}: {about['title']}"
     # As on the leaderboard, larger numbers of runs are not compared.
     if len(evaluation.systems) <= MAX_COMPARED:
-        results = [compare_if_possible(scores) for scores in released.values()]
+        results = [compare_if_possible(measure_scores) for measure_scores in scores.values()]
         comparisons = [result for result in results if not isinstance(result, str)]
-        contents = comparisons if len(comparisons) == len(results) else released
+        contents = comparisons if len(comparisons) == len(results) else released_evaluation
         report(contents, folder / "report.html", title=title, date=about["date"], jobs=1)
     readme = render_text("release.md", about=about, exists=lambda name: (folder / name).exists())
     (folder / "README.md").write_bytes(encode_text(readme))
 
 
-def _with_public_tags(evaluation: Evaluation, runs: Sequence[ReleasedRun]) -> Evaluation:
+def _use_public_tags(evaluation: Evaluation, runs: Sequence[ReleasedRun]) -> Evaluation:
     """Return the evaluation with public tags as names of systems.
 
     The systems are in the order of the runs, by public tag, as the order of their tags is private.
@@ -280,14 +281,14 @@ def _with_public_tags(evaluation: Evaluation, runs: Sequence[ReleasedRun]) -> Ev
         name: replace(values.select(topics, [run.record.tag for run in runs]), systems=tags)
         for name, values in evaluation.items()
     }
-    judged = replace(
+    judged_runs = replace(
         evaluation.judged,
         topics=topics,
         systems=tags,
         coverage=Coverage(tuple(coverage)),
         values={name: item.values for name, item in scores.items()},
     )
-    return replace(evaluation, scores=scores, judged=judged)
+    return replace(evaluation, scores=scores, judged=judged_runs)
 
 
 def _write_runs(folder: Path, payload: Payload) -> None:
@@ -295,9 +296,9 @@ def _write_runs(folder: Path, payload: Payload) -> None:
 
     def write(run: ReleasedRun) -> None:
         data = records.read_object(payload.campaign.folder, run.record.object)
-        alias = run.public.tag if run.hidden else None
+        alias = run.public.tag if run.is_hidden else None
         try:
-            text = released_text(data, alias, payload.inputs.task.format)
+            text = clean_run_text(data, alias, payload.inputs.task.format)
         except InputError as error:
             raise convert_error(error, InputError, f"run {quoted(run.record.tag)}") from None
         (folder / f"{run.public.tag}.run.xz").write_bytes(compress(text))
@@ -305,7 +306,7 @@ def _write_runs(folder: Path, payload: Payload) -> None:
     in_threads(write, payload.runs, None)
 
 
-def _runs_table(runs: Sequence[Submission], task: TaskRules) -> pl.DataFrame:
+def _make_runs_table(runs: Sequence[Submission], task: TaskRules) -> pl.DataFrame:
     columns: dict[str, list[Any]] = {
         "sha256" if name == "object" else name: [getattr(run, name) for run in runs]
         for name in COLUMNS
@@ -333,7 +334,7 @@ def _write_scores(folder: Path, evaluation: Evaluation) -> None:
     (folder / "scores.parquet").write_bytes(out.getvalue())
 
 
-def _statistics(
+def _make_statistics_table(
     evaluation: Evaluation, runs: Sequence[Submission], task: TaskRules
 ) -> pl.DataFrame:
     frames = []
@@ -341,7 +342,7 @@ def _statistics(
         for category in ("", *task.categories):
             # The name of a group starts with its category: a value may be 'all', and two categories
             # may have the same value.
-            values = groups_by(runs, category) if category else {}
+            values = get_category_values(runs, category) if category else {}
             groups = {tag: f"{category}={value}" for tag, value in values.items()}
             frame = topic_statistics(
                 scores, groups, median=task.median, min_runs=task.min_category
@@ -388,8 +389,8 @@ class Release:
     def summary(self) -> str:
         """The numbers of runs and teams, and the version of the judgments, as text."""
         size = f"{counted(self.runs, 'run')} of {counted(self.teams, 'team')}"
-        hidden = f" ({self.hidden} anonymous)" if self.hidden else ""
-        return f"{size}{hidden}, judgments {self.judgments}"
+        hidden_text = f" ({self.hidden} anonymous)" if self.hidden else ""
+        return f"{size}{hidden_text}, judgments {self.judgments}"
 
     def __repr__(self) -> str:
         return f"Release({self.id}: {self.summary})"
@@ -409,7 +410,7 @@ def release(
     """Release a task: runs, judgments, scores and sheets, as a folder that never changes.
 
     Only fields that are known to be public are written. The same input gives the same bytes; if the
-    newest release of the task has these bytes, it is returned, and nothing is made.
+    newest release of the task has these bytes, it is returned, and no new release is made.
 
     Parameters
     ----------
@@ -435,12 +436,13 @@ def release(
     PolicyError
         For an unknown version of the judgments, or an invalid date.
     CranfieldError
-        If nothing can be released, or the campaign changed meanwhile.
+        If no run can be released, or the campaign changed during the release.
 
     Warns
     -----
     CranfieldWarning
-        If nothing is made, for a date before that of the last release, and before the deadline.
+        If no new release is made, for a date before that of the last release, and before the
+        deadline of the task.
     """
     Integer(0).check("seed", seed)
     try:
@@ -449,9 +451,10 @@ def release(
         raise PolicyError(f"date must be a day such as 2026-11-20, got {quoted(date)}") from None
     payload = _make_payload(campaign, task, judgments, anonymous, seed, scores_only, day, note)
     about, name, version = payload.about, payload.inputs.task.name, payload.judgments.version
-    current, last_day = _current_release(campaign, name)
-    if current and day and last_day and day < last_day:
-        warn(f"the date {day} is before the date of the last release: {current.id}, {last_day}")
+    current_release, last_day = _find_current_release(campaign, name)
+    if current_release and day and last_day and day < last_day:
+        last_text = f"the last release: {current_release.id}, {last_day}"
+        warn(f"the date {day} is before the date of {last_text}")
     closes = payload.inputs.task.closes
     if closes is not None and campaign.clock() <= closes:
         reason = f"task {quoted(name)} accepts runs until {format_time(closes)}"
@@ -468,27 +471,28 @@ def release(
         "scores_only": scores_only,
         "date": date,
     }
-    with _temporary_folder(campaign.folder / RELEASES, f"{name}.") as folder:
+    with _make_temporary_folder(campaign.folder / RELEASES, f"{name}.") as folder:
         new_folder = Path(folder)
         (new_folder / PAYLOAD).mkdir()
         write_payload(new_folder / PAYLOAD, payload)
         manifest = write_bag(new_folder, bag_info)
-        if current and current.manifest == manifest:
-            target = campaign.folder / current.path
+        if current_release and current_release.manifest == manifest:
+            target = campaign.folder / current_release.path
             if not validate_bag(target) and file_sha256(target / TAG_MANIFEST) == manifest:
-                warn(f"the release would have the same bytes as {current.id}; nothing was made")
-                return _describe_release(current.id, target, manifest, payload)
+                reason = f"the release would have the same bytes as {current_release.id}"
+                warn(f"{reason}; no release was made")
+                return _describe_release(current_release.id, target, manifest, payload)
         _make_private_and_sync(new_folder)
         with campaign.registry.change("release", name, options) as tx:
             if tx.submissions(name) != payload.submissions:
-                raise _changed_error(name)
+                raise _make_changed_error(name)
             ids = [re.fullmatch(rf"{re.escape(name)}-(\d+)", record.id) for record in tx.releases()]
             release_id = f"{name}-{1 + max((int(id[1]) for id in ids if id), default=0)}"
             target = new_folder.with_name(release_id)
             if target.exists():
                 # A killed process left a complete release without a record. The release is renamed
                 # before it is removed, so that a folder of this name is never incomplete.
-                with _temporary_folder(target.parent) as trash:
+                with _make_temporary_folder(target.parent) as trash:
                     target.rename(Path(trash) / target.name)
             new_folder.rename(target)
             sync_folder(target.parent)
@@ -497,7 +501,7 @@ def release(
     return _describe_release(release_id, target, manifest, payload)
 
 
-def _current_release(campaign: OpenedCampaign, task: str) -> tuple[ReleaseRecord | None, str]:
+def _find_current_release(campaign: OpenedCampaign, task: str) -> tuple[ReleaseRecord | None, str]:
     """Return the newest release of a task that was not retracted, and its date or ''."""
     for record in reversed(campaign.registry.releases()):
         if record.task == task and record.state == "released":
@@ -539,25 +543,23 @@ def _make_payload(
     rules = campaign.rules.task(task)
     version = find_judgments(campaign, rules.name, judgments)
     submissions = campaign.registry.submissions(rules.name)
-    inputs = sheet_inputs(campaign, rules.name, version.version)
+    inputs = make_sheet_inputs(campaign, rules.name, version.version)
     evaluation = inputs.evaluation
-    runs = [
-        run for run in intact_submissions(campaign, submissions) if run.tag in evaluation.systems
-    ]
+    runs = [run for run in select_intact(campaign, submissions) if run.tag in evaluation.systems]
     if len(runs) + sum(run.id in campaign.unreadable for run in submissions) < len(submissions):
-        raise _changed_error(rules.name)
+        raise _make_changed_error(rules.name)
     if not runs:
-        raise no_readable_run_error(campaign, rules.name)
+        raise make_no_readable_run_error(campaign, rules.name)
     teams = campaign.registry.teams()
     today = date or campaign.clock().astimezone(UTC).date().isoformat()
-    hidden = {team.id for team in teams if anonymous or today < (team.anonymous_until or "")}
-    public_parts = {
-        run.id: public_run_metadata(run) for run in runs if run.metadata and run.team not in hidden
-    }
+    hidden_teams = {team.id for team in teams if anonymous or today < (team.anonymous_until or "")}
+    runs_with_metadata = [run for run in runs if run.metadata and run.team not in hidden_teams]
+    public_parts = {run.id: select_public_run_metadata(run) for run in runs_with_metadata}
     metadata = {id: text for id, (text, _) in public_parts.items() if text}
     removed_keys = sorted({key for _, keys in public_parts.values() for key in keys})
-    public_runs = released_runs(runs, hidden, rules, _secret(campaign, seed), metadata)
-    has_hidden = any(run.hidden for run in public_runs)
+    secret = _make_secret(campaign, seed)
+    public_runs = make_released_runs(runs, hidden_teams, rules, secret, metadata)
+    has_hidden = any(run.is_hidden for run in public_runs)
     if seed and not has_hidden:
         raise PolicyError(
             f"seed must be 0, got {seed}: it numbers anonymous teams, but no team is anonymous"
@@ -574,15 +576,15 @@ def _make_payload(
     known_rules = ("", rules_sha256(campaign.rules))
     n_earlier = sum(run.rules not in known_rules for run in runs)
     verb = "was" if n_earlier == 1 else "were"
-    earlier = [f"{counted(n_earlier, 'run')} {verb} accepted under earlier rules"]
+    earlier_note = f"{counted(n_earlier, 'run')} {verb} accepted under earlier rules"
     n_unreadable = len(submissions) - len(runs)
-    conditional = {
+    conditional_exclusions = {
         EXCLUDED_OF_HIDDEN: has_hidden,
         f"keys of the metadata of runs: {', '.join(removed_keys)}": removed_keys,
         f"{counted(n_unreadable, 'run')} that cannot be read": n_unreadable,
         "runs and judgments; only results computed from them are included": scores_only,
     }
-    excluded = [*EXCLUDED, *(text for text, applies in conditional.items() if applies)]
+    excluded = [*EXCLUDED, *(text for text, applies in conditional_exclusions.items() if applies)]
     about = {
         "campaign": campaign.rules.id,
         "campaign_title": campaign.rules.title,
@@ -598,11 +600,11 @@ def _make_payload(
         "median": rules.median,
         "runs": len(public_runs),
         "teams": len({run.public.team for run in public_runs}),
-        "hidden_teams": len({run.public.team for run in public_runs if run.hidden}),
+        "hidden_teams": len({run.public.team for run in public_runs if run.is_hidden}),
         "topics": len(evaluation.topics),
         "scores_only": scores_only,
         "notes": [
-            *(earlier if n_earlier else []),
+            *([earlier_note] if n_earlier else []),
             *describe_effects(ties),
             *topic_notes(evaluation.topics),
         ],
@@ -611,9 +613,9 @@ def _make_payload(
     public_records = tuple(run.public for run in public_runs)
     public_inputs = replace(
         inputs,
-        evaluation=_with_public_tags(evaluation, public_runs),
+        evaluation=_use_public_tags(evaluation, public_runs),
         runs=public_records,
-        teams={team.id: team.name for team in teams if team.id not in hidden},
+        teams={team.id: team.name for team in teams if team.id not in hidden_teams},
         warnings={},
         metadata={run.tag: run.metadata for run in public_records if run.metadata},
         ties=ties,
@@ -621,20 +623,20 @@ def _make_payload(
     return Payload(campaign, submissions, public_runs, version, public_inputs, about)
 
 
-def _changed_error(task: str) -> CranfieldError:
+def _make_changed_error(task: str) -> CranfieldError:
     return CranfieldError(
         f"runs of {quoted(task)} were added or removed during the release; release again"
     )
 
 
-def _secret(campaign: OpenedCampaign, seed: int) -> str:
+def _make_secret(campaign: OpenedCampaign, seed: int) -> str:
     """Return a secret: the hash of the first event, which no release contains, and the seed."""
     events = campaign.registry.events()
     first_hash = next(event.sha256 for event in events if event.action == "create")
     return f"{first_hash}\n{seed}"
 
 
-def _temporary_folder(folder: Path, name: str = "") -> tempfile.TemporaryDirectory[str]:
+def _make_temporary_folder(folder: Path, name: str = "") -> tempfile.TemporaryDirectory[str]:
     """Return a temporary folder, which is removed unless it was renamed."""
     return tempfile.TemporaryDirectory(prefix=f".{name}", dir=folder, ignore_cleanup_errors=True)
 

@@ -30,13 +30,13 @@ from cranfield.campaign.pages import (
     link,
     parse_decimal,
     render,
-    replaced_folder,
+    replace_folder,
     write_files,
 )
 from cranfield.campaign.publishing.bag import validate_bag
 from cranfield.campaign.results.history import history
 from cranfield.campaign.results.leaderboard import compare_pairs
-from cranfield.campaign.results.sheet import Sheet, rank_sentence, sheet_values
+from cranfield.campaign.results.sheet import Sheet, make_sheet_values, rank_sentence
 from cranfield.campaign.rules.task_rules import is_safe_name
 from cranfield.campaign.store.records import (
     REGISTRY,
@@ -144,13 +144,13 @@ def read_releases(folder: Path) -> tuple[StoredRelease, ...]:
     return tuple(sorted(releases, key=lambda release: (release.task, -release.number)))
 
 
-def newest_releases(releases: Iterable[StoredRelease]) -> tuple[StoredRelease, ...]:
+def find_newest_releases(releases: Iterable[StoredRelease]) -> tuple[StoredRelease, ...]:
     """Return the newest release of each task that was not retracted."""
-    newest: dict[str, StoredRelease] = {}
+    newest_by_task: dict[str, StoredRelease] = {}
     for release in releases:
         if release.retraction is None:
-            newest.setdefault(release.task, release)
-    return tuple(newest.values())
+            newest_by_task.setdefault(release.task, release)
+    return tuple(newest_by_task.values())
 
 
 def _read_release(folder: Path) -> StoredRelease | None:
@@ -201,7 +201,7 @@ MAX_PAGE_NAME_LENGTH = 60
 """Maximum number of characters of a tag in the name of its page."""
 
 
-def file_names(tags: Iterable[str], reserved: Collection[str] = ()) -> dict[str, str]:
+def make_file_names(tags: Iterable[str], reserved: Collection[str] = ()) -> dict[str, str]:
     """Return a file name without suffix for each tag: the tag itself if it is a valid file name.
 
     If a tag is not a valid name, is reserved, or differs from another tag only in case, its file
@@ -209,30 +209,31 @@ def file_names(tags: Iterable[str], reserved: Collection[str] = ()) -> dict[str,
 
     Examples
     --------
-    >>> file_names(["bm25", "Run", "run", "../x"], reserved=["index"])["bm25"]
+    >>> make_file_names(["bm25", "Run", "run", "../x"], reserved=["index"])["bm25"]
     'bm25'
-    >>> sorted(file_names(["Run", "run"]).values())
+    >>> sorted(make_file_names(["Run", "run"]).values())
     ['Run-00d60e31', 'run-acba2551']
     """
-    safe_names = {tag: _safe_name(tag) for tag in tags}
+    safe_names = {tag: _make_safe_name(tag) for tag in tags}
     counts = Counter(name.casefold() for name in safe_names.values())
-    reserved = {name.casefold() for name in reserved}
+    reserved_names = {name.casefold() for name in reserved}
     names: dict[str, str] = {}
     for tag, name in safe_names.items():
-        is_free = counts[name.casefold()] == 1 and name.casefold() not in reserved
-        names[tag] = name if name == tag and is_free else f"{name}-{_digest(tag)[:8]}"
-    if len({name.casefold() for name in names.values()} | reserved) < len(names) + len(reserved):
-        # The tag of a run is the name of the page of another run.
-        names = {tag: f"{safe_names[tag][:20]}-{_digest(tag)}" for tag in names}
+        is_free = counts[name.casefold()] == 1 and name.casefold() not in reserved_names
+        names[tag] = name if name == tag and is_free else f"{name}-{_hash_tag(tag)[:8]}"
+    used_names = {name.casefold() for name in names.values()}
+    if len(used_names | reserved_names) < len(names) + len(reserved_names):
+        # A tag is the same as the page name of another run: use complete hashes.
+        names = {tag: f"{safe_names[tag][:20]}-{_hash_tag(tag)}" for tag in names}
     return names
 
 
-def _safe_name(tag: str) -> str:
+def _make_safe_name(tag: str) -> str:
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", tag)[:MAX_PAGE_NAME_LENGTH].strip(".-")
     return name if is_safe_name(name) else f"run-{name}".rstrip(".-")
 
 
-def _digest(tag: str) -> str:
+def _hash_tag(tag: str) -> str:
     return hashlib.sha256(tag.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -250,11 +251,11 @@ TaskLeaderboard = SimpleNamespace
 def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
     """Return the data of the pages of a task; rows are runs, in order of the first measure."""
     measure = release.measures[0]
-    about_runs = {row["tag"]: row for row in release.table("runs").iter_rows(named=True)}
+    run_by_tag = {row["tag"]: row for row in release.table("runs").iter_rows(named=True)}
     leaderboard_rows = release.table("leaderboard").iter_rows(named=True)
-    rows = [{**about_runs.get(row["tag"], {}), **row} for row in leaderboard_rows]
+    rows = [{**run_by_tag.get(row["tag"], {}), **row} for row in leaderboard_rows]
     tags = [row["tag"] for row in rows]
-    names = file_names(tags, PAGES)
+    names = make_file_names(tags, PAGES)
     paths = {tag: release.path("sheets") / f"{tag}.json" for tag in tags if is_safe_name(tag)}
     sheets = {tag: path for tag, path in paths.items() if path.is_file()}
     groups = {row["tag"]: shorten_letters(row["groups"]) for row in rows if row.get("groups")}
@@ -289,14 +290,14 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
         # All rows show the interval of the first run.
         intervals=intervals,
         first_interval=next(iter(intervals.values()), None),
-        ends=(min(bounds, default=0.0), max(bounds, default=1.0)),
+        interval_range=(min(bounds, default=0.0), max(bounds, default=1.0)),
         # The columns with a filter, their values, and the values of each row.
         filters=filters,
         filter_values={
             row["tag"]: json.dumps([row.get(name, "") for name in filters]) for row in rows
         },
         # Releases contain no hash of the runs of anonymous teams.
-        anonymous={row["team"] for row in rows if row.get("sha256") == "" and row.get("team")},
+        anonymous_ids={row["team"] for row in rows if row.get("sha256") == "" and row.get("team")},
         has_late=any(row.get("late") == "true" for row in rows),
         # Runs are marked as unpooled only if some runs are marked as pooled.
         has_pooled=any(row.get("pooled") == "true" for row in rows),
@@ -306,7 +307,7 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
         decimals=n_decimals(section) if section else 4,
         # The first run, and the runs that are not significantly different from it.
         not_separated=section.comparison.top_group if section and section.comparison else (),
-        # Retracted releases have no pages; a note without a record must not exclude this release.
+        # Retracted releases have no pages, but an interrupted retraction may have left a note.
         records=history([release.folder], measure, retracted=True)
         if any(row.get("received") for row in rows)
         else None,
@@ -317,12 +318,12 @@ Links = Sequence[tuple[str, str]]
 """Links of a page: the text and the target of each."""
 
 
-def page(
+def make_page(
     template: str, path: str, title: str, links: Links, *, sortable: bool = False, **values: object
 ) -> tuple[str, bytes]:
     """Render a template; return the path and the bytes of the page."""
     # Style and script are inline: browsers check hashes of files only if a server sends them.
-    style, script = site_assets()
+    style, script = read_assets()
     scripts = [script] if sortable else []
     values |= {"title": title, "links": links, "script": Html("".join(scripts))}
     body = render(template, **values)
@@ -330,7 +331,7 @@ def page(
 
 
 @cache
-def site_assets() -> tuple[str, str]:
+def read_assets() -> tuple[str, str]:
     style, script = (
         (files(__package__) / "assets" / name).read_text("utf-8")
         for name in ("site.css", "site.js")
@@ -349,17 +350,17 @@ MAX_TOPIC_LENGTH = 14
 """Maximum number of characters of a topic id on the heat map."""
 
 
-def task_pages(
+def make_task_pages(
     leaderboard: TaskLeaderboard, folder: str, links: Links
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the path and the bytes of each page of a task."""
     release = leaderboard.release
     title, lead = label(release.title), describe_task(leaderboard)
     columns = leaderboard.rows[0] if leaderboard.rows else {}
-    yield page(
+    yield make_page(
         *("leaderboard.html", f"{folder}/index.html", title, links),
         sortable=True,
-        teams=runs_by_team(leaderboard),
+        teams=group_runs_by_team(leaderboard),
         rules=release.rules,
         rules_file=link("data", f"{release.id}-rules.toml", prefix="../"),
         has_report=release.path("report.html").is_file(),
@@ -370,30 +371,30 @@ def task_pages(
     )
     topics = topic_rows(leaderboard)
     values = [topic[name] for topic in topics for name in ("best", "median", "worst")]
-    finite = [value for value in values if math.isfinite(value)]
-    yield page(
+    finite_values = [value for value in values if math.isfinite(value)]
+    yield make_page(
         *("topics.html", f"{folder}/topics.html", f"{title}: topics", links),
         sortable=True,
         lead=lead,
         leaderboard=leaderboard,
         topics=topics,
-        ends=(min(finite, default=0.0), max(finite, default=1.0)),
-        map=heat_map(leaderboard, [topic["name"] for topic in topics]),
+        score_range=(min(finite_values, default=0.0), max(finite_values, default=1.0)),
+        map=make_heat_map(leaderboard, [topic["name"] for topic in topics]),
     )
     for tag, source in leaderboard.sheets.items():
         sheet = Sheet.from_json(source.read_text("utf-8"), str(source))
-        about = f"{release.title}, release {release.id}. {rank_sentence(sheet)}."
-        yield page(
+        sheet_lead = f"{release.title}, release {release.id}. {rank_sentence(sheet)}."
+        yield make_page(
             *("site.html", f"{folder}/{leaderboard.pages[tag]}", label(tag), links),
-            lead=label(about),
-            sections=render("sheet_body.html", **sheet_values(sheet)),
+            lead=label(sheet_lead),
+            sections=render("sheet_body.html", **make_sheet_values(sheet)),
         )
 
 
 def describe_task(leaderboard: TaskLeaderboard) -> str:
     """Return the sizes of a task, the version of its judgments and its release, as text."""
     release = leaderboard.release
-    n_teams = len(runs_by_team(leaderboard))
+    n_teams = len(group_runs_by_team(leaderboard))
     counts = [counted(len(leaderboard.rows), "run"), counted(n_teams, "team") if n_teams else ""]
     if scores := release.scores.get(leaderboard.measure):
         counts.append(counted(len(scores.topics), "topic"))
@@ -403,7 +404,7 @@ def describe_task(leaderboard: TaskLeaderboard) -> str:
     return ", ".join(filter(None, counts))
 
 
-def runs_by_team(leaderboard: TaskLeaderboard) -> dict[str, list[dict[str, Any]]]:
+def group_runs_by_team(leaderboard: TaskLeaderboard) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of each team, in order of their best runs."""
     runs: dict[str, list[dict[str, Any]]] = {}
     for row in leaderboard.rows:
@@ -417,7 +418,7 @@ def topic_rows(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
     scores = leaderboard.release.scores.get(leaderboard.measure)
     topics = [
         {"name": row["topic"], **{name: float(row[name]) for name in ("best", "median", "worst")}}
-        | best_runs(leaderboard, scores, row["topic"])
+        | find_best_runs(leaderboard, scores, row["topic"])
         for row in leaderboard.release.table("topic-statistics").iter_rows(named=True)
         if row["measure"] == leaderboard.measure and row["group"] == "all"
     ]
@@ -428,7 +429,9 @@ def topic_rows(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
     )
 
 
-def best_runs(leaderboard: TaskLeaderboard, scores: Scores | None, topic: str) -> dict[str, Any]:
+def find_best_runs(
+    leaderboard: TaskLeaderboard, scores: Scores | None, topic: str
+) -> dict[str, Any]:
     """Return the runs with the best score for a topic, or a text if all runs are equal."""
     if scores is None or topic not in scores.topics:
         return {"text": "", "leading": []}
@@ -442,12 +445,12 @@ def best_runs(leaderboard: TaskLeaderboard, scores: Scores | None, topic: str) -
     return {"text": "", "leading": [tag for tag in leaderboard.tags if tag in tags]}
 
 
-def heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any] | None:
+def make_heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any] | None:
     """Return the values of the heat map of scores: one row per topic, one column per run."""
     scores = leaderboard.release.scores.get(leaderboard.measure)
     if scores is None or not topics:
         return None
-    values = ordered_scores(leaderboard, scores, topics)
+    values = order_scores(leaderboard, scores, topics)
     if values.size == 0 or values.size > MAX_CELLS or not np.isfinite(values).any():
         return {"too_large": MAX_CELLS}
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
@@ -468,7 +471,7 @@ def heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, A
     }
 
 
-def ordered_scores(leaderboard: TaskLeaderboard, scores: Scores, topics: Sequence[str]) -> Floats:
+def order_scores(leaderboard: TaskLeaderboard, scores: Scores, topics: Sequence[str]) -> Floats:
     """Return scores by topic and by run in the order of the leaderboard; NaN if missing."""
     systems = [tag for tag in leaderboard.tags if tag in scores.systems]
     columns = np.array([scores.systems.index(tag) for tag in systems], int)
@@ -479,7 +482,7 @@ def ordered_scores(leaderboard: TaskLeaderboard, scores: Scores, topics: Sequenc
     return values
 
 
-def _bibtex(title: str, release: StoredRelease) -> Html:
+def _format_bibtex(title: str, release: StoredRelease) -> Html:
     """Return a BibTeX entry, whose key is ASCII."""
     year = re.match(r"[0-9]{4}(?=-)", str(release.about.get("date") or ""))
     own_title = release.title
@@ -542,10 +545,10 @@ def write_folder_site(folder: PathName, site: PathName) -> tuple[tuple[Path, ...
     Return the paths of all files, in order, and the ids of releases excluded for lack of a record.
     """
     folder = Path(fspath(folder))
-    resolved = folder.resolve()
-    owner = resolved.parent if resolved.name == RELEASES else resolved
+    absolute_path = folder.resolve()
+    owner = absolute_path.parent if absolute_path.name == RELEASES else absolute_path
     if (owner / REGISTRY).exists():
-        owner = folder if owner == resolved else owner
+        owner = folder if owner == absolute_path else owner
         check_folder(owner)
         campaign = OpenedCampaign(owner)
         files = write_site(campaign, site)
@@ -574,9 +577,9 @@ def write_release_site(
     if not site.resolve().parent.is_dir():
         raise InputError("the parent folder does not exist", source=str(site.parent))
     # The site is public, unlike the other files of a campaign.
-    with replaced_folder(site, "site", public=True) as new_folder:
+    with replace_folder(site, "site", public=True) as new_folder:
         files: dict[str, bytes] = {}
-        for path, content in site_files(releases_folder, records):
+        for path, content in make_site_files(releases_folder, records):
             if path.casefold() in {name.casefold() for name in files}:
                 raise InputError(
                     f"two pages would have the file name {quoted(path)}; rename one release",
@@ -587,7 +590,7 @@ def write_release_site(
     return tuple(site / path for path in sorted(files))
 
 
-def site_files(
+def make_site_files(
     releases_folder: Path, records: Sequence[ReleaseRecord] | None = None
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the path and the content of each file of the site, which depend only on releases."""
@@ -595,15 +598,15 @@ def site_files(
         releases = read_releases(releases_folder)
     else:
         releases = read_recorded_releases(releases_folder, records)
-    newest = newest_releases(releases)
-    newest_ids = {release.task: release.id for release in newest}
-    for release in newest:
+    task_releases = find_newest_releases(releases)
+    newest_ids = {release.task: release.id for release in task_releases}
+    for release in task_releases:
         if problems := validate_bag(release.folder):
             raise InputError(f"is damaged: {problems[0]}", source=str(release.folder))
-    folders = file_names([release.task for release in newest], RESERVED_NAMES)
-    leaderboards = {folders[release.task]: task_leaderboard(release) for release in newest}
+    folders = make_file_names([release.task for release in task_releases], RESERVED_NAMES)
+    leaderboards = {folders[release.task]: task_leaderboard(release) for release in task_releases}
     copies: list[tuple[str, str]] = []
-    for release in newest:
+    for release in task_releases:
         paths = {name: f"data/{release.id}-{name}" for name in COPIES}
         paths["report.html"] = f"{folders[release.task]}/report.html"
         for name, path in paths.items():
@@ -612,11 +615,11 @@ def site_files(
                 content = source.read_bytes()
                 copies.append((path, hashlib.sha256(content).hexdigest()))
                 yield path, content
-    about = (newest or releases)[0].about
+    about = (task_releases or releases)[0].about
     title = label(str(about.get("campaign_title") or about.get("campaign") or "Campaign"))
     n_current = sum(release.retraction is None for release in releases)
     links = [entry for entry in MAIN_PAGES.items() if leaderboards or entry[0] != "Records"]
-    yield page(
+    yield make_page(
         *("front.html", "index.html", title, links),
         lead=f"{counted(len(leaderboards), 'task')}, {counted(n_current, 'release')}",
         description=str(about.get("description") or ""),
@@ -627,19 +630,19 @@ def site_files(
         releases=releases,
         newest=newest_ids,
     )
-    yield page(
+    yield make_page(
         *("data.html", "data.html", "Data", links),
         lead=title,
         releases=releases,
         newest=newest_ids,
         copies=copies,
-        citations=[_bibtex(title, release) for release in newest],
+        citations=[_format_bibtex(title, release) for release in task_releases],
     )
     if leaderboards:
         path = "history.html"
-        yield page(path, path, "Records", links, leaderboards=leaderboards)
-    main_links = [(word, f"../{name}") for word, name in MAIN_PAGES.items()]
+        yield make_page(path, path, "Records", links, leaderboards=leaderboards)
+    main_links = [(link_text, f"../{name}") for link_text, name in MAIN_PAGES.items()]
     for task, leaderboard in leaderboards.items():
         pages = [(label(leaderboard.release.title), "index.html"), ("Topics", "topics.html")]
-        links = [(word, link(task, name, prefix="../")) for word, name in pages]
-        yield from task_pages(leaderboard, task, main_links + links)
+        links = [(link_text, link(task, name, prefix="../")) for link_text, name in pages]
+        yield from make_task_pages(leaderboard, task, main_links + links)

@@ -88,14 +88,14 @@ class _EntryReader:
     own: tuple[str, ...]
     retracted: bool
     used_options: set[str] = field(default_factory=set)  # options that apply to some source
-    unreadable: list[str] = field(default_factory=list)  # why runs of campaigns are excluded
+    unreadable: list[str] = field(default_factory=list)  # reasons why runs are excluded
     notes: list[str] = field(default_factory=list)
 
     def read(self, source: PathName) -> pl.DataFrame:
         if not isinstance(source, str | PathLike):
             raise ArgumentError(f"a source must be a path, got {quoted(source)}")
         frames = [pl.DataFrame(schema=_DTYPES)]
-        for path in _paths(fspath(source)):
+        for path in _find_paths(fspath(source)):
             # A relative path such as `.` has no name.
             full_path = path.absolute()
             is_retracted = (full_path.parent / f"{full_path.name}.retracted.json").is_file()
@@ -129,45 +129,46 @@ class _EntryReader:
         rows = [(run.tag, run.team, run.received) for run in scoring.submissions]
         runs = pl.DataFrame(rows, ["tag", "team", "received"], orient="row")
         collection = (campaign.rules.id, scoring.rules.name, scoring.judgments.version)
-        return _run_entries(values, runs, collection, scoring.measures[0])
+        return _make_entries(values, runs, collection, scoring.measures[0])
 
     def read_release(self, folder: Path) -> pl.DataFrame:
         data = folder / "data"
         about = read_json(data / "about.json")
         task, measures = about["task"], about["measures"]
         if self.task is not None and task != self.task:
-            raise PolicyError(f"{folder} has the task {quoted(task)}, expected {quoted(self.task)}")
+            raise PolicyError(f"expected task {quoted(self.task)}, got {quoted(task)} in {folder}")
         self.measure = self.measure or measures[0]
         measure = parse_measure(self.measure)
         name = str(measure)
         if name not in measures:
-            others = ", ".join(measures)
-            raise PolicyError(f"{folder} has no scores by {name}; it has scores by {others}")
+            names = ", ".join(measures)
+            raise PolicyError(f"{folder} has no scores by {name}; it has scores by {names}")
         if self.standardised:
             path = data / "scores" / "scores.parquet"
             frame = parquet_frame(path.read_bytes(), str(path))
-            wide = frame.pivot("system", index="topic", values=name)
-            topics, systems = tuple(wide["topic"]), tuple(wide.columns[1:])
-            cells = wide.drop("topic").to_numpy()
+            score_frame = frame.pivot("system", index="topic", values=name)
+            topics, systems = tuple(score_frame["topic"]), tuple(score_frame.columns[1:])
+            cells = score_frame.drop("topic").to_numpy()
             values = _standardise(Scores(cells, topics, systems, definition=measure))
         else:
             table = pl.read_csv(data / "leaderboard.csv", schema_overrides={"tag": pl.String})
             values = table.select(entry="tag", score=pl.col(name).cast(pl.Float64))
         runs = pl.read_csv(data / "runs.csv", infer_schema=False)
-        dated = runs.filter(pl.col("received").fill_null("") != "")
-        if dated.is_empty():
+        dated_runs = runs.filter(pl.col("received").fill_null("") != "")
+        if dated_runs.is_empty():
             raise InputError(
                 "does not state when runs of anonymous teams arrived; use the campaign's folder",
                 source=str(folder),
             )
-        if n_undated := runs.height - dated.height:
-            values = values.join(dated, left_on="entry", right_on="tag", how="semi")
+        if n_undated := runs.height - dated_runs.height:
+            values = values.join(dated_runs, left_on="entry", right_on="tag", how="semi")
             count, verb = counted(n_undated, "run"), "is" if n_undated == 1 else "are"
             self.notes.append(
                 f"{count} of anonymous teams {verb} excluded, because the release {folder.name}"
                 " does not state when they arrived; they may be better than a record"
             )
-        return _run_entries(values, dated, (about["campaign"], task, about["judgments"]), measure)
+        collection = (about["campaign"], task, about["judgments"])
+        return _make_entries(values, dated_runs, collection, measure)
 
     def read_table(self, path: Path) -> pl.DataFrame:
         """Read the table of a leaderboard: a file with named columns, such as CSV."""
@@ -180,8 +181,8 @@ class _EntryReader:
             )
         source = columns_of_file(Source(str(path)), replace(_LEADERBOARD, columns=()))
         names = [str(name) for name in source.names]
-        requested = {role: name for role, name in self.columns.items() if role != "score"}
-        indices = _LEADERBOARD.places(names, str(path), requested)
+        requested_names = {role: name for role, name in self.columns.items() if role != "score"}
+        indices = _LEADERBOARD.places(names, str(path), requested_names)
         name_of = {role: names[k] for role, k in indices.items()}
         name_of["score"] = self.columns.get("score") or _score_column(names, self.measure, path)
         if "mark" not in name_of and "" in names:
@@ -199,8 +200,8 @@ class _EntryReader:
         schema = replace(_LEADERBOARD, columns=columns, decisive=(), is_selected=True)
         table = source.table(schema, {column.name: column.name for column in columns})
         cells = {role: table.frame[name] for role, name in name_of.items()}
-        blank = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
-        marks = cells.get("mark", blank).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
+        blanks = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
+        marks = cells.get("mark", blanks).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
         own_marks = [mark.strip(_BLANK).lower() for mark in self.own]
         # Emoji, such as cups, are marks of records.
         words = {mark for mark in marks if re.search(r"[^\W\d_]", mark)} - {*own_marks, *NOT_OWN}
@@ -216,14 +217,14 @@ class _EntryReader:
                 days.append(_parse_day(day or ""))
             except CranfieldError as error:
                 raise table.error_at_row(row, str(error)) from None
-        measure = _known_measure(self.measure)
+        measure = _find_measure(self.measure)
         if measure is not None:
             _warn_of_mixed_scores(cells["score"], cells["entry"], measure, str(path))
         return pl.DataFrame(
             {
                 "date": pl.Series(days, dtype=pl.Date),
                 "entry": cells["entry"],
-                "team": cells.get("team", blank),
+                "team": cells.get("team", blanks),
                 "score": cells["score"],
                 "own": marks.is_in(own_marks),
             }
@@ -233,20 +234,20 @@ class _EntryReader:
         )
 
 
-def _run_entries(
+def _make_entries(
     values: pl.DataFrame, runs: pl.DataFrame, collection: tuple[str, str, str], measure: Measure
 ) -> pl.DataFrame:
     """Add the day and the team of each run to scores by entry."""
     days = pl.Series([_parse_day(text) for text in runs["received"]], dtype=pl.Date)
-    about_runs = runs.select("team", entry="tag", date=days)
-    return values.join(about_runs, on="entry", maintain_order="left").with_columns(
+    run_columns = runs.select("team", entry="tag", date=days)
+    return values.join(run_columns, on="entry", maintain_order="left").with_columns(
         own=False,
         collection=pl.lit("{}/{}, judgments {}".format(*collection)),
         lower_is_better=measure.info.lower_is_better,
     )
 
 
-def _paths(source: str) -> list[Path]:
+def _find_paths(source: str) -> list[Path]:
     names = match_files(source)
     if names is None:
         return [Path(source)]
@@ -260,31 +261,31 @@ def _paths(source: str) -> list[Path]:
 def _standardise(scores: Scores) -> pl.DataFrame:
     from cranfield.significance.transform import standardise
 
-    scaled = standardise(scores)
-    return pl.DataFrame({"entry": scaled.systems, "score": scaled.mean()})
+    standardised = standardise(scores)
+    return pl.DataFrame({"entry": standardised.systems, "score": standardised.mean()})
 
 
 _FLAGS = frozenset({"true", "false", "yes", "no"})
-"""Values of columns such as `is_public` or `baseline`, which may exclude an entry."""
+"""Values of flags, such as `is_public` or `baseline`; an entry with a flag may not count."""
 
 
-def _warn_of_unused_columns(table: Columns, used: set[int]) -> None:
+def _warn_of_unused_columns(table: Columns, used_indices: set[int]) -> None:
     """Warn of unused columns that may say that an entry does not count."""
     schema = replace(_LEADERBOARD, decisive=("status", "split", "measure"), is_selected=True)
-    unused = []
-    *_, decisive = schema.find_unused(table.names, used)
-    for k in (k for k in range(len(table.names)) if k not in used):
+    unused_columns = []
+    *_, decisive_indices = schema.find_unused(table.names, used_indices)
+    for k in (k for k in range(len(table.names)) if k not in used_indices):
         values = {"" if cell is None else str(cell).strip() for cell in table.with_points(k)}
-        # Other numbers are scores, such as an error rate.
+        # Columns of other numbers are scores, such as an error rate.
         words = {value for value in values if finite(value) is None} - {""}
         is_flag = bool(words) and {word.lower() for word in words} <= _FLAGS
-        is_decisive = k in decisive and (words or values <= {"", "0", "1"})
+        is_decisive = k in decisive_indices and (words or values <= {"", "0", "1"})
         if len(values) > 1 and (is_decisive or is_flag):
-            unused.append(f"{quoted(table.names[k])} ({some_of(sorted(values - {''}), 3)})")
-    if unused:
+            unused_columns.append(f"{quoted(table.names[k])} ({some_of(sorted(values - {''}), 3)})")
+    if unused_columns:
         warn(
-            f"{table.source}: columns not used: {', '.join(unused)}; all rows count as entries,"
-            " so remove rows that should not count"
+            f"{table.source}: columns not used: {', '.join(unused_columns)}; all rows count as"
+            " entries, so remove rows that should not count"
         )
 
 
@@ -293,7 +294,7 @@ _QUALIFIER = re.compile(r"\s*[(\[].*[)\]]\s*$")
 
 
 def _score_column(names: list[str], measure: str, path: Path) -> str:
-    """Return the name of a measure's column: the same name, perhaps with a text in brackets."""
+    """Return the column named like a measure, perhaps with a text in brackets."""
     exact_names = [name for name in names if name == measure]
     exact_names = exact_names or [name for name in names if spelt(name) == spelt(measure)]
     candidates = exact_names or [
@@ -309,7 +310,7 @@ def _score_column(names: list[str], measure: str, path: Path) -> str:
     raise InputError(f"has no column {quoted(measure)}; columns: {choices}", source=str(path))
 
 
-def _known_measure(measure: str) -> Measure | None:
+def _find_measure(measure: str) -> Measure | None:
     """Return the declared measure of this name, perhaps with a text in brackets."""
     with suppress(CranfieldError):
         return parse_measure(_QUALIFIER.sub("", measure))
@@ -324,10 +325,10 @@ def _warn_of_mixed_scores(
     is_outside = (scores < low - ROUNDING) | (scores > high + ROUNDING)
     # A failed entry may have 0 among percentages.
     if (outside := scores.filter(is_outside)).len() and (~is_outside & (scores != 0)).any():
-        first = f"{outside[0]:g} of {quoted(entries.filter(is_outside)[0])}"
+        example = f"{outside[0]:g} of {quoted(entries.filter(is_outside)[0])}"
         warn(
             f"{source}: {measure} has {counted(outside.len(), 'score')} outside its range {low:g}"
-            f" to {high:g}, such as {first}, and others within it; check for percentages"
+            f" to {high:g}, such as {example}, and others within it; check for percentages"
         )
 
 
@@ -420,15 +421,14 @@ class History(result.Result):
             `records`, or `entries` for all entries.
         """
         frame = self.to_polars(name)
-        hidden = [key for key in ("source", "collection") if self.frame[key].n_unique() == 1]
+        hidden_columns = [k for k in ("source", "collection") if self.frame[k].n_unique() == 1]
+        hidden_columns += [] if any(frame["team"]) else ["team"]
         if name == "records":
             count = counted(frame.height, "record")
-            hidden += ["own", "record"]
+            hidden_columns += ["own", "record"]
         else:
             count = f"{frame.height:,} {'entry' if frame.height == 1 else 'entries'}"
-        if not any(frame["team"]):
-            hidden.append("team")
-        table = tabular.table_from_frame(frame.drop(hidden), f"{self.measure}: {count}")
+        table = tabular.table_from_frame(frame.drop(hidden_columns), f"{self.measure}: {count}")
         return [replace(table, remarks=list(self.notes))]
 
     def __repr__(self) -> str:
@@ -511,13 +511,13 @@ def history(
     measure = reader.measure
     if measure is None:
         raise PolicyError("measure is required, as all sources are retracted")
-    for name, is_set, required in (
+    for name, is_set, required_sources in (
         ("task", task is not None, "campaigns and releases"),
         ("columns", bool(columns), "tables"),
         ("own", tuple(own) != OWN_MARKS, "tables with a column 'mark'"),
     ):
         if is_set and name not in reader.used_options:
-            raise PolicyError(f"{name} requires {required} among the sources")
+            raise PolicyError(f"{name} requires {required_sources} among the sources")
     collections = entries["collection"].unique(maintain_order=True).to_list()
     if len(collections) > 1 and not standardised:
         names = some_of(map(quoted, collections), 3)
@@ -525,10 +525,9 @@ def history(
             f"scores of {len(collections)} collections ({names}) cannot be compared, because"
             " collections differ in difficulty; standardise them, or use one collection at a time"
         )
-    scored = entries.filter(pl.col("score").is_not_null())
+    scored_entries = entries.filter(pl.col("score").is_not_null())
     notes = [*dict.fromkeys(reader.notes)]
-    if scored.height < entries.height:
-        n_missing = entries.height - scored.height
+    if n_missing := entries.height - scored_entries.height:
         verb = "has no score and is" if n_missing == 1 else "have no score and are"
         notes.append(f"{n_missing:,} of {entries.height:,} entries {verb} excluded")
     if standardised and len(collections) > 1:
@@ -545,14 +544,14 @@ def history(
     lower_is_better = lower_is_better or is_recorded_lower
     if lower_is_better:
         notes.append(f"lower scores of {measure} are better")
-    elif _known_measure(measure) is None or (
-        # EER may be the equal error rate.
+    elif _find_measure(measure) is None or (
+        # A declared name may have another meaning: EER may be the equal error rate.
         suggests_lower(measure) and "columns" in reader.used_options
     ):
-        report = warn if suggests_lower(measure) else notes.append
+        add_note = warn if suggests_lower(measure) else notes.append
         option = command_option("lower_is_better=True") or "lower_is_better=True"
-        report(f"higher scores of {measure} count as better; {option} reverses this")
-    frame = mark_records(scored, lower_is_better)
+        add_note(f"higher scores of {measure} count as better; {option} reverses this")
+    frame = mark_records(scored_entries, lower_is_better)
     return History(measure, standardised, frame, tuple(notes), tuple(reader.unreadable))
 
 
@@ -561,7 +560,7 @@ def mark_records(entries: pl.DataFrame, lower_is_better: bool = False) -> pl.Dat
     # Means that differ only by rounding, such as 0.1 + 0.2 and 0.3, are equal.
     values = without_noise(entries["score"].to_numpy()) * (-1.0 if lower_is_better else 1.0)
     value = pl.col("value")
-    # Best entry of each day first; equal entries: the organisers' first, then in order of rows.
+    # The best entry of each day first; equal entries are in order of rows, after the organisers'.
     best_first = (
         entries.with_columns(value=pl.Series(values, dtype=pl.Float64))
         .with_row_index("row")

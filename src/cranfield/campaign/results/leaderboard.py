@@ -1,4 +1,4 @@
-"""Leaderboards: runs ranked by a measure, with groups and confidence intervals."""
+"""Leaderboards: runs ranked by a measure, with groups and intervals of significance tests."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ def compare_pairs(scores: Scores, alpha: float = 0.05) -> PairwiseComparison:
     from cranfield.significance.comparison.compare import compare
 
     # 0 would be the best score if lower is better.
-    missing = "drop" if scores.lower_is_better else "zero"
+    missing_policy = "drop" if scores.lower_is_better else "zero"
     has_missing = np.isnan(scores.values).any()
-    comparison = compare(scores, alpha=alpha, missing=missing if has_missing else None)
+    comparison = compare(scores, alpha=alpha, missing=missing_policy if has_missing else None)
     _comparisons.append((key, comparison))
     return comparison
 
 
-def reason_against_comparison(n_runs: int, max_runs: int = MAX_COMPARED) -> str:
-    """Return why this number of runs is not compared; empty if the runs are compared."""
+def explain_no_comparison(n_runs: int, max_runs: int = MAX_COMPARED) -> str:
+    """Return the reason why this number of runs is not compared; empty if it is compared."""
     if n_runs < 2:
         return "there is only one run"
     return f"{n_runs:,} runs exceed the maximum of {max_runs}" if n_runs > max_runs else ""
@@ -69,7 +69,7 @@ def compare_if_possible(
 ) -> PairwiseComparison | str:
     """Compare all pairs, or return why they are not compared."""
     check_proportion("alpha", alpha)
-    if reason := reason_against_comparison(len(scores.systems), max_runs):
+    if reason := explain_no_comparison(len(scores.systems), max_runs):
         return reason
     try:
         return compare_pairs(scores, alpha)
@@ -87,7 +87,7 @@ class Separation:
     notes: tuple[str, ...]
 
 
-def separation(
+def separate_runs(
     scores: Scores, alpha: float = 0.05, max_runs: int = MAX_COMPARED
 ) -> Separation | str:
     """Compare all pairs of systems by the default test, or return why they are not compared."""
@@ -145,7 +145,7 @@ class Leaderboard(TableResult):
         Title of the task; empty for runs outside a campaign.
     """
 
-    name: ClassVar[str] = "board"
+    name: ClassVar[str] = "leaderboard"
     columns: ClassVar[Columns] = {
         "rank": Column("Rank by the first measure, from 1; runs with equal values share a rank."),
         "tag": Column("Tag of the run.", key=True),
@@ -158,11 +158,11 @@ class Leaderboard(TableResult):
             " null where runs were not compared."
         ),
         "low": Column(
-            "Lower bound of a simultaneous confidence interval, of the mean or of the difference"
-            " from the first run plus the mean of the first run; the notes state which. Null where"
-            " runs were not compared or the test has no intervals."
+            "Lower bound of the comparison interval around the mean, or of the confidence interval"
+            " of the difference from the first run plus the mean of the first run; the notes state"
+            " which. Null where runs were not compared or the test has no intervals."
         ),
-        "high": Column("Upper bound of the same confidence interval as `low`."),
+        "high": Column("Upper bound of the same interval as `low`."),
         "unjudged@10": Column(
             "Proportion (0 to 1) of unjudged documents among the first ten of each topic."
         ),
@@ -195,15 +195,16 @@ class Leaderboard(TableResult):
             Maximum number of rows; by default all rows.
         """
         rows = self.rows.with_columns(pl.col("groups").map_elements(shorten_letters, pl.String))
-        optional = ("type", "groups", "low", "high")
-        empty = [name for name in optional if {*rows[name]} <= {None, ""}]
-        empty += [] if rows["late"].any() else ["late"]
+        optional_columns = ("type", "groups", "low", "high")
+        empty_columns = [name for name in optional_columns if {*rows[name]} <= {None, ""}]
+        empty_columns += [] if rows["late"].any() else ["late"]
         title = f"Leaderboard of {self.task}" if self.task else "Leaderboard"
         title += f": {counted(rows.height, 'run')}"
         remarks = list(self.remarks)
         if max_runs is not None and rows.height > max_runs:
             remarks.append(f"the first {max_runs:,} of {rows.height:,} runs are shown")
-        return [replace(table_from_frame(rows.drop(empty)[:max_runs], title), remarks=remarks)]
+        table = table_from_frame(rows.drop(empty_columns)[:max_runs], title)
+        return [replace(table, remarks=remarks)]
 
     def __repr__(self) -> str:
         return f"Leaderboard({counted(self.rows.height, 'run')}: {', '.join(self.measures)})"
@@ -235,14 +236,14 @@ def leaderboard(
         Ranks are by overall values, and equal values share a rank. Groups are the letters of
         :func:`cranfield.compare` with its default test.
     """
-    groups = separation(evaluation[str(evaluation.measures[0])], alpha, max_runs)
-    return _leaderboard(evaluation, submissions, groups)
+    separation = separate_runs(evaluation[str(evaluation.measures[0])], alpha, max_runs)
+    return _make_leaderboard(evaluation, submissions, separation)
 
 
-def _leaderboard(
-    evaluation: Evaluation, submissions: Sequence[Submission], comparison: Separation | str
+def _make_leaderboard(
+    evaluation: Evaluation, submissions: Sequence[Submission], separation: Separation | str
 ) -> Leaderboard:
-    """Join scores and comparison with the submissions."""
+    """Join scores, submissions and the comparison; note why runs are not compared, if so."""
     # Columns have the text forms of measures as names, not aliases.
     names = [str(measure) for measure in evaluation.measures]
     frame = evaluation.by_system()
@@ -251,32 +252,32 @@ def _leaderboard(
     runs = [runs_by_tag[tag] for tag in frame["tag"]]
     values = frame[names[0]].cast(pl.Float64).to_numpy()
     lower_is_better = evaluation.measures[0].info.lower_is_better
-    unjudged = [row.unjudged_at_10 for row in evaluation.coverage.systems]
+    unjudged_at_10 = [row.unjudged_at_10 for row in evaluation.coverage.systems]
     frame = frame.with_columns(
         pl.Series("rank", competition_ranks(values, lower_is_better), pl.Int64),
         pl.Series("team", [run.team for run in runs], pl.String),
         pl.Series("type", [run.type for run in runs], pl.String),
         pl.Series("late", [run.late for run in runs], pl.Boolean),
-        pl.Series("unjudged@10", unjudged, pl.Float64),
+        pl.Series("unjudged@10", unjudged_at_10, pl.Float64),
     ).sort("rank", "tag")
-    unpooled = [quoted(tag) for tag in frame["tag"] if not runs_by_tag[tag].pooled]
-    # A column has the unjudged documents.
+    unpooled_tags = [quoted(tag) for tag in frame["tag"] if not runs_by_tag[tag].pooled]
+    # The column unjudged@10 reports the unjudged documents.
     notes = evaluation.coverage.ignoring_unjudged().notes
-    if 0 < len(unpooled) < frame.height:
-        notes.append(f"runs that were not pooled: {some_of(unpooled, 10)}")
+    if 0 < len(unpooled_tags) < frame.height:
+        notes.append(f"runs that were not pooled: {some_of(unpooled_tags, 10)}")
     schema = {"tag": pl.String, "groups": pl.String, "low": pl.Float64, "high": pl.Float64}
     groups = pl.DataFrame(schema=schema)
-    if isinstance(comparison, str):
-        notes.append(f"runs are not compared: {comparison}")
+    if isinstance(separation, str):
+        notes.append(f"runs are not compared: {separation}")
     else:
-        notes = [*comparison.notes, *notes]
-        groups = pl.concat([groups, comparison.frame], how="diagonal")
+        notes = [*separation.notes, *notes]
+        groups = pl.concat([groups, separation.frame], how="diagonal")
     frame = frame.join(groups, on="tag", how="left", maintain_order="left")
-    order = [
+    columns = [
         column for name in Leaderboard.columns for column in (names if name == "*" else [name])
     ]
-    separation = None if isinstance(comparison, str) else comparison
-    return Leaderboard(frame.select(order), tuple(names), separation, tuple(notes))
+    result = None if isinstance(separation, str) else separation
+    return Leaderboard(frame.select(columns), tuple(names), result, tuple(notes))
 
 
 def task_leaderboard(
@@ -300,30 +301,30 @@ def task_leaderboard(
     scoring = Scoring(campaign, task, measures, judgments)
     evaluation = scoring.evaluation()
     notes = scoring.run_notes(evaluation)
-    reason = reason_against_comparison(len(evaluation.systems), max_runs)
-    groups = reason or _cached_separation(scoring, alpha)
-    result = _leaderboard(evaluation, scoring.submissions, groups)
+    reason = explain_no_comparison(len(evaluation.systems), max_runs)
+    separation = reason or _separate_with_cache(scoring, alpha)
+    result = _make_leaderboard(evaluation, scoring.submissions, separation)
     title = scoring.rules.title or scoring.rules.name
     return replace(result, task=title, notes=(*result.notes, *notes))
 
 
-def _cached_separation(scoring: Scoring, alpha: float) -> Separation | str:
+def _separate_with_cache(scoring: Scoring, alpha: float) -> Separation | str:
     """Compare runs by the first measure; the result is cached in a file."""
-    first, campaign, judgments = scoring.measures[0], scoring.campaign, scoring.judgments
-    basis = hash_values("groups", scoring.basis(all_runs=True), str(first), alpha)
-    if cached := read_cached_table(campaign, judgments.task, basis):
-        frame, about = cached
-        return Separation(frame, about["method"], about["verdict"], (*about["notes"].split("\n"),))
-    scoring.measures = [first]
-    result = separation(scoring.evaluation()[str(first)], alpha)
+    measure, campaign, judgments = scoring.measures[0], scoring.campaign, scoring.judgments
+    basis = hash_values("groups", scoring.basis(all_runs=True), str(measure), alpha)
+    if cached_table := read_cached_table(campaign, judgments.task, basis):
+        frame, facts = cached_table
+        return Separation(frame, facts["method"], facts["verdict"], (*facts["notes"].split("\n"),))
+    scoring.measures = [measure]
+    result = separate_runs(scoring.evaluation()[str(measure)], alpha)
     if not isinstance(result, str):
         notes = "\n".join(result.notes)
-        about = {"method": result.method, "verdict": result.verdict, "notes": notes}
-        cache_table(campaign, judgments, basis, result.frame, about)
+        facts = {"method": result.method, "verdict": result.verdict, "notes": notes}
+        cache_table(campaign, judgments, basis, result.frame, facts)
     return result
 
 
-def feedback(campaign: OpenedCampaign, task: str, tags: Collection[str]) -> dict[str, str]:
+def format_feedback(campaign: OpenedCampaign, task: str, tags: Collection[str]) -> dict[str, str]:
     """Return the scores that the rules show to the teams of accepted runs, as text by tag.
 
     Teams that submit many runs and see their scores can learn the judgments. Feedback is therefore

@@ -23,10 +23,10 @@ from cranfield.base.errors import (
 )
 from cranfield.base.text import counted
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.pages import encode_text, render_page, replaced_folder, write_files
+from cranfield.campaign.pages import encode_text, render_page, replace_folder, write_files
 from cranfield.campaign.results.leaderboard import Leaderboard, leaderboard
 from cranfield.campaign.results.scoring import Scoring
-from cranfield.campaign.results.sheet_making import sort_topics, task_measures
+from cranfield.campaign.results.sheet_making import list_measures, sort_topics
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store.records import Submission
@@ -62,9 +62,9 @@ class Overview:
     topics: pl.DataFrame  # by the first measure: topic, best, median, worst, n, mean of all runs
 
 
-def leaderboard_table(overview: Overview) -> Table:
+def make_leaderboard_table(overview: Overview) -> Table:
     """Return the leaderboard as a table; the best score by each measure is bold."""
-    bold, measures = _best_scores(overview), overview.leaderboard.measures
+    bold, measures = _find_best_scores(overview), overview.leaderboard.measures
     head = ["", "run", "team", "type", *measures, "groups", "unjudged@10"]
     rows = []
     for k, row in enumerate(overview.leaderboard.rows.rows(named=True)):
@@ -78,7 +78,7 @@ def leaderboard_table(overview: Overview) -> Table:
     return Table(title, head, rows, left, remarks=overview.leaderboard.remarks)
 
 
-def _best_scores(overview: Overview) -> Mapping[str, Sequence[bool]]:
+def _find_best_scores(overview: Overview) -> Mapping[str, Sequence[bool]]:
     """Return masks of the rows of the leaderboard that have the best score by each measure."""
     masks = {}
     for name in overview.leaderboard.measures:
@@ -87,10 +87,10 @@ def _best_scores(overview: Overview) -> Mapping[str, Sequence[bool]]:
     return masks
 
 
-def overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Sequence[str]) -> str:
+def make_overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Sequence[str]) -> str:
     """Return the overview as a page with charts, and with links to their files in all `forms`."""
     first = overview.leaderboard.measures[0]
-    easiest_last = overview.evaluation[first].lower_is_better
+    lower_is_better = overview.evaluation[first].lower_is_better
     topics = overview.topics.select("topic", "mean", "best", "median", "worst")
     drawings = {
         name: {"heading": heading, "text": text, "svg": base64.b64encode(svgs[name]).decode()}
@@ -111,9 +111,9 @@ def overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Sequence
         headings=headings,
         skip="Skip to the leaderboard",
         leaderboard=overview.leaderboard,
-        best=_best_scores(overview),
+        best=_find_best_scores(overview),
         measure=first,
-        rows=topics.sort("median", descending=not easiest_last).rows(),
+        rows=topics.sort("median", descending=not lower_is_better).rows(),
         charts=drawings,
         forms=forms,
     )
@@ -183,7 +183,7 @@ def write_overview(
         check_choice("forms", form, FORMS)
     target = campaign.check_outside(folder)
     rules = campaign.rules.task(task)
-    scoring = Scoring(campaign, rules.name, task_measures(rules), judgments)
+    scoring = Scoring(campaign, rules.name, list_measures(rules), judgments)
     evaluation, version = scoring.evaluation(), scoring.judgments.version
     title = f"{campaign.rules.title or campaign.rules.id}: {rules.title or rules.name}"
     overview = make_overview(
@@ -193,7 +193,7 @@ def write_overview(
     overview = replace(overview, leaderboard=replace(overview.leaderboard, notes=notes))
     rows, parquet = overview.leaderboard.rows, BytesIO()
     rows.write_parquet(parquet)
-    latex = leaderboard_table(overview).to_latex(caption=True, long=True)
+    latex = make_leaderboard_table(overview).to_latex(caption=True, long=True)
     files = {
         "leaderboard.csv": rows.write_csv().encode(),
         "leaderboard.parquet": parquet.getvalue(),
@@ -209,9 +209,9 @@ def write_overview(
                 files[f"charts/{name}.{form}"] = content
     except MissingDependencyError as error:
         warn(f"the overview has no charts: {error}")
-    page = encode_text(overview_page(overview, svgs, forms))
+    page = encode_text(make_overview_page(overview, svgs, forms))
     files = {"index.html": page, **files}
-    with replaced_folder(target, "overview") as new_folder:
+    with replace_folder(target, "overview") as new_folder:
         write_files(new_folder, files)
         report(evaluation, new_folder / "report.html", title=overview.title)
     return tuple(target / name for name in (*files, "report.html"))

@@ -21,7 +21,7 @@ from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.results.stored_inputs import (
     apply_to_runs,
     find_judgments,
-    no_readable_run_error,
+    make_no_readable_run_error,
     read_stored_qrels,
     topic_notes,
 )
@@ -98,12 +98,12 @@ def cache_table(
     record = ScoreFile(key, task, version, path, sha256_text, {"basis": basis, **facts})
     details = {"judgments": version, **({"runs": int(facts["runs"])} if "runs" in facts else {})}
     with campaign.registry.change("score", task, details) as change:
-        previous = {file.key: file for file in change.score_files(task)}.get(key)
-        (change.update if previous else change.insert)(record)
+        previous_record = {file.key: file for file in change.score_files(task)}.get(key)
+        (change.update if previous_record else change.insert)(record)
         # Tables with equal values have the same path.
         used_paths = {file.path for file in change.score_files()}
-    if previous and previous.path not in used_paths:
-        (campaign.folder / previous.path).unlink(missing_ok=True)
+    if previous_record and previous_record.path not in used_paths:
+        (campaign.folder / previous_record.path).unlink(missing_ok=True)
 
 
 FORMAT = "scores 3"
@@ -179,23 +179,24 @@ def split_coverage(coverage: Coverage, task: TaskRules) -> tuple[Coverage, list[
     if topics is None:
         return coverage, []
     task_topics = set(topics)
-    others = {
+    topics_outside = {
         row.system: other_topics
         for row in coverage.systems
         if (other_topics := [topic for topic in row.extra if topic not in task_topics])
     }
-    if not others:
+    if not topics_outside:
         return coverage, []
     rows = [
         replace(row, extra=tuple(topic for topic in row.extra if topic in task_topics))
         for row in coverage.systems
     ]
-    worst = max(others, key=lambda system: len(others[system]))
-    verb = "has" if len(others) == 1 else "have"
+    system = max(topics_outside, key=lambda system: len(topics_outside[system]))
+    topics_text = some_of(map(quoted, topics_outside[system]), 5)
+    verb = "has" if len(topics_outside) == 1 else "have"
     note = (
-        f"{len(others)} of {counted(len(rows), 'system')} {verb} results for topics outside the"
-        f" task, which are ignored (most in {quoted(worst)}:"
-        f" {counted(len(others[worst]), 'topic')}: {some_of(map(quoted, others[worst]), 5)})"
+        f"{len(topics_outside)} of {counted(len(rows), 'system')} {verb} results for topics outside"
+        f" the task, which are ignored (most in {quoted(system)}:"
+        f" {counted(len(topics_outside[system]), 'topic')}: {topics_text})"
     )
     return replace(coverage, systems=tuple(rows)), [note]
 
@@ -218,8 +219,8 @@ class Scoring:
         self.policies = policies(self.compat, **options)
         self.measures = parse_measures(measures or self.rules.measures, compat=self.compat)
         self.judgments: Judgments = find_judgments(campaign, self.rules.name, judgments)
-        accepted = campaign.registry.submissions(self.rules.name)
-        self.submissions = tuple(sorted(accepted, key=lambda run: run.tag))
+        accepted_runs = campaign.registry.submissions(self.rules.name)
+        self.submissions = tuple(sorted(accepted_runs, key=lambda run: run.tag))
         if not self.submissions:
             raise CranfieldError(f"task {quoted(self.rules.name)} has no accepted run")
         self.notes_on_other_topics: list[str] = []  # of the last evaluation
@@ -250,15 +251,15 @@ class Scoring:
         Unreadable runs are removed from the submissions.
         """
         n_before = len(self.submissions)
-        tables = [self._cached(all_runs) for all_runs in (False, True)]
+        tables = [self._score_with_cache(all_runs) for all_runs in (False, True)]
         if len(self.submissions) < n_before:
             # Runs were removed, and some measures depend on the set of all runs.
             return self.table()
         table = pl.concat(tables, how="diagonal")
         return merge_rows(table.filter(pl.col("object").is_in(list(self.objects.values()))))
 
-    def _cached(self, all_runs: bool) -> pl.DataFrame:
-        """Return scores by the measures that depend on all runs, or by the other measures."""
+    def _score_with_cache(self, all_runs: bool) -> pl.DataFrame:
+        """Return scores by the measures that depend on all runs, or else by the other measures."""
         measures = [
             measure for measure in self.measures if measure.info.depends_on_others == all_runs
         ]
@@ -267,21 +268,22 @@ class Scoring:
         if not measures:
             return table
         basis = self.basis(all_runs)
-        if stored := read_cached_table(self.campaign, self.rules.name, basis):
-            table = pl.concat([table, stored[0]], how="diagonal")
+        if cached_table := read_cached_table(self.campaign, self.rules.name, basis):
+            table = pl.concat([table, cached_table[0]], how="diagonal")
         objects = pl.DataFrame({"object": list(dict.fromkeys(self.objects.values()))})
         run_rows = table.filter(pl.col("topic").is_null())
         scored_runs = objects.join(run_rows, on="object", how="left").select("object", *names)
-        missing = scored_runs.filter(pl.any_horizontal(pl.col(names).is_null()))["object"].to_list()
-        if missing:
+        is_missing = pl.any_horizontal(pl.col(names).is_null())
+        missing_objects = scored_runs.filter(is_missing)["object"].to_list()
+        if missing_objects:
             evaluation = self._evaluate(
-                [run for run in self.submissions if run.object in missing],
+                [run for run in self.submissions if run.object in missing_objects],
                 [measure for measure in measures if scored_runs[str(measure)].has_nulls()],
             )
             unreadable = self.campaign.unreadable
             self.submissions = tuple(run for run in self.submissions if run.id not in unreadable)
             if not self.submissions:
-                raise no_readable_run_error(self.campaign, self.rules.name)
+                raise make_no_readable_run_error(self.campaign, self.rules.name)
             if evaluation is not None:
                 new_rows = scores_table(evaluation, self.objects)
                 table = merge_rows(pl.concat([table, new_rows], how="diagonal"))
@@ -325,7 +327,7 @@ class Scoring:
         scores = grid.join(cells, on=["topic", "object"], how="left", maintain_order="left")
         shape = (len(self.objects), len(topics))
         values = {name: np.array(scores[name].fill_null(np.nan)).reshape(shape).T for name in names}
-        coverage = Coverage(self._coverage(table))
+        coverage = Coverage(self._compute_coverage(table))
         coverage, self.notes_on_other_topics = split_coverage(coverage, self.rules)
         cached_runs = CachedRuns(
             tuple(topics),
@@ -345,48 +347,49 @@ class Scoring:
     def tie_effects(self, evaluation: Evaluation) -> list[TieEffect]:
         """Return the effects of ties that :func:`cranfield.evaluate` reports; they are cached."""
         measures = [measure for measure in self.measures if not measure.info.depends_on_others]
-        tied = [row.system for row in evaluation.coverage.systems if row.tied and measures]
+        tied_tags = [row.system for row in evaluation.coverage.systems if row.tied and measures]
         basis = hash_values("ties", self.basis(), [str(measure) for measure in measures])
         table = pl.DataFrame(schema={"object": pl.String, "effect": pl.String})
-        if cached := read_cached_table(self.campaign, self.rules.name, basis):
-            table = cached[0]
-        uncached = {self.objects[tag] for tag in tied} - {*table["object"]}
-        runs = [run for run in self.submissions if run.object in uncached]
-        if runs and (judged := self._judge(runs)):
-            effects = {self.objects[tag]: "" for tag in judged.systems}
-            for tie in tie_effects(judged, score(judged, measures, compat=self.compat)):
-                effects[self.objects[tie.system]] = json.dumps(asdict(tie))
-            new_rows = pl.DataFrame([*effects.items()], table.schema, orient="row")
+        if cached_table := read_cached_table(self.campaign, self.rules.name, basis):
+            table = cached_table[0]
+        uncached_objects = {self.objects[tag] for tag in tied_tags} - {*table["object"]}
+        runs = [run for run in self.submissions if run.object in uncached_objects]
+        if runs and (judged_runs := self._judge(runs)):
+            new_effects = {self.objects[tag]: "" for tag in judged_runs.systems}
+            for tie in tie_effects(judged_runs, score(judged_runs, measures, compat=self.compat)):
+                new_effects[self.objects[tie.system]] = json.dumps(asdict(tie))
+            new_rows = pl.DataFrame([*new_effects.items()], table.schema, orient="row")
             table = pl.concat([table, new_rows])
             cache_table(self.campaign, self.judgments, basis, table, {})
-        stored = dict(table.iter_rows())
-        fields = {tag: json.loads(stored.get(self.objects[tag]) or "{}") for tag in tied}
+        effects = dict(table.iter_rows())
+        fields = {tag: json.loads(effects.get(self.objects[tag]) or "{}") for tag in tied_tags}
         ties = [TieEffect(**(values | {"system": tag})) for tag, values in fields.items() if values]
         return sorted(ties, key=lambda tie: -tie.effect)
 
     def topic_notes(self, topics: Sequence[str]) -> list[str]:
-        """Report the topics of the task without judgments, or without a relevant document."""
-        level = lowest_relevant_grade(self.measures[0])
+        """Return notes on topics without judgments and topics without a relevant document."""
+        min_grade = lowest_relevant_grade(self.measures[0])
         qrels = read_stored_qrels(self.campaign, self.rules, self.judgments)
         notes = topic_notes(qrels, self.rules, f"judgments {self.judgments.version}")
-        judged = {qrels.topics[code] for code in np.unique(qrels.codes[qrels.grades >= level])}
-        empty = [topic for topic in topics if topic not in judged]
-        if not empty:
+        is_relevant = qrels.grades >= min_grade
+        relevant_topics = {qrels.topics[code] for code in np.unique(qrels.codes[is_relevant])}
+        empty_topics = [topic for topic in topics if topic not in relevant_topics]
+        if not empty_topics:
             return notes
-        verb = "has" if len(empty) == 1 else "have"
+        verb, names = "has" if len(empty_topics) == 1 else "have", map(quoted, empty_topics)
         return [
             *notes,
-            f"{len(empty):,} of {counted(len(topics), 'topic')} {verb} no document of grade {level}"
-            f" or higher, so no run can score there: {some_of(map(quoted, empty), 5)}",
+            f"{len(empty_topics):,} of {counted(len(topics), 'topic')} {verb} no document of grade"
+            f" {min_grade} or higher, so no run can score there: {some_of(names, 5)}",
         ]
 
-    def _coverage(self, table: pl.DataFrame) -> tuple[SystemCoverage, ...]:
+    def _compute_coverage(self, table: pl.DataFrame) -> tuple[SystemCoverage, ...]:
         """Return the coverage of each run by the judgments."""
         run_rows = table.filter(pl.col("topic").is_null())
-        stored = dict(zip(run_rows["object"], map(json.loads, run_rows["coverage"]), strict=True))
+        by_run = dict(zip(run_rows["object"], map(json.loads, run_rows["coverage"]), strict=True))
         coverage = []
         for tag, sha256_text in self.objects.items():
-            fields = stored[sha256_text] | {"system": tag}
+            fields = by_run[sha256_text] | {"system": tag}
             topics = {name: tuple(fields[name]) for name in ("missing", "extra")}
             coverage.append(SystemCoverage(**fields | topics))
         return tuple(coverage)

@@ -16,12 +16,12 @@ from cranfield.base.text import counted, json_text
 from cranfield.campaign.pages import render_text
 from cranfield.tabular import format_number, text_table
 
-Number = float | None
+Score = float | None
 """A score; None if missing."""
 
 
-def finite(value: float) -> Number:
-    """Return a finite number, or None for NaN and infinity."""
+def to_score(value: float) -> Score:
+    """Return a score, which is None for NaN and infinity."""
     return value if isfinite(value) else None
 
 
@@ -43,14 +43,14 @@ class TopicScores:
 
     topic: str
     relevant: int  # number of relevant documents
-    score: Number
-    best: Number = None
-    median: Number = None
-    worst: Number = None
+    score: Score
+    best: Score = None
+    median: Score = None
+    worst: Score = None
     rank: int | None = None  # 1 + number of runs of the category with a better score
 
     @property
-    def minus_median(self) -> Number:
+    def minus_median(self) -> Score:
         """The score of the run minus the median of the category."""
         return None if self.score is None or self.median is None else self.score - self.median
 
@@ -136,16 +136,16 @@ class Sheet:
     retrieved: int
     relevant: int
     relevant_retrieved: int
-    precision_at_recall: tuple[Number, ...]
-    precision_at: Mapping[int, Number]
-    average_precision: Number
-    r_precision: Number
-    measures: Mapping[str, Number]
-    unjudged: Mapping[int, Number]
+    precision_at_recall: tuple[Score, ...]
+    precision_at: Mapping[int, Score]
+    average_precision: Score
+    r_precision: Score
+    measures: Mapping[str, Score]
+    unjudged: Mapping[int, Score]
     by_topic: tuple[TopicScores, ...]
     comparison: SheetComparison
     category: Category | None = None
-    median_precision: tuple[Number, ...] = ()
+    median_precision: tuple[Score, ...] = ()
     lower_is_better: bool = False
     type: str = ""
     priority: int | None = None
@@ -174,14 +174,14 @@ class Sheet:
             For text that is not the JSON of a sheet.
         """
         try:
-            content = _with_tuples(json.loads(text))
+            content = _convert_lists(json.loads(text))
             if content.pop("form") != FORMAT:
                 raise InputError(f"is not in the format {FORMAT!r}", source=source)
             for name in ("precision_at", "unjudged"):
                 content[name] = {int(cutoff): value for cutoff, value in content[name].items()}
             if content["category"] is not None:
                 content["category"] = Category(**content["category"])
-            content["comparison"] = SheetComparison(**_with_tuples(content["comparison"]))
+            content["comparison"] = SheetComparison(**_convert_lists(content["comparison"]))
             content["by_topic"] = tuple(TopicScores(**topic) for topic in content["by_topic"])
             return cls(**content)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -190,7 +190,7 @@ class Sheet:
 
     def to_text(self) -> str:
         """Return the sheet as text, in the format of TREC's sheets."""
-        values = sheet_values(self)
+        values = make_sheet_values(self)
         levels = enumerate(zip(*values["curves"].values(), strict=True))
         precision = {f"{k} documents": value for k, value in self.precision_at.items()}
         means = {"Average precision": self.average_precision, **self.measures}
@@ -198,10 +198,10 @@ class Sheet:
         return render_text(
             "sheet.txt",
             recall=[[f"{k / 10:.2f}", *map(format_number, row)] for k, row in levels],
-            precision=_number_rows(precision | {"R (R-precision)": self.r_precision}),
-            means=_number_rows(means),
+            precision=_format_rows(precision | {"R (R-precision)": self.r_precision}),
+            means=_format_rows(means),
             table=text_table,
-            beside=_side_by_side,
+            beside=_join_side_by_side,
             **values,
         )
 
@@ -213,7 +213,7 @@ class Sheet:
         return f"Sheet({self.tag!r}, task {self.task}: rank {rank})"
 
 
-def sheet_values(sheet: Sheet) -> dict[str, Any]:
+def make_sheet_values(sheet: Sheet) -> dict[str, Any]:
     """Return the values for the templates of a sheet: as text, as a page, or on the site."""
     curves = {"this run": np.array(sheet.precision_at_recall, dtype=float)}
     if sheet.median_precision:
@@ -232,7 +232,7 @@ def sheet_values(sheet: Sheet) -> dict[str, Any]:
             "comparison": "Comparison with other runs",
         },
         "sheet": sheet,
-        "titles": sheet_titles(sheet),
+        "titles": make_sheet_titles(sheet),
         "rank": rank_sentence(sheet),
         "facts": run_facts(sheet),
         "levels": np.arange(len(sheet.precision_at_recall)) / 10,
@@ -240,45 +240,45 @@ def sheet_values(sheet: Sheet) -> dict[str, Any]:
         "differences": differences,
         "above": int((sign * differences > 0).sum()),
         "below": int((sign * differences < 0).sum()),
-        "compared": describe_category(sheet),
+        "category_text": describe_category(sheet),
         "heads": heads,
         "rows": topic_rows(sheet),
-        "sentences": comparison_sentences(sheet),
+        "sentences": describe_comparison(sheet),
     }
 
 
-def sheet_titles(sheet: Sheet) -> tuple[str, str]:
+def make_sheet_titles(sheet: Sheet) -> tuple[str, str]:
     return sheet.campaign_title or sheet.campaign, sheet.task_title or sheet.task
 
 
 def run_facts(sheet: Sheet) -> list[tuple[str, str]]:
     """Return facts about the run, as pairs of name and value."""
-    pooled = ""
+    pooling = ""
     if sheet.depth is not None and sheet.pooled:
-        pooled = (
+        pooling = (
             f"its first {counted(sheet.depth, 'document')} of each topic were pooled for judging"
         )
     elif sheet.depth is not None:
-        pooled = "not pooled; its documents are judged only if other runs retrieved them"
+        pooling = "not pooled; its documents are judged only if other runs retrieved them"
     # Not a dict, because a question may have the name of another row.
     rows = [
         ("Campaign", sheet.campaign_title or sheet.campaign),
         ("Task", f"{sheet.task} ({sheet.task_title})" if sheet.task_title else sheet.task),
         ("Judgments", f"version {sheet.judgments}" if sheet.judgments else ""),
         ("Run", sheet.tag),
-        ("Team", team_label(sheet)),
+        ("Team", format_team(sheet)),
         ("Type", sheet.type),
         ("Priority", "" if sheet.priority is None else str(sheet.priority)),
         *sheet.answers.items(),
         ("Received", sheet.received + (", late" if sheet.late else "")),
-        ("Pooled", pooled),
+        ("Pooled", pooling),
         ("SHA-256", sheet.sha256),
         ("Description", sheet.description),
     ]
     return [(name, value) for name, value in rows if value]
 
 
-def team_label(sheet: Sheet) -> str:
+def format_team(sheet: Sheet) -> str:
     has_name = sheet.team_name not in {"", sheet.team}
     return f"{sheet.team} ({sheet.team_name})" if has_name else sheet.team
 
@@ -312,21 +312,21 @@ def topic_rows(sheet: Sheet) -> list[list[str]]:
     return rows
 
 
-def comparison_sentences(sheet: Sheet) -> list[str]:
+def describe_comparison(sheet: Sheet) -> list[str]:
     """Describe how many runs are significantly different, and whether this is meaningful."""
-    comparison, by = sheet.comparison, f"by {sheet.measure}"
+    comparison, by_measure = sheet.comparison, f"by {sheet.measure}"
     if comparison.not_compared:
         return [f"Runs are not compared: {comparison.not_compared}."]
     verb = "is" if comparison.better == 1 else "are"
     verdict = (
         f"Of the {comparison.runs - 1:,} other runs, {comparison.better:,} {verb} significantly"
-        f" better {by}, {comparison.worse:,} significantly worse, and"
+        f" better {by_measure}, {comparison.worse:,} significantly worse, and"
         f" {comparison.not_separated:,} not significantly different"
     )
     if comparison.runs == 2:
         kind = "better" if comparison.better else "worse" if comparison.worse else "different"
         negation = "" if comparison.better or comparison.worse else "not "
-        verdict = f"The other run is {negation}significantly {kind} {by}"
+        verdict = f"The other run is {negation}significantly {kind} {by_measure}"
     lines = [f"{verdict} ({comparison.method})."]
     if comparison.groups:
         explanation = "Runs that share a letter are not significantly different."
@@ -334,15 +334,15 @@ def comparison_sentences(sheet: Sheet) -> list[str]:
     return [*lines, *comparison.verdict]
 
 
-def _number_rows(values: Mapping[str, Number]) -> list[tuple[str, str]]:
+def _format_rows(values: Mapping[str, Score]) -> list[tuple[str, str]]:
     return [(name, format_number(value)) for name, value in values.items()]
 
 
-def _side_by_side(first: str, second: str) -> str:
+def _join_side_by_side(first: str, second: str) -> str:
     rows = [*zip_longest(first.split("\n"), second.split("\n"), fillvalue="")]
     width = max(len(start) for start, _ in rows) + 6
     return "\n".join(f"{start:<{width}}{end}".rstrip() for start, end in rows)
 
 
-def _with_tuples(content: dict[str, Any]) -> dict[str, Any]:
+def _convert_lists(content: dict[str, Any]) -> dict[str, Any]:
     return {k: tuple(value) if isinstance(value, list) else value for k, value in content.items()}

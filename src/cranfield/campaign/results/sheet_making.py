@@ -19,28 +19,28 @@ from cranfield.base.errors import PolicyError, check_choice, quoted
 from cranfield.base.files import whole_file
 from cranfield.base.kinds import OneOf
 from cranfield.base.text import capitalised, counted
-from cranfield.campaign.checks.checking import public_metadata
+from cranfield.campaign.checks.checking import select_public_metadata
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.pages import (
     SHEETS,
     encode_text,
     render_page,
     render_text,
-    replaced_folder,
+    replace_folder,
     write_files,
 )
 from cranfield.campaign.results.leaderboard import compare_if_possible
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.results.sheet import (
     Category,
-    Number,
+    Score,
     Sheet,
     SheetComparison,
     TopicScores,
-    finite,
-    sheet_titles,
-    sheet_values,
-    team_label,
+    format_team,
+    make_sheet_titles,
+    make_sheet_values,
+    to_score,
 )
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules, is_safe_name
@@ -61,28 +61,29 @@ Group = tuple[str, str]
 """Category and value of a group of runs."""
 
 
-def category_value(run: Submission, key: str) -> str:
+def get_category_value(run: Submission, key: str) -> str:
     """Return the value of a category for a run: its type, or its answer to a question."""
     return run.type if key == "type" else run.answers.get(key, "")
 
 
-def groups_by(runs: Sequence[Submission], key: str) -> dict[str, str]:
+def get_category_values(runs: Sequence[Submission], key: str) -> dict[str, str]:
     """Return the value of a category by tag, without runs that have no value."""
-    return {run.tag: value for run in runs if (value := category_value(run, key))}
+    return {run.tag: value for run in runs if (value := get_category_value(run, key))}
 
 
-def reference_groups(
+def find_reference_groups(
     runs: Sequence[Submission], task: TaskRules, team: str | None = None
 ) -> dict[str, Group | None]:
-    """Return the reference group of each run: the first group that is large enough, or all runs.
+    """Return the reference group of each run: its first large group, or all runs if large, or None.
 
-    With a `team`, return groups for the runs of this team only. Neither a group nor the difference
-    of two groups then reveals the scores of fewer than `min_category` teams, counting this team.
+    A group is large if it has at least `min_category` runs. With a `team`, return groups for the
+    runs of this team only, and count teams instead, including this team; then neither a group nor
+    the difference of two groups reveals the scores of fewer teams.
     """
     team_of = {run.tag: run.team for run in runs}
     members = {ALL_RUNS: set(team_of)}
     for key in task.categories:
-        for tag, value in groups_by(runs, key).items():
+        for tag, value in get_category_values(runs, key).items():
             members.setdefault((key, value), set()).add(tag)
 
     def is_large(tags: Collection[str]) -> bool:
@@ -92,24 +93,24 @@ def reference_groups(
     group_of: dict[str, Group | None] = {}
     for run in runs:
         if team is None or run.team == team:
-            groups = [*((key, category_value(run, key)) for key in task.categories), ALL_RUNS]
-            large = (group for group in groups if group in members and is_large(members[group]))
-            group_of[run.tag] = next(large, None)
+            groups = [*((key, get_category_value(run, key)) for key in task.categories), ALL_RUNS]
+            large_groups = (g for g in groups if g in members and is_large(members[g]))
+            group_of[run.tag] = next(large_groups, None)
     if team is None:
         return group_of
     # A group is excluded if it differs from a preferred group by runs of few other teams.
-    allowed = {group for group in group_of.values() if group is not None}
-    for group, other_group in combinations(sorted(allowed, reverse=True), 2):
-        runs_of, other_runs = members[group], members[other_group]
-        if {group, other_group} <= allowed:
-            for tags in (runs_of - other_runs, other_runs - runs_of):
+    allowed_groups = {group for group in group_of.values() if group is not None}
+    for group, other_group in combinations(sorted(allowed_groups, reverse=True), 2):
+        group_tags, other_tags = members[group], members[other_group]
+        if {group, other_group} <= allowed_groups:
+            for tags in (group_tags - other_tags, other_tags - group_tags):
                 if any(team_of[tag] != team for tag in tags) and not is_large(tags):
-                    allowed.discard(other_group)
-    return {tag: group if group in allowed else None for tag, group in group_of.items()}
+                    allowed_groups.discard(other_group)
+    return {tag: group if group in allowed_groups else None for tag, group in group_of.items()}
 
 
 NAMING_OF_OTHERS = ("named", "hidden")
-"""Whether a sheet names the runs that are not significantly different from its run."""
+"""Options for the names of runs that are not significantly different from the run of a sheet."""
 
 COUNTS = {
     "topics": "NumQ",
@@ -125,20 +126,22 @@ RECALL = ("iprec_at_recall",)
 PRECISION = {k: f"P@{k}" for k in (5, 10, 15, 20, 30, 100, 200, 500, 1000)}
 
 
-def sheet_measures(task: TaskRules) -> tuple[str, ...]:
+def list_sheet_measures(task: TaskRules) -> tuple[str, ...]:
     """Return the measures of sheets: standard measures, measures of the rules, and coverage."""
-    coverage = (f"{name}@{depth}" for depth in _depths(task) for name in ("NumRet", "Unjudged"))
-    block = [*COUNTS.values(), *task_measures(task, RECALL), "AP", *PRECISION.values(), "Rprec"]
-    return tuple(dict.fromkeys([*block, *task_measures(task), *coverage]))
+    coverage = (
+        f"{name}@{depth}" for depth in _list_depths(task) for name in ("NumRet", "Unjudged")
+    )
+    block = [*COUNTS.values(), *list_measures(task, RECALL), "AP", *PRECISION.values(), "Rprec"]
+    return tuple(dict.fromkeys([*block, *list_measures(task), *coverage]))
 
 
-def task_measures(task: TaskRules, names: Sequence[str] = ()) -> tuple[str, ...]:
+def list_measures(task: TaskRules, names: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the text forms of measures, by default of those in the rules."""
     compat: Any = task.judging.get("compat")
     return tuple(map(str, parse_measures(names or task.measures, compat=compat)))
 
 
-def _depths(task: TaskRules) -> tuple[int, ...]:
+def _list_depths(task: TaskRules) -> tuple[int, ...]:
     return tuple(dict.fromkeys((10, *([task.pool.depth] if task.pool else []))))
 
 
@@ -154,25 +157,25 @@ def compare_each_run(scores: Scores) -> list[SheetComparison]:
     comparisons = []
     for k, (rank, verdicts) in enumerate(zip(ranks, verdict_matrix(comparison), strict=True)):
         # The row has the verdicts on this run against each other run.
-        better, worse = verdicts == WORSE, verdicts == BETTER
-        ties = [int(j) for j in comparison.order if j != k and not better[j] and not worse[j]]
+        is_better, is_worse = verdicts == WORSE, verdicts == BETTER
+        ties = [int(j) for j in comparison.order if j != k and not is_better[j] and not is_worse[j]]
         comparisons.append(
             SheetComparison(
                 rank=rank,
                 runs=n_runs,
                 groups=letters[k],
                 method=f"{comparison.title}, alpha {comparison.alpha:g}",
-                better=int(better.sum()),
-                worse=int(worse.sum()),
+                better=int(is_better.sum()),
+                worse=int(is_worse.sum()),
                 not_separated=len(ties),
                 names=tuple(scores.systems[j] for j in ties),
-                verdict=_verdict(statement, k),
+                verdict=_describe_verdict(statement, k),
             )
         )
     return comparisons
 
 
-def _verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
+def _describe_verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
     """Return sentences about meaningfulness, and about invariant differences of the run."""
     sentence, comparison = verdict_sentence(statement), statement.comparison
     is_of_run = ((comparison.first == k) | (comparison.second == k)) & comparison.is_significant()
@@ -184,7 +187,7 @@ def _verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
     return (sentence, f"{capitalised(order)}.")
 
 
-def sheet_inputs(
+def make_sheet_inputs(
     campaign: OpenedCampaign,
     task: str | None = None,
     judgments: str | None = None,
@@ -194,10 +197,10 @@ def sheet_inputs(
     """Return the inputs of the sheets of the accepted runs of a task."""
     rules, registry = campaign.rules.task(task), campaign.registry
     # Every sheet may already have the requested measure.
-    names = dict.fromkeys([*sheet_measures(rules), *([] if measure is None else [measure])])
+    names = dict.fromkeys([*list_sheet_measures(rules), *([] if measure is None else [measure])])
     scoring = Scoring(campaign, rules.name, [*names], judgments)
     evaluation, runs = scoring.evaluation(), scoring.submissions
-    ties = Scoring(campaign, rules.name, task_measures(rules), judgments).tie_effects(evaluation)
+    ties = Scoring(campaign, rules.name, list_measures(rules), judgments).tie_effects(evaluation)
     warnings = {
         run.tag: tuple(f.message for f in registry.faults(run.id) if f.severity == "warning")
         for run in runs
@@ -210,23 +213,23 @@ def sheet_inputs(
         scoring.judgments.version,
         teams={team.id: team.name for team in registry.teams()},
         warnings=warnings,
-        metadata={run.tag: public_run_metadata(run)[0] for run in runs if run.metadata},
+        metadata={run.tag: select_public_run_metadata(run)[0] for run in runs if run.metadata},
         ties=ties,
         measure=measure,
     )
 
 
-def public_run_metadata(run: Submission) -> tuple[str, tuple[str, ...]]:
+def select_public_run_metadata(run: Submission) -> tuple[str, tuple[str, ...]]:
     """Return the public part of the metadata of a run, as YAML, and the removed keys."""
     metadata = read_metadata((run.metadata or "").encode())
-    return ("", ()) if metadata is None else public_metadata(metadata)
+    return ("", ()) if metadata is None else select_public_metadata(metadata)
 
 
 @dataclass(frozen=True, eq=False)
 class SheetInputs:
     """Inputs of sheets."""
 
-    evaluation: Evaluation  # scores of all runs by the measures of `sheet_measures`
+    evaluation: Evaluation  # scores of all runs by the measures of `list_sheet_measures`
     runs: Sequence[Submission]
     rules: Rules
     task: TaskRules
@@ -240,7 +243,7 @@ class SheetInputs:
     @cached_property
     def scores(self) -> Scores:
         """The scores of charts, topics and comparisons."""
-        return self.scores_by(self.measure or task_measures(self.task)[0])
+        return self.scores_by(self.measure or list_measures(self.task)[0])
 
     def scores_by(self, measure: str) -> Scores:
         """Return the scores by a measure, with topics and tags in order."""
@@ -250,7 +253,7 @@ class SheetInputs:
     def members(self, scores: Scores, group: Group) -> Scores:
         """Return the scores of the runs of a group, in order of tags."""
         key, value = group
-        tags = [run.tag for run in self.runs if not key or category_value(run, key) == value]
+        tags = [run.tag for run in self.runs if not key or get_category_value(run, key) == value]
         return scores.select(systems=sorted(tags))
 
     def statistics(self, scores: Scores, group: Group) -> pl.DataFrame:
@@ -266,12 +269,12 @@ class SheetInputs:
         """
         check_choice("others", others, NAMING_OF_OTHERS)
         scores, task = self.scores, self.task
-        group_of = reference_groups(self.runs, task, team)
-        group_fields = {group: self._group_fields(group) for group in {*group_of.values()}}
+        group_of = find_reference_groups(self.runs, task, team)
+        group_fields = {group: self._make_group_fields(group) for group in {*group_of.values()}}
         counts = self.evaluation["NumRel"].select(scores.topics, scores.systems).values
-        relevant = [int(count) for count in np.nanmax(counts, axis=1)]
-        measures = tuple(dict.fromkeys([*task_measures(task), scores.measure]))
-        names = dict.fromkeys([*sheet_measures(task), *measures])
+        n_relevant = [int(count) for count in np.nanmax(counts, axis=1)]
+        measures = tuple(dict.fromkeys([*list_measures(task), scores.measure]))
+        names = dict.fromkeys([*list_sheet_measures(task), *measures])
         overall = {name: self.scores_by(name).overall().tolist() for name in names}
         submissions = {run.tag: run for run in self.runs}
         comparisons = compare_each_run(scores)
@@ -285,13 +288,13 @@ class SheetInputs:
                 continue
             fields, by_topic, ranks = group_fields[group_of[tag]]
             # In the order of the fields of TopicScores.
-            columns = [scores.topics, relevant, map(finite, scores.values[:, k].tolist())]
+            columns = [scores.topics, n_relevant, map(to_score, scores.values[:, k].tolist())]
             columns += [*by_topic, ranks[tag]] if by_topic else []
             values = {name: row[k] for name, row in overall.items()}
             sheets.append(
                 Sheet(
                     **self._run_fields(submissions[tag]),
-                    **_overall_fields(values, measures, task),
+                    **_make_overall_fields(values, measures, task),
                     measure=scores.measure,
                     lower_is_better=scores.lower_is_better,
                     by_topic=tuple(map(TopicScores, *columns)),
@@ -301,24 +304,24 @@ class SheetInputs:
             )
         return tuple(sheets)
 
-    def _group_fields(
+    def _make_group_fields(
         self, group: Group | None
-    ) -> tuple[dict[str, Any], list[list[Number]], dict[str, list[int]]]:
+    ) -> tuple[dict[str, Any], list[list[Score]], dict[str, list[int]]]:
         """Return the fields of sheets about a group, its statistics by topic, and ranks by tag."""
         if group is None:
             return {}, [], {}
-        names = task_measures(self.task, RECALL)
+        names = list_measures(self.task, RECALL)
         levels = np.stack([self.scores_by(name).overall() for name in names])
         # The topics of these scores are the levels of recall.
         curves = Scores(levels, names, self.scores.systems, "IPrec")
         median = self.statistics(curves, group)["median"].to_list()
         rows = self.statistics(self.scores, group)
         members = self.members(self.scores, group)
-        lower = members.lower_is_better
-        ranks = np.array([competition_ranks(row, lower) for row in members.values], int)
+        lower_is_better = members.lower_is_better
+        ranks = np.array([competition_ranks(row, lower_is_better) for row in members.values], int)
         category = Category(*group, len(members.systems))
-        fields = {"category": category, "median_precision": tuple(map(finite, median))}
-        by_topic = [[*map(finite, rows[name])] for name in ("best", "median", "worst")]
+        fields = {"category": category, "median_precision": tuple(map(to_score, median))}
+        by_topic = [[*map(to_score, rows[name])] for name in ("best", "median", "worst")]
         return fields, by_topic, dict(zip(members.systems, ranks.T.tolist(), strict=True))
 
     def _run_fields(self, run: Submission) -> dict[str, Any]:
@@ -353,30 +356,32 @@ def sort_topics(topics: Sequence[str]) -> list[str]:
     return sorted(topics, key=key)
 
 
-def _overall_fields(
+def _make_overall_fields(
     values: Mapping[str, float], measures: Sequence[str], task: TaskRules
 ) -> dict[str, Any]:
     """Return the fields of a sheet about all topics, from the overall values by measure."""
     counts = {name: round(values[measure]) for name, measure in COUNTS.items()}
-    unjudged: dict[int, Number] = {}
-    for depth in _depths(task):
-        retrieved = values[f"NumRet@{depth}"]
+    unjudged: dict[int, Score] = {}
+    for depth in _list_depths(task):
+        n_retrieved = values[f"NumRet@{depth}"]
         n_unjudged = values[f"Unjudged@{depth}"] * depth * counts["topics"]
-        unjudged[depth] = finite(n_unjudged / retrieved) if retrieved else None
+        unjudged[depth] = to_score(n_unjudged / n_retrieved) if n_retrieved else None
     return {
         **counts,
-        "precision_at_recall": tuple(finite(values[name]) for name in task_measures(task, RECALL)),
-        "precision_at": {k: finite(values[name]) for k, name in PRECISION.items()},
-        "average_precision": finite(values["AP"]),
-        "r_precision": finite(values["Rprec"]),
-        "measures": {name: finite(values[name]) for name in measures},
+        "precision_at_recall": tuple(
+            to_score(values[name]) for name in list_measures(task, RECALL)
+        ),
+        "precision_at": {k: to_score(values[name]) for k, name in PRECISION.items()},
+        "average_precision": to_score(values["AP"]),
+        "r_precision": to_score(values["Rprec"]),
+        "measures": {name: to_score(values[name]) for name in measures},
         "unjudged": unjudged,
     }
 
 
-def sheet_page(sheet: Sheet) -> str:
+def make_sheet_page(sheet: Sheet) -> str:
     """Return the sheet as a self-contained HTML page without scripts."""
-    values = sheet_values(sheet)
+    values = make_sheet_values(sheet)
     counts = f"{', '.join(map(label, values['titles']))}. {label(values['rank'])}."
     title, skip = label(sheet.tag), "Skip to the sheet"
     return render_page("sheet.html", title, counts=counts, skip=skip, **values)
@@ -397,14 +402,14 @@ def write_sheets(
     ----------
     campaign, task, judgments
         As for :func:`~cranfield.campaign.results.scoring.score_runs`.
+    folder
+        Folder of the sheets, which is written completely or not at all. It must be new, empty, or
+        have earlier sheets, which are replaced.
     measure
         Measure of charts, topics and comparisons; by default the first measure of the rules.
     others
         Whether the sheet of a run names the other runs that are not significantly different from
         it: `named` or `hidden`.
-    folder
-        Folder of the sheets, which is written completely or not at all. It must be new, empty, or
-        have earlier sheets, which are replaced.
 
     Returns
     -------
@@ -417,33 +422,33 @@ def write_sheets(
         If the folder contains other files, or is in the campaign's folder.
     """
     target = campaign.check_outside(folder)
-    sheets = sheet_inputs(campaign, task, judgments, measure=measure).sheets(others)
-    files = dict(index_and_sheets(sheets))
-    with replaced_folder(target, "sheets") as new_folder:
+    sheets = make_sheet_inputs(campaign, task, judgments, measure=measure).sheets(others)
+    files = dict(make_index_and_sheets(sheets))
+    with replace_folder(target, "sheets") as new_folder:
         write_files(new_folder, files)
     return tuple(target / name for name in files)
 
 
-def index_and_sheets(sheets: Sequence[Sheet]) -> Iterator[tuple[str, bytes]]:
+def make_index_and_sheets(sheets: Sequence[Sheet]) -> Iterator[tuple[str, bytes]]:
     """Yield names and bytes: the index, and for each sheet a page, text and JSON."""
-    yield "index.html", encode_text(_index(sheets))
-    for name, content in sheet_files(sheets):
+    yield "index.html", encode_text(_make_index_page(sheets))
+    for name, content in make_sheet_files(sheets):
         yield f"{SHEETS}/{name}", content
 
 
-def sheet_files(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
+def make_sheet_files(sheets: Iterable[Sheet]) -> Iterator[tuple[str, bytes]]:
     """Yield `TAG.html`, `TAG.txt` and `TAG.json` of each sheet, with their bytes."""
     for sheet in sheets:
-        yield f"{sheet.tag}.html", encode_text(sheet_page(sheet))
+        yield f"{sheet.tag}.html", encode_text(make_sheet_page(sheet))
         yield f"{sheet.tag}.txt", encode_text(sheet.to_text())
         yield f"{sheet.tag}.json", encode_text(sheet.to_json())
 
 
-def _index(sheets: Sequence[Sheet]) -> str:
+def _make_index_page(sheets: Sequence[Sheet]) -> str:
     """Return a page with links to all sheets, in order of rank."""
     title, counts, heading = "Sheets", "", "Runs"
     if sheets:
-        campaign, title = map(label, sheet_titles(sheets[0]))
+        campaign, title = map(label, make_sheet_titles(sheets[0]))
         counts, heading = f"{campaign}. {counted(len(sheets), 'run')}.", "Sheets"
     return render_page(
         "sheets.html",
@@ -494,7 +499,7 @@ def write_packet(
     if campaign.registry.team(team) is None:
         hint = "`cranfield campaign team list` lists the teams"
         raise PolicyError(f"unknown team {quoted(team)}; {hint}")
-    files = _team_files(_all_inputs(campaign, task, judgments, team), team)
+    files = _make_team_files(_read_all_inputs(campaign, task, judgments, team), team)
     if not files:
         raise PolicyError(f"team {quoted(team)} has no accepted run")
     return _write_packet(files, target)
@@ -518,47 +523,47 @@ def write_packets(
         from another id only in case.
     """
     target = campaign.check_outside(folder)
-    all_inputs = _all_inputs(campaign, task, judgments)
+    all_inputs = _read_all_inputs(campaign, task, judgments)
     teams = sorted({run.team for inputs in all_inputs for run in inputs.runs})
     first_ids: dict[str, str] = {}
     for team in teams:
         if not is_safe_name(team) or first_ids.setdefault(team.lower(), team) != team:
             reason = "has an id that is not a valid, unique file name; write its packet separately"
             raise PolicyError(f"team {quoted(team)} {reason}")
-    with replaced_folder(target, "packets", private=True) as new_folder:
+    with replace_folder(target, "packets", private=True) as new_folder:
         for team in teams:
-            _write_packet(_team_files(all_inputs, team), new_folder / f"{team}.zip")
+            _write_packet(_make_team_files(all_inputs, team), new_folder / f"{team}.zip")
     return tuple(target / f"{team}.zip" for team in teams)
 
 
-def _all_inputs(
+def _read_all_inputs(
     campaign: OpenedCampaign, task: str | None, judgments: str | None, team: str | None = None
 ) -> list[SheetInputs]:
     """Return the inputs of the sheets of each task that has accepted runs (of a team)."""
     names = [campaign.rules.task(task).name] if task is not None else [*campaign.rules.tasks]
     tasks = [name for name in names if campaign.registry.submissions(name, (ACCEPTED,), team=team)]
-    return [sheet_inputs(campaign, name, judgments) for name in tasks]
+    return [make_sheet_inputs(campaign, name, judgments) for name in tasks]
 
 
-def _team_files(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, bytes]:
+def _make_team_files(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, bytes]:
     """Return the files of the packet of a team, by name."""
     files = {}
     for inputs in all_inputs:
         if any(run.team == team for run in inputs.runs):
             sheets, folder = inputs.sheets("hidden", team), inputs.task.name
-            label = team_label(sheets[0])
+            label = format_team(sheets[0])
             readme = render_text("packet.txt", sheets=sheets, inputs=inputs, team=label)
-            statistics = _group_statistics(inputs, team).write_csv()
+            statistics = _make_statistics_table(inputs, team).write_csv()
             files[f"{folder}/README.txt"] = encode_text(readme)
             files[f"{folder}/statistics.csv"] = statistics.encode()
-            files |= {f"{folder}/{name}": data for name, data in index_and_sheets(sheets)}
+            files |= {f"{folder}/{name}": data for name, data in make_index_and_sheets(sheets)}
     return files
 
 
 def _write_packet(files: Mapping[str, bytes], target: Path) -> Path:
     """Write an archive in order of name, with a fixed time, so that bytes are reproducible."""
     if target.suffix.lower() != ".zip":
-        with replaced_folder(target, "packet", private=True) as new_folder:
+        with replace_folder(target, "packet", private=True) as new_folder:
             write_files(new_folder, files, private=True)
         return target
     with (
@@ -574,9 +579,9 @@ def _write_packet(files: Mapping[str, bytes], target: Path) -> Path:
     return target
 
 
-def _group_statistics(inputs: SheetInputs, team: str) -> pl.DataFrame:
+def _make_statistics_table(inputs: SheetInputs, team: str) -> pl.DataFrame:
     """Return best, median and worst scores of the reference groups of the runs of a team."""
-    group_of = reference_groups(inputs.runs, inputs.task, team)
+    group_of = find_reference_groups(inputs.runs, inputs.task, team)
     groups = sorted({group for group in group_of.values() if group is not None})
     columns = ("measure", "category", "value", "topic", "best", "median", "worst", "runs")
     tables = [
@@ -587,7 +592,7 @@ def _group_statistics(inputs: SheetInputs, team: str) -> pl.DataFrame:
             value=pl.lit(value),
             runs="n",
         )
-        for measure in task_measures(inputs.task)
+        for measure in list_measures(inputs.task)
         for category, value in groups
     ]
     return pl.concat(tables).select(columns) if tables else pl.DataFrame(schema=columns)

@@ -24,10 +24,10 @@ from cranfield.campaign.results.scoring import (
     split_coverage,
 )
 from cranfield.campaign.results.stored_inputs import (
-    intact_submissions,
     read_stored_qrels,
     read_stored_run,
     read_stored_runs,
+    select_intact,
 )
 from cranfield.campaign.rules.task_rules import PoolRules
 from cranfield.collection.files.reading import read_run
@@ -194,21 +194,20 @@ class Standing(Result):
 
 def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
     """Estimate the losses of runs that were not pooled, by leaving out each pooled team."""
-    pooled = intact_submissions(
-        scoring.campaign, [run for run in scoring.submissions if run.pooled]
-    )
-    teams = {run.tag: run.team for run in pooled}
+    submissions = [run for run in scoring.submissions if run.pooled]
+    pooled_runs = select_intact(scoring.campaign, submissions)
+    teams = {run.tag: run.team for run in pooled_runs}
     if len(set(teams.values())) < 2:
         return None
     measure, depth = scoring.measures[0], (scoring.rules.pool or PoolRules()).depth
     policies = scoring.policies.describe()
-    objects = sorted((run.tag, run.team, run.object) for run in pooled)
+    objects = sorted((run.tag, run.team, run.object) for run in pooled_runs)
     basis = hash_values("left out", scoring.basis(), str(measure), depth, objects)
-    if cached := read_cached_table(scoring.campaign, scoring.rules.name, basis):
-        frame = cached[0]
+    if cached_table := read_cached_table(scoring.campaign, scoring.rules.name, basis):
+        frame = cached_table[0]
     else:
         study = leave_one_out(
-            read_stored_runs(scoring.campaign, scoring.rules, pooled),
+            read_stored_runs(scoring.campaign, scoring.rules, pooled_runs),
             read_stored_qrels(scoring.campaign, scoring.rules, scoring.judgments),
             measure,
             teams=teams,
@@ -219,7 +218,7 @@ def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
         columns = ("mean drop", "largest drop", "largest rank change")
         frame = study.summary.select(pl.col(name).cast(pl.Float64) for name in columns)
         cache_table(scoring.campaign, scoring.judgments, basis, frame, {})
-    return {"runs": float(len(pooled)), **frame.row(0, named=True)}
+    return {"runs": float(len(pooled_runs)), **frame.row(0, named=True)}
 
 
 MIN_REFERENCE = 10
@@ -255,10 +254,10 @@ def standing(
         As for :func:`~cranfield.campaign.results.scoring.score_runs`.
     run
         File of a run, or tag of a run of the campaign.
-    baseline
-        File or tag of a baseline to compare the run with.
     measure
         Measure to compare by; by default the first measure of the rules.
+    baseline
+        File or tag of a baseline to compare the run with.
     kind
         Type of the runs to compare with; None selects all accepted runs. If no run has the type
         `automatic`, the default selects all accepted runs, too.
@@ -296,15 +295,16 @@ def standing(
     # The evaluation also removes unreadable runs from the submissions.
     [campaign_scores] = scoring.evaluation().values()
     lost = estimate_losses(scoring) if pooling else None
-    tags, type_text = _reference_tags(scoring, kind)
+    tags, type_text = _find_reference_tags(scoring, kind)
     campaign_tags = {run.tag for run in scoring.submissions}
-    files = [run.name for run, path in zip(new_runs, paths, strict=True) if Path(path).is_file()]
+    run_paths = zip(new_runs, paths, strict=True)
+    file_run_names = [run.name for run, path in run_paths if Path(path).is_file()]
     coverage, topic_notes = split_coverage(evaluation.coverage, scoring.rules)
     # The heading reports the unjudged documents.
     notes = [*coverage.ignoring_unjudged().notes, *topic_notes]
     notes += tie_notes(evaluation.judged, evaluation)
     notes += scoring.topic_notes(evaluation.topics)
-    if duplicate_names := [name for name in files if name in campaign_tags]:
+    if duplicate_names := [name for name in file_run_names if name in campaign_tags]:
         tags = [tag for tag in tags if tag not in duplicate_names]
         runs = f"run {', '.join(map(quoted, duplicate_names))} of the campaign"
         notes.append(f"{runs} is excluded, because a run file has the same name")
@@ -316,8 +316,9 @@ def standing(
         campaign_scores.select(systems=sorted(tags)), new_scores.select(systems=new_systems)
     )
     notes += missing_notes
+    options["alpha"] = alpha
     compare_one = partial(
-        _standing, scoring, evaluation, scores, tags, type_text, notes, options | {"alpha": alpha}
+        _compare_run, scoring, evaluation, scores, tags, type_text, notes, options
     )
     baseline_standing = None if baseline is None else compare_one(names[1])
     return replace(compare_one(*names), lost=lost, baseline=baseline_standing)
@@ -331,7 +332,7 @@ def _read_run(scoring: Scoring, text: str) -> Run:
     return read_run(text, format=scoring.rules.format)
 
 
-def _reference_tags(scoring: Scoring, kind: str | None) -> tuple[list[str], str]:
+def _find_reference_tags(scoring: Scoring, kind: str | None) -> tuple[list[str], str]:
     """Return the tags of the reference runs, and a text about their type for a note."""
     tags = [run.tag for run in scoring.submissions if run.type == kind]
     if tags:
@@ -349,13 +350,13 @@ def _add_new_runs(campaign_scores: Scores, new_scores: Scores) -> tuple[Scores, 
     values = np.full((len(rows), len(new_scores.systems)), np.nan)
     values[rows >= 0] = new_scores.values[rows[rows >= 0]]
     systems = (*campaign_scores.systems, *new_scores.systems)
-    combined = replace(
+    all_scores = replace(
         campaign_scores, values=np.hstack([campaign_scores.values, values]), systems=systems
     )
-    return combined.complete("zero")
+    return all_scores.complete("zero")
 
 
-def _standing(
+def _compare_run(
     scoring: Scoring,
     evaluation: Evaluation,
     scores: Scores,
@@ -378,48 +379,52 @@ def _standing(
         against[BASELINE] = baseline
     tags = list(dict.fromkeys(against.values()))
     comparison = compare(scores.select(systems=[*tags, run]), baseline=tags, **options)
-    group = f"compared with the {counted(len(other_tags), 'accepted run')}{type_text}"
-    selection = "the p-values do not account for the selection of the best and the median run by"
-    z: dict[str, float | None] = dict.fromkeys(scores.systems)
+    group_note = f"compared with the {counted(len(other_tags), 'accepted run')}{type_text}"
+    selection_note = (
+        "the p-values do not account for the selection of the best and the median run by the same"
+        " scores"
+    )
+    z_of: dict[str, float | None] = dict.fromkeys(scores.systems)
     n_required, n_others = MIN_REFERENCE, len(other_tags)
-    missing_z = [
+    missing_z_notes = [
         f"scores are not standardised: {n_required} reference runs are required, got {n_others}"
     ]
     if n_others >= n_required:
-        missing_z, scaled = [], standardise(scores, reference)
-        z |= dict(zip(scaled.systems, scaled.mean().tolist(), strict=True))
+        missing_z_notes, z_scores = [], standardise(scores, reference)
+        z_of |= dict(zip(z_scores.systems, z_scores.mean().tolist(), strict=True))
     pairs = comparison.to_polars().with_columns(tag=pl.col("second"))
     frame = (
         pl.DataFrame({"against": list(against), "tag": list(against.values())})
         .with_columns(mean=pl.col("tag").replace_strict(means, return_dtype=pl.Float64))
         .join(pairs, on="tag", how="left", maintain_order="left")
-        .with_columns(standardised=pl.col("tag").replace_strict(z, return_dtype=pl.Float64))
+        .with_columns(standardised=pl.col("tag").replace_strict(z_of, return_dtype=pl.Float64))
         .select([*Standing.columns][1:])
     )
     return Standing(
         run=run,
         measure=scores.measure,
         judgments=scoring.judgments.version,
-        unjudged=_unjudged(evaluation, run, depth),
+        unjudged=_compute_unjudged(evaluation, run, depth),
         depth=depth,
         lost=None,
         rank=1 + sum(key_of[tag] < key_of[run] for tag in other_tags),
         n_runs=len(other_tags) + 1,
         mean=means[run],
         frame=frame,
-        standardised=z[run],
+        standardised=z_of[run],
         position=describe_position(frame, reference.lower_is_better),
         comparison=comparison,
         baseline=None,
-        notes=(group, *notes, *missing_z, f"{selection} the same scores", *comparison.notes),
+        notes=(group_note, *notes, *missing_z_notes, selection_note, *comparison.notes),
     )
 
 
-def _unjudged(evaluation: Evaluation, run: str, depth: int) -> dict[int, float]:
+def _compute_unjudged(evaluation: Evaluation, run: str, depth: int) -> dict[int, float]:
     """Return the proportion of unjudged documents among the first documents of all topics."""
-    column, proportions = evaluation.judged.systems.index(run), {}
+    system_index, proportions = evaluation.judged.systems.index(run), {}
     for n_documents in sorted({10, depth}):
-        top = evaluation.judged.top(n_documents)
-        n_judged = int(top.judged().count[:, column].sum())
-        proportions[n_documents] = 1 - n_judged / max(1, int(top.retrieved[:, column].sum()))
+        top_runs = evaluation.judged.top(n_documents)
+        n_judged = int(top_runs.judged().count[:, system_index].sum())
+        n_retrieved = int(top_runs.retrieved[:, system_index].sum())
+        proportions[n_documents] = 1 - n_judged / max(1, n_retrieved)
     return proportions

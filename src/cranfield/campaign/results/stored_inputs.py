@@ -138,14 +138,14 @@ def _add_copy(
             return duplicate
     task_topics = topic_ids(rules) or judgments.topics
     is_of_task = np.isin(np.array(judgments.topics), np.array(task_topics))
-    rows, added = int(is_of_task[judgments.codes].sum()), format_utc(campaign.clock())
-    about = {"version": version, "rows": rows}
-    with campaign.registry.change("judgments", rules.name, about) as change:
+    n_rows, added = int(is_of_task[judgments.codes].sum()), format_utc(campaign.clock())
+    details = {"version": version, "rows": n_rows}
+    with campaign.registry.change("judgments", rules.name, details) as change:
         if version in {record.version for record in change.judgments(rules.name)}:
             reason = "already exists and cannot be changed; choose a new name"
             raise PolicyError(f"version {quoted(version)} {reason}")
         sha256, _ = records.put_object(campaign.folder, path)
-        return change.insert(Judgments(rules.name, version, sha256, rows, added, note))
+        return change.insert(Judgments(rules.name, version, sha256, n_rows, added, note))
 
 
 def _check_blanks(qrels: Qrels) -> None:
@@ -163,13 +163,13 @@ def _check_blanks(qrels: Qrels) -> None:
 
 def _warn_of_unknown_documents(qrels: Qrels, rules: TaskRules) -> None:
     """Warn of judged documents that are not in the collection."""
-    unknown = qrels.docs.filter(pl.Series(is_unknown_document(qrels.docs, rules)))
-    if len(unknown):
-        names = some_of(map(quoted, unknown.unique().sort()), 5)
-        verb, nouns = ("is", "a document") if len(unknown) == 1 else ("are", "documents")
+    unknown_docs = qrels.docs.filter(pl.Series(is_unknown_document(qrels.docs, rules)))
+    if len(unknown_docs):
+        names = some_of(map(quoted, unknown_docs.unique().sort()), 5)
+        verb, nouns = ("is", "a document") if len(unknown_docs) == 1 else ("are", "documents")
         warn(
-            f"{len(unknown):,} of {counted(len(qrels), 'judgment')} {verb} of {nouns} outside the"
-            f" collection ({names}), but {verb} used for scores"
+            f"{len(unknown_docs):,} of {counted(len(qrels), 'judgment')} {verb} of {nouns} outside"
+            f" the collection ({names}), but {verb} used for scores"
         )
 
 
@@ -178,15 +178,15 @@ def topic_notes(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
     topics = topic_ids(rules)
     if topics is None:
         return []
-    extra = [topic for topic in qrels.topics if topic not in set(topics)]
-    missing = [topic for topic in topics if topic not in set(qrels.topics)]
-    if len(missing) == len(topics):
+    extra_topics = [topic for topic in qrels.topics if topic not in set(topics)]
+    missing_topics = [topic for topic in topics if topic not in set(qrels.topics)]
+    if len(missing_topics) == len(topics):
         reason = f"the judgments have no topic of task {quoted(rules.name)}"
         raise InputError(reason, source=source, topic=qrels.topics[0])
-    verb = "is" if len(extra) == 1 else "are"
+    verb = "is" if len(extra_topics) == 1 else "are"
     problems = {
-        f"of the judgments {verb} not in the task and {verb} ignored": extra,
-        f"of the task {'has' if len(missing) == 1 else 'have'} no judgments": missing,
+        f"of the judgments {verb} not in the task and {verb} ignored": extra_topics,
+        f"of the task {'has' if len(missing_topics) == 1 else 'have'} no judgments": missing_topics,
     }
     return [
         f"{counted(len(names), 'topic')} {problem}: {some_of(map(quoted, names), 5)}"
@@ -256,11 +256,9 @@ def read_stored_run(campaign: OpenedCampaign, rules: TaskRules, submission: Subm
         raise convert_error(error, InputError, f"run {quoted(submission.tag)}") from None
 
 
-def intact_submissions(
-    campaign: OpenedCampaign, submissions: Iterable[Submission]
-) -> list[Submission]:
+def select_intact(campaign: OpenedCampaign, submissions: Iterable[Submission]) -> list[Submission]:
     """Return the submissions whose stored bytes are unchanged, and warn of all others."""
-    return _readable(campaign, submissions, lambda run: _check_object(campaign, run))
+    return _try_each(campaign, submissions, lambda run: _check_object(campaign, run))
 
 
 def apply_to_runs(
@@ -273,20 +271,20 @@ def apply_to_runs(
 
     Unreadable runs are excluded with a warning, and recorded in `campaign.unreadable`.
     """
-    runs = intact_submissions(campaign, submissions)
+    runs = select_intact(campaign, submissions)
     while runs:
         try:
             return function(read_stored_runs(campaign, rules, runs))
         except InputError:
             # Reading runs one by one is slow, and only needed to find the unreadable runs.
-            readable = _readable(campaign, runs, lambda run: read_stored_run(campaign, rules, run))
+            readable = _try_each(campaign, runs, lambda run: read_stored_run(campaign, rules, run))
             if len(readable) == len(runs):
                 raise
             runs = readable
     return None
 
 
-def no_readable_run_error(campaign: OpenedCampaign, task: str) -> InputError:
+def make_no_readable_run_error(campaign: OpenedCampaign, task: str) -> InputError:
     """Return the error for a task without a readable run."""
     reasons = some_of(campaign.unreadable.values(), 3)
     return InputError(f"no accepted run can be read: {reasons}", source=f"task {quoted(task)}")
@@ -300,7 +298,7 @@ def _check_object(campaign: OpenedCampaign, run: Submission) -> None:
         raise InputError("the stored bytes differ from the submitted file")
 
 
-def _readable(
+def _try_each(
     campaign: OpenedCampaign, runs: Iterable[Submission], reader: Callable[[Submission], object]
 ) -> list[Submission]:
     """Return the readable runs; record each unreadable run, and warn of it once."""
@@ -333,11 +331,11 @@ def select_pool_runs(
     rules = campaign.rules.task(task)
     priorities = (rules.pool or PoolRules()).priorities
     accepted = campaign.registry.submissions(rules.name)
-    in_time = [run for run in accepted if not run.late]
-    selected_runs = [run for run in in_time if not priorities or run.priority in priorities]
+    runs_in_time = [run for run in accepted if not run.late]
+    selected_runs = [run for run in runs_in_time if not priorities or run.priority in priorities]
     if not selected_runs:
-        runs = f"{counted(len(accepted), 'accepted run')}, {len(in_time)} in time"
-        runs += f", none of priority {', '.join(map(str, priorities))}" if in_time else ""
+        runs = f"{counted(len(accepted), 'accepted run')}, {len(runs_in_time)} in time"
+        runs += f", none of priority {', '.join(map(str, priorities))}" if runs_in_time else ""
         raise CranfieldError(f"task {quoted(rules.name)} has no run to pool: {runs}")
     tags = [run.tag for run in selected_runs]
     for tag in without:
@@ -370,11 +368,11 @@ def pool(
     ties
         Order of documents with equal scores; by default the order of the rules. Ranks are computed
         from scores, and the rank column is ignored unless `ties` is `rank`.
-    without
-        Tags of runs to exclude from the pool; with `mark`, the tags are recorded.
     mark
         Whether to record the runs of the pool as pooled. Runs that were pooled before stay marked,
         because their documents are judged.
+    without
+        Tags of runs to exclude from the pool; with `mark`, the tags are recorded.
 
     Returns
     -------
@@ -401,15 +399,16 @@ def pool(
     function = partial(pool_runs, depth=depth, ties=ties, topics=topic_ids(rules))
     new_pool = apply_to_runs(campaign, rules, submissions, function)
     if new_pool is None:
-        raise no_readable_run_error(campaign, rules.name)
+        raise make_no_readable_run_error(campaign, rules.name)
     readable = [run for run in submissions if run.id not in campaign.unreadable]
     _warn_of_blanks(campaign, rules, readable, new_pool)
-    unmarked = [run for run in readable if not run.pooled]
-    if mark and (unmarked or without):
-        details = {"depth": depth, "runs": [run.tag for run in unmarked], "without": [*without]}
+    unmarked_runs = [run for run in readable if not run.pooled]
+    if mark and (unmarked_runs or without):
+        tags = [run.tag for run in unmarked_runs]
+        details = {"depth": depth, "runs": tags, "without": [*without]}
         with campaign.registry.change("pool", rules.name, details) as change:
             accepted = {run.id: run for run in change.submissions(rules.name)}
-            for run in unmarked:
+            for run in unmarked_runs:
                 if run.id not in accepted:
                     reason = "was withdrawn while the pool was created; create the pool again"
                     raise PolicyError(f"run {quoted(run.tag)} {reason}")

@@ -132,7 +132,7 @@ def topic_statistics(
     sizes = {name: int(mask.sum()) for name, mask in members.items()}
     excluded_groups = {name: size for name, size in sizes.items() if size < min_runs}
     frames = [
-        _group_statistics(name, values[:, members[name]], scores, median == "average")
+        _make_statistics(name, values[:, members[name]], scores, median == "average")
         for name in names
         if name not in excluded_groups
     ]
@@ -141,8 +141,8 @@ def topic_statistics(
         for name, size in excluded_groups.items()
     ]
     notes += missing_notes
-    empty = _group_statistics("", np.zeros((0, 1)), scores.select(topics=[]), False)
-    rows = pl.concat(frames) if frames else empty
+    empty_frame = _make_statistics("", np.zeros((0, 1)), scores.select(topics=[]), False)
+    rows = pl.concat(frames) if frames else empty_frame
     return TopicStatistics(rows, scores.measure, median, excluded_groups, tuple(notes))
 
 
@@ -163,7 +163,7 @@ def _fill_missing(scores: Scores) -> tuple[Floats, list[str]]:
     return np.where(is_missing, worst, values), notes
 
 
-def _group_statistics(name: str, values: Floats, scores: Scores, is_average: bool) -> pl.DataFrame:
+def _make_statistics(name: str, values: Floats, scores: Scores, is_average: bool) -> pl.DataFrame:
     n_runs = values.shape[1]
     best_first = np.sort(values, axis=1)
     if not scores.lower_is_better:

@@ -32,8 +32,8 @@ from cranfield.campaign.rules.task_rules import (
     check_patterns,
     check_table,
     fields_of,
+    format_unknown_name,
     keys_of,
-    unknown_name_message,
     within_keys,
 )
 
@@ -58,7 +58,7 @@ def read_rules(path: str | PathLike[str]) -> Rules:
     InputError
         For invalid rules; the error names the file, the key, the reason and, if known, the line.
     """
-    file = _rules_file(Path(fspath(path)))
+    file = _find_rules_file(Path(fspath(path)))
     data = _read_bytes(file)
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
@@ -83,9 +83,9 @@ def read_rules(path: str | PathLike[str]) -> Rules:
         return _parse_rules(tables, file, text, sha256(data).hexdigest())
     except WrongValueError as error:
         raise InputError(
-            f"{'.'.join(map(_key_text, error.path))}: {error.reason}".removeprefix(": "),
+            f"{'.'.join(map(_quote_key, error.path))}: {error.reason}".removeprefix(": "),
             source=file.name,
-            line=_line_of(text, *error.path),
+            line=_find_line(text, *error.path),
         ) from None
 
 
@@ -114,7 +114,7 @@ class _Digests(UserDict[str, str]):
         return self.data[name]
 
 
-def _rules_file(path: Path) -> Path:
+def _find_rules_file(path: Path) -> Path:
     try:
         if not path.is_dir():
             return path
@@ -153,14 +153,14 @@ def _parse_rules(tables: Mapping[str, Any], file: Path, text: str, digest: str) 
                     if other_name.lower() == name.lower():
                         reason = f"differs from {other_name} only in case; rename one of the tasks"
                         raise WrongValueError(reason)
-                fields = _task_fields(values, file.parent, files)
-                line_of = partial(_line_of, text, "tasks", name)
+                fields = _parse_task_fields(values, file.parent, files)
+                line_of = partial(_find_line, text, "tasks", name)
                 tasks[name] = TaskRules(name, **fields, source=file.name, line_of=line_of)
                 _check_consistency(tasks[name])
     return Rules(**campaign, tasks=tasks, source=file.name, files=files)
 
 
-def _task_fields(values: Any, folder: Path, files: _Digests) -> dict[str, Any]:
+def _parse_task_fields(values: Any, folder: Path, files: _Digests) -> dict[str, Any]:
     """Return the fields of a task; add the files that it names to `files`."""
     fields = fields_of(TASK, values)
     if isinstance(fields.get("documents"), dict):
@@ -170,7 +170,7 @@ def _task_fields(values: Any, folder: Path, files: _Digests) -> dict[str, Any]:
     for code in other_severities:
         with within_keys("severities", code):
             if code not in CODES:
-                raise WrongValueError(unknown_name_message(code, CODES, "kind of fault"))
+                raise WrongValueError(format_unknown_name(code, CODES, "kind of fault"))
             if code in UNREADABLE:
                 reason = "is always an error, because a run with this fault cannot be read"
                 raise WrongValueError(reason)
@@ -179,12 +179,12 @@ def _task_fields(values: Any, folder: Path, files: _Digests) -> dict[str, Any]:
     for field in FILE_FIELDS:
         if isinstance(name := fields.get(field), PurePosixPath):
             with within_keys(field):
-                fields[field] = _existing_file(name, folder)
+                fields[field] = _find_file(name, folder)
             files.setdefault(str(name), "")
     return fields | {"severities": public_severities | other_severities}
 
 
-def _existing_file(name: PurePosixPath, folder: Path) -> Path:
+def _find_file(name: PurePosixPath, folder: Path) -> Path:
     path = folder / name
     try:
         is_file = path.is_file()
@@ -211,7 +211,7 @@ def _check_consistency(task: TaskRules) -> None:
     for category in task.categories:
         if category not in questions:
             raise WrongValueError(
-                unknown_name_message(category, questions, "question"), "categories"
+                format_unknown_name(category, questions, "question"), "categories"
             )
         if category != "type" and not task.questions[category].choices:
             reason = (
@@ -223,15 +223,15 @@ def _check_consistency(task: TaskRules) -> None:
         raise WrongValueError(reason, "questions", "type")
 
 
-def _key_text(key: str) -> str:
+def _quote_key(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]{1,60}", key) else quoted(key)
 
 
-def _line_of(text: str, *path: str) -> int | None:
+def _find_line(text: str, *path: str) -> int | None:
     """Return the line of a key, otherwise of its innermost table; None if neither is found."""
     line_of_key, max_depth = None, 0
     table: tuple[str, ...] = ()
-    for number, line in enumerate(text.split("\n"), 1):
+    for line_number, line in enumerate(text.split("\n"), 1):
         if head := re.match(r"\s*\[+\s*([^\[\]]+?)\s*\]", line[:500]):
             table = names = _split_key(head[1])
         elif key := re.match(r"\s*([A-Za-z0-9_.\-\"' ]+?)\s*=", line[:500]):
@@ -240,12 +240,12 @@ def _line_of(text: str, *path: str) -> int | None:
             continue
         depth = min(len(names), len(path))
         if depth > max_depth and names[:depth] == path[:depth]:
-            line_of_key, max_depth = number, depth
+            line_of_key, max_depth = line_number, depth
     return line_of_key
 
 
-def _split_key(dotted: str) -> tuple[str, ...]:
-    parts = re.findall(r"""\s*("[^"]*"|'[^']*'|[^."']+)\s*""", dotted)
+def _split_key(dotted_key: str) -> tuple[str, ...]:
+    parts = re.findall(r"""\s*("[^"]*"|'[^']*'|[^."']+)\s*""", dotted_key)
     return tuple(part.strip().strip("\"'") for part in parts)
 
 
@@ -270,28 +270,28 @@ def check_rules(rules: Rules) -> None:
         check_patterns(task)
 
 
-def template() -> str:
+def read_template() -> str:
     """Return a commented campaign.toml with valid rules that accept most runs."""
     return (Path(cranfield.__file__).parent / "data/campaign.toml").read_text(encoding="utf-8")
 
 
-def rules_text(rules: Rules, folder: Path, tasks: Iterable[str] | None = None) -> str:
+def format_rules(rules: Rules, folder: Path, tasks: Iterable[str] | None = None) -> str:
     """Return the public rules of some tasks, or of all if `tasks` is None, as TOML.
 
     `folder` is the folder of the files that the rules name.
     """
-    lines = ["[campaign]", *_toml_pairs(dict(_public_pairs(rules)), folder)]
+    lines = ["[campaign]", *_format_pairs(dict(_select_public_pairs(rules)), folder)]
     for name in rules.tasks if tasks is None else tasks:
-        pairs = dict(_public_pairs(rules.task(name)))
-        lines += ["", f"[tasks.{_toml_key(name)}]", *_toml_pairs(pairs, folder)]
+        pairs = dict(_select_public_pairs(rules.task(name)))
+        lines += ["", f"[tasks.{_format_key(name)}]", *_format_pairs(pairs, folder)]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _toml_pairs(values: Mapping[str, Any], folder: Path) -> list[str]:
-    return [f"{_toml_key(name)} = {_toml_value(value, folder)}" for name, value in values.items()]
+def _format_pairs(values: Mapping[str, Any], folder: Path) -> list[str]:
+    return [f"{_format_key(key)} = {_format_value(value, folder)}" for key, value in values.items()]
 
 
-def _public_pairs(model: Any) -> Iterator[tuple[str, Any]]:
+def _select_public_pairs(model: Any) -> Iterator[tuple[str, Any]]:
     """Yield the public keys that have a value, with their values."""
     for name in keys_of(type(model)):
         value = getattr(model, name)
@@ -306,7 +306,7 @@ def _public_pairs(model: Any) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _toml_value(value: Any, folder: Path) -> str:
+def _format_value(value: Any, folder: Path) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (int, float)):
@@ -314,21 +314,21 @@ def _toml_value(value: Any, folder: Path) -> str:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Path):
-        return _toml_text(value.relative_to(folder).as_posix())
+        return _format_text(value.relative_to(folder).as_posix())
     if isinstance(value, tuple):
-        return f"[{', '.join(_toml_value(item, folder) for item in value)}]"
+        return f"[{', '.join(_format_value(item, folder) for item in value)}]"
     if is_dataclass(value):
-        value = dict(_public_pairs(value))
+        value = dict(_select_public_pairs(value))
     if isinstance(value, Mapping):
-        return f"{{{', '.join(_toml_pairs(value, folder))}}}"
-    return _toml_text(str(value))
+        return f"{{{', '.join(_format_pairs(value, folder))}}}"
+    return _format_text(str(value))
 
 
-def _toml_key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml_text(name)
+def _format_key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _format_text(name)
 
 
-def _toml_text(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    characters = (c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped)
+def _format_text(text: str) -> str:
+    escaped_text = text.replace("\\", "\\\\").replace('"', '\\"')
+    characters = (c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped_text)
     return f'"{"".join(characters)}"'

@@ -16,12 +16,15 @@ from cranfield.base.text import counted, did_you_mean
 if TYPE_CHECKING:
     import polars as pl
 
-MAX_LENGTH = 100
+MAX_NAME_LENGTH = 100
 """Maximum length of a name: file systems allow 255 bytes, and suffixes are added to names."""
 
-_SAFE_NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.+=@,~-]{{0,{MAX_LENGTH - 1}}}")
+_SAFE_NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.+=@,~-]{{0,{MAX_NAME_LENGTH - 1}}}")
 
-_RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+SAFE_CHARACTERS = "letters, digits and _ . + = @ , ~ -, and begin with a letter, a digit or _"
+"""Characters of safe names, for messages."""
+
+_RESERVED_NAME = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 """Names of devices on Windows, with any suffix."""
 
 
@@ -34,7 +37,7 @@ def is_safe_name(name: str) -> bool:
     [True, True, False, False, False, False, False]
     """
     is_plain = _SAFE_NAME.fullmatch(name) is not None and not name.endswith(".")
-    return is_plain and _RESERVED.fullmatch(name) is None
+    return is_plain and _RESERVED_NAME.fullmatch(name) is None
 
 
 def parse_time(value: object) -> datetime:
@@ -103,9 +106,9 @@ def format_duration(span: timedelta) -> str:
     remainder = int(abs(span).total_seconds())
     parts = []
     for unit, seconds in {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}.items():
-        number, remainder = divmod(remainder, seconds)
-        if number:
-            parts.append(counted(number, unit))
+        n_units, remainder = divmod(remainder, seconds)
+        if n_units:
+            parts.append(counted(n_units, unit))
         elif parts:
             break
     return " ".join(parts[:2]) or "less than a second"
@@ -139,36 +142,36 @@ def within_keys(*path: str) -> Iterator[None]:
         raise
 
 
-def _value_text(value: Any) -> str:
+def _show_value(value: Any) -> str:
     names: dict[type, str] = {dict: "a table", list: "a list", bool: str(value).lower()}
     return names.get(type(value)) or quoted(value)
 
 
-def _value_check(
+def _make_check(
     expected: str, is_valid: Callable[[Any], bool], convert: ValueCheck = lambda value: value
 ) -> ValueCheck:
     def check(value: Any) -> Any:
         if not is_valid(value):
-            raise WrongValueError(f"must be {expected}, got {_value_text(value)}")
+            raise WrongValueError(f"must be {expected}, got {_show_value(value)}")
         return convert(value)
 
     return check
 
 
-check_text = _value_check("text", lambda value: isinstance(value, str))
-check_text_line = _value_check(
+check_text = _make_check("text", lambda value: isinstance(value, str))
+check_text_line = _make_check(
     "one line of text",
     lambda value: isinstance(value, str) and bool(value.strip()) and value.isprintable(),
 )
-check_boolean = _value_check("true or false", lambda value: isinstance(value, bool))
-check_positive_integer = _value_check(
+check_boolean = _make_check("true or false", lambda value: isinstance(value, bool))
+check_positive_integer = _make_check(
     "an integer >= 1", lambda value: type(value) is int and 1 <= value <= MAX_INTEGER
 )
-check_table = _value_check("a table", lambda value: isinstance(value, dict))
-check_fraction = _value_check(
+check_table = _make_check("a table", lambda value: isinstance(value, dict))
+check_fraction = _make_check(
     "a number from 0 to 1", lambda value: type(value) in (int, float) and 0 <= value <= 1, float
 )
-_check_time_type = _value_check("a time", lambda value: isinstance(value, (str, date)))
+_check_time_type = _make_check("a time", lambda value: isinstance(value, (str, date)))
 
 
 def check_time(value: Any) -> datetime:
@@ -181,8 +184,7 @@ def check_time(value: Any) -> datetime:
 def check_file_name(value: Any) -> str:
     """Check that a file name is valid on every system."""
     if not is_safe_name(check_text(value)):
-        characters = "letters, digits and _ . + = @ , ~ -, and begin with a letter, a digit or _"
-        raise WrongValueError(f"must consist of {characters}; got {quoted(value)}")
+        raise WrongValueError(f"must consist of {SAFE_CHARACTERS}; got {quoted(value)}")
     return str(value)
 
 
@@ -202,7 +204,7 @@ def one_of(*choices: str) -> ValueCheck:
 
     def check(value: Any) -> str:
         if not isinstance(value, str) or value not in choices:
-            raise WrongValueError(f"must be one of {', '.join(choices)}; got {_value_text(value)}")
+            raise WrongValueError(f"must be one of {', '.join(choices)}; got {_show_value(value)}")
         return value
 
     return check
@@ -216,7 +218,7 @@ def check_severity(value: Any) -> str:
 
 def list_of(check_item: ValueCheck, min_size: int = 0) -> ValueCheck:
     """Return a check that converts a list without duplicates to a tuple."""
-    check_list = _value_check(
+    check_list = _make_check(
         "a non-empty list" if min_size else "a list",
         lambda value: isinstance(value, list) and len(value) >= min_size,
     )
@@ -267,7 +269,7 @@ def fields_of(
     fields: dict[str, Any] = {}
     for name, item in check_table(value).items():
         if name not in keys:
-            raise WrongValueError(unknown_name_message(name, keys), name)
+            raise WrongValueError(format_unknown_name(name, keys), name)
         with within_keys(name):
             fields[name] = keys[name](item)
     for name in required:
@@ -281,7 +283,7 @@ def table_as(model: Callable[..., Any], keys: Mapping[str, ValueCheck]) -> Value
     return lambda value: model(**fields_of(keys, value))
 
 
-def unknown_name_message(name: str, names: Iterable[str], noun: str = "key") -> str:
+def format_unknown_name(name: str, names: Iterable[str], noun: str = "key") -> str:
     """Return the message for an unknown name, with the most similar name."""
     names = list(names)
     hint = did_you_mean(name, names, 1, otherwise=f"expected one of: {', '.join(names)}")
@@ -333,19 +335,20 @@ SEVERITIES = {
 """Keys of a task that set the severity of one kind of fault, with the code of this kind."""
 
 
-def _documents(value: Any) -> PurePosixPath | dict[str, str]:
+def _check_documents(value: Any) -> PurePosixPath | dict[str, str]:
     is_table = isinstance(value, dict)
     return fields_of(DOCUMENTS, value, required=["pattern"]) if is_table else check_file(value)
 
 
-def _topics(value: Any) -> PurePosixPath | str:
+def _check_topics(value: Any) -> PurePosixPath | str:
     return value if check_text(value).startswith("irds:") else check_file(value)
 
 
-_judging, _severities = table_as(dict, JUDGING), table_of(lambda _, value: check_severity(value))
+_check_judging = table_as(dict, JUDGING)
+_check_severities = table_of(lambda _, value: check_severity(value))
 
 
-def _question(name: str, value: Any) -> Question:
+def _check_question(name: str, value: Any) -> Question:
     return Question(check_file_name(name), **fields_of(QUESTION, value, required=["ask"]))
 
 
@@ -372,8 +375,8 @@ class TaskRules:
 
     name: str
     title: Annotated[str, check_text_line] = ""
-    topics: Annotated[Path | str | None, _topics] = None
-    documents: Annotated[Path | None, _documents] = None
+    topics: Annotated[Path | str | None, _check_topics] = None
+    documents: Annotated[Path | None, _check_documents] = None
     document_pattern: str | None = None
     exclude: Annotated[Path | None, check_file] = None
     tag: Annotated[str, check_text] = "[A-Za-z0-9_.-]{1,20}"
@@ -382,7 +385,7 @@ class TaskRules:
     second_column: Annotated[tuple[str, ...], one_or_more] = ()
     rank: Annotated[str, one_of("integer", "order", "off")] = "integer"
     tied: Annotated[float, check_fraction] = 0.2
-    severities: Annotated[Mapping[str, str], _severities] = field(default_factory=dict)
+    severities: Annotated[Mapping[str, str], _check_severities] = field(default_factory=dict)
     opens: Annotated[datetime | None, check_time] = None
     closes: Annotated[datetime | None, check_time] = None
     late: Annotated[str, one_of("mark", "refuse")] = "refuse"
@@ -394,13 +397,15 @@ class TaskRules:
     priorities: Annotated[int | None, check_positive_integer] = None
     pool: Annotated[PoolRules | None, table_as(PoolRules, POOL)] = None
     measures: Annotated[tuple[str, ...], list_of(check_text_line, min_size=1)] = ("AP",)
-    judging: Annotated[Mapping[str, str | int], _judging] = field(default_factory=dict)
+    judging: Annotated[Mapping[str, str | int], _check_judging] = field(default_factory=dict)
     categories: Annotated[tuple[str, ...], list_of(check_text_line)] = ()
     min_category: Annotated[int, check_positive_integer] = 3
     median: Annotated[str, one_of("better", "average")] = "better"
     feedback: Annotated[str, one_of("none", "means", "sheets")] = "none"
     metadata: Annotated[MetadataRules | None, table_as(MetadataRules, METADATA)] = None
-    questions: Annotated[Mapping[str, Question], table_of(_question)] = field(default_factory=dict)
+    questions: Annotated[Mapping[str, Question], table_of(_check_question)] = field(
+        default_factory=dict
+    )
     source: str | None = field(default=None, compare=False, repr=False)
     line_of: Callable[[str], int | None] = field(
         default_factory=lambda: lambda key: None, compare=False, repr=False
@@ -452,14 +457,14 @@ CAMPAIGN = keys_of(Rules)
 TASK = keys_of(TaskRules) | dict.fromkeys(SEVERITIES, check_severity)
 
 
-def full_matches(texts: pl.Series, pattern: str) -> pl.Series:
+def match_in_full(texts: pl.Series, pattern: str) -> pl.Series:
     """Return a mask of the texts that a pattern matches in full, in time linear in their length.
 
     Examples
     --------
     >>> import polars as pl
     >>> ids = pl.Series(["FT911-3", "FT911-", "FT911-3\\n"])
-    >>> full_matches(ids, "FT[0-9]+(-[0-9]+)*").to_list()
+    >>> match_in_full(ids, "FT[0-9]+(-[0-9]+)*").to_list()
     [True, False, False]
     """
     return texts.str.contains(rf"\A(?:{pattern})\z")

@@ -37,14 +37,14 @@ def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
     name = task.topics.name if isinstance(task.topics, Path) else task.topics
     line_of: dict[str, int | None] = {}
     try:
-        for topic, line in _ids_and_lines(task.topics):
+        for topic, line in _iterate_ids_and_lines(task.topics):
             if not topic or re.search(r"\s", topic):
                 raise InputError(
                     f"a topic id must be text without blanks, got {quoted(topic)}", line=line
                 )
             if topic in line_of:
-                first = f", first in line {line_of[topic]}" if line_of[topic] else ""
-                raise InputError(f"duplicate topic {quoted(topic)}{first}", line=line)
+                suffix = f", first in line {line_of[topic]}" if line_of[topic] else ""
+                raise InputError(f"duplicate topic {quoted(topic)}{suffix}", line=line)
             line_of[topic] = line
     except InputError as error:
         # The path on the organisers' machine is private.
@@ -54,32 +54,32 @@ def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
     return tuple(line_of)
 
 
-def _ids_and_lines(topics: Path | str) -> Iterator[tuple[str, int | None]]:
+def _iterate_ids_and_lines(topics: Path | str) -> Iterator[tuple[str, int | None]]:
     if isinstance(topics, str):
-        yield from ((topic, None) for topic in _irds_topics(topics))
+        yield from ((topic, None) for topic in _load_irds_topics(topics))
         return
     source = Source(str(topics))
     content = decode_text(source.read(), source.name)
-    start = content.lstrip()[:1]
+    first_character = content.lstrip()[:1]
     if source.suffix in (".csv", ".parquet"):
         raise InputError("is not a supported format of topics; write one topic per line")
     if source.suffix in (".jsonl", ".ndjson"):
         for entry, line in zip(*parse_json_lines(content, source.name), strict=True):
-            yield _topic_id(entry, line), line
-    elif start in ("{", "[") and source.suffix == ".json":
+            yield _find_topic_id(entry, line), line
+    elif first_character in ("{", "[") and source.suffix == ".json":
         entries = parse_json(content, source.name)
         for entry in entries:
-            yield (entry if isinstance(entries, dict) else _topic_id(entry)), None
-    elif start == "<" and (matches := list(_NUM.finditer(content))):
+            yield (entry if isinstance(entries, dict) else _find_topic_id(entry)), None
+    elif first_character == "<" and (matches := list(_NUM.finditer(content))):
         for match in matches:
             yield match[1], content.count("\n", 0, match.start()) + 1
-    elif start == "<":
-        yield from _xml_topics(source)
+    elif first_character == "<":
+        yield from _parse_xml(source)
     else:
-        yield from _ids_of_lines(content)
+        yield from _parse_lines(content)
 
 
-def _ids_of_lines(content: str) -> Iterator[tuple[str, int]]:
+def _parse_lines(content: str) -> Iterator[tuple[str, int]]:
     """Yield the first word of each line, without comments; refuse headers."""
     names = {*map(spelt, ID_NAMES)}
     lines = [item for item in split_lines(content) if not item[1].lstrip().startswith("#")]
@@ -93,7 +93,7 @@ def _ids_of_lines(content: str) -> Iterator[tuple[str, int]]:
         yield topic, line
 
 
-def _topic_id(entry: Any, line: int | None = None) -> str:
+def _find_topic_id(entry: Any, line: int | None = None) -> str:
     values = [entry.get(key) for key in ID_NAMES] if isinstance(entry, dict) else [entry]
     for value in values:
         if isinstance(value, (str, int)) and not isinstance(entry, bool):
@@ -105,20 +105,20 @@ def _topic_id(entry: Any, line: int | None = None) -> str:
 _TOPIC_TAGS = ("topic", "query", "top")
 
 
-def _xml_topics(source: Source) -> Iterator[tuple[str, int]]:
+def _parse_xml(source: Source) -> Iterator[tuple[str, int]]:
     """Yield the ids of topics, from an attribute or an inner element, and their lines."""
     for element in read_xml(source).walk():
         if element.tag.lower() in _TOPIC_TAGS and not element.is_inside(*_TOPIC_TAGS):
             ids = [element.attributes[key] for key in ID_NAMES if key in element.attributes]
             # CLEF has the id in an inner element.
-            ids += [inner.text for inner in element.children if inner.tag.lower() in ID_NAMES]
+            ids += [child.text for child in element.children if child.tag.lower() in ID_NAMES]
             if not ids:
                 reason = f"<{element.tag}> has no id; expected one of: {', '.join(ID_NAMES)}"
                 raise InputError(reason, source=source.name, line=element.line)
             yield ids[0].strip(), element.line
 
 
-def _irds_topics(name: str) -> list[str]:
+def _load_irds_topics(name: str) -> list[str]:
     datasets = optional_module("ir_datasets", "ir-datasets", "'cranfield[irds]'", purpose=name)
     try:
         queries = datasets.load(name.removeprefix("irds:")).queries_iter()

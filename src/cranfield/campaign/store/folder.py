@@ -21,7 +21,7 @@ from cranfield.base.files import file_sha256, whole_file, whole_folder
 from cranfield.base.text import counted, json_text, plain
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing.bag import TAG_MANIFEST, validate_bag
-from cranfield.campaign.rules.reading import check_rules, read_rules, template
+from cranfield.campaign.rules.reading import check_rules, read_rules, read_template
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import (
     JOURNAL,
@@ -90,24 +90,24 @@ class Verification(Result):
     @property
     def problems(self) -> tuple[Finding, ...]:
         """Problems: changed bytes and missing files."""
-        return self._findings_of(PROBLEM)
+        return self._select_findings(PROBLEM)
 
     @property
     def left_over(self) -> tuple[Finding, ...]:
         """Unreferenced files left by an interrupted command; `repair` removes them."""
-        return self._findings_of(LEFT_OVER)
+        return self._select_findings(LEFT_OVER)
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
         """Notes: harmless findings."""
-        return self._findings_of(NOTE)
+        return self._select_findings(NOTE)
 
     @property
     def ok(self) -> bool:
         """True if there is no problem."""
         return not self.problems
 
-    def _findings_of(self, kind: str) -> tuple[Finding, ...]:
+    def _select_findings(self, kind: str) -> tuple[Finding, ...]:
         return tuple(finding for finding in self.findings if finding.kind == kind)
 
     def __str__(self) -> str:
@@ -138,7 +138,7 @@ _FILE_PATTERN = re.compile(
 
 
 class _Record(NamedTuple):
-    """The recorded SHA-256 of a file, or of the tag manifest of a release, and what it is."""
+    """Recorded SHA-256 of a file, or of the tag manifest of a release, with a description."""
 
     sha256: str
     description: str
@@ -149,7 +149,7 @@ _Records = dict[str, _Record]
 """Records by path."""
 
 
-def _recorded_files(registry: RegistryReader) -> _Records:
+def _find_recorded_files(registry: RegistryReader) -> _Records:
     rules = registry.rules_files().items()
     files = {path: _Record(sha256, "rules as they were last used") for path, sha256 in rules}
     runs = (run for run in registry.submissions(None, None) if run.is_stored)
@@ -169,7 +169,7 @@ def _recorded_files(registry: RegistryReader) -> _Records:
     return files
 
 
-def _unrecorded_files(folder: Path, files: _Records) -> Iterator[Finding]:
+def _find_unrecorded_files(folder: Path, files: _Records) -> Iterator[Finding]:
     """Yield files without a record: left over by a killed process, or not part of the campaign."""
     parents = {str(parent) for name in files for parent in PurePosixPath(name).parents}
     pending = sorted(folder.iterdir(), reverse=True)
@@ -253,14 +253,14 @@ def _verify_once(folder: Path) -> Verification:
             findings = [Finding(REGISTRY, problem) for problem in problems]
             if not findings:
                 n_events, _ = last_event(connection)
-                recorded_files = _recorded_files(Transaction(connection, folder))
+                recorded_files = _find_recorded_files(Transaction(connection, folder))
     except InputError as error:
         n_files = 0
         findings.append(Finding(REGISTRY, error.reason))
     if recorded_files is None:
         reason = f"rules, scores and missing files were not checked, because {REGISTRY} is damaged"
         findings.append(Finding(".", reason, NOTE))
-    files = _files_by_name(folder) if recorded_files is None else recorded_files
+    files = _find_files_by_name(folder) if recorded_files is None else recorded_files
     for name, record in files.items():
         if record.kind == "release":
             n_compared, new_findings = _compare_bag(folder, name, record.sha256)
@@ -268,18 +268,18 @@ def _verify_once(folder: Path) -> Verification:
             n_compared = 0
             new_findings = [Finding(name, "is missing; scores will be computed again", NOTE)]
         else:
-            n_compared, new_findings = _compare(folder, name, record)
+            n_compared, new_findings = _compare_file(folder, name, record)
         n_files += n_compared
         findings += new_findings
     if recorded_files is not None:
-        findings.extend(_unrecorded_files(folder, recorded_files))
+        findings.extend(_find_unrecorded_files(folder, recorded_files))
     if os.name == "posix" and folder.stat().st_mode & 0o077:
         findings.append(Finding(".", "the folder is readable by other users", NOTE))
     findings.sort(key=lambda finding: (PROBLEM, LEFT_OVER, NOTE).index(finding.kind))
     return Verification(tuple(findings), n_files, n_events)
 
 
-def _files_by_name(folder: Path) -> _Records:
+def _find_files_by_name(folder: Path) -> _Records:
     """Return the objects, whose names are their hashes, and the releases."""
     objects = (path for path in sorted((folder / OBJECTS).glob("*/*")) if path.name[0] != ".")
     bags = (path.parent for path in sorted((folder / RELEASES).glob("*/bagit.txt")))
@@ -288,7 +288,7 @@ def _files_by_name(folder: Path) -> _Records:
     return {path.relative_to(folder).as_posix(): record for path, record in files.items()}
 
 
-def _compare(folder: Path, name: str, record: _Record) -> tuple[int, list[Finding]]:
+def _compare_file(folder: Path, name: str, record: _Record) -> tuple[int, list[Finding]]:
     """Compare a file with its hash; return 1 if it can be read, and the findings."""
     path, description = folder / name, record.description
     if path.exists() and not path.is_file():
@@ -316,7 +316,7 @@ def _compare_bag(folder: Path, path: str, manifest: str) -> tuple[int, list[Find
     findings: list[Finding] = []
     if manifest:
         record = _Record(manifest, "release")
-        n_files, findings = _compare(folder, f"{path}/{TAG_MANIFEST}", record)
+        n_files, findings = _compare_file(folder, f"{path}/{TAG_MANIFEST}", record)
     for line in validate_bag(bag):
         name, _, reason = line.partition(": ")
         findings.append(Finding(f"{path}/{name}", f"{reason} (release)"))
@@ -330,10 +330,10 @@ def _remove_left_over(campaign: OpenedCampaign, verification: Verification) -> l
         return []
     # Opened again, without reading the rules, so that a repair does not record changed rules.
     registry = OpenedCampaign(campaign.folder, actor=campaign.actor, clock=campaign.clock).registry
-    removed = []
+    findings = []
     with registry.change("repair", details={"removed": sorted(names)}) as tx:
         # The lock keeps other processes from recording one of these files.
-        for finding in _unrecorded_files(campaign.folder, _recorded_files(tx)):
+        for finding in _find_unrecorded_files(campaign.folder, _find_recorded_files(tx)):
             path = campaign.folder / finding.file
             if finding.kind != LEFT_OVER or finding.file not in names:
                 continue
@@ -341,8 +341,8 @@ def _remove_left_over(campaign: OpenedCampaign, verification: Verification) -> l
                 shutil.rmtree(path)
             elif finding.file != JOURNAL:  # SQLite removes its journal after this change
                 path.unlink(missing_ok=True)
-            removed.append(Finding(finding.file, "removed", REPAIRED))
-    return removed
+            findings.append(Finding(finding.file, "removed", REPAIRED))
+    return findings
 
 
 def create_folder(folder: Path, rules: Path | None = None, actor: str | None = None) -> None:
@@ -350,7 +350,7 @@ def create_folder(folder: Path, rules: Path | None = None, actor: str | None = N
     if folder.resolve() == Path.cwd():
         raise PolicyError("expected the name of a new folder, got the working directory")
     with whole_folder(folder, private=True, synced=True) as new_folder:
-        contents = {RULES: template().encode()}
+        contents = {RULES: read_template().encode()}
         if rules is not None:
             source_rules = read_rules(rules)
             check_rules(source_rules)
@@ -399,7 +399,7 @@ def export(campaign: OpenedCampaign, path: str | PathLike[str]) -> Path:
     campaign.check_outside(target)
     with open_registry(campaign.folder) as connection:
         connection.execute("BEGIN")
-        files = _recorded_files(Transaction(connection, campaign.folder))
+        files = _find_recorded_files(Transaction(connection, campaign.folder))
         contents = {REGISTRY: connection.serialize()}
         for table in (*KEYS, "event"):
             rows = [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
@@ -437,7 +437,7 @@ def _add_file(archive: ZipFile, name: str, file: BinaryIO) -> str:
     entry.compress_type = ZIP_DEFLATED
     digest = hashlib.sha256()
     with archive.open(entry, "w") as out:
-        while chunk := file.read(records.CHUNK):
+        while chunk := file.read(records.CHUNK_BYTES):
             digest.update(chunk)
             out.write(chunk)
     return f"{digest.hexdigest()}  {name}\n"

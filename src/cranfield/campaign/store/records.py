@@ -148,7 +148,7 @@ def check_folder(folder: Path) -> None:
         raise InputError(f"is not a campaign: {REGISTRY} is missing ({hint})", source=str(folder))
 
 
-CHUNK = 1 << 20
+CHUNK_BYTES = 1 << 20
 """Number of bytes that are read at a time."""
 
 
@@ -173,7 +173,7 @@ def put_object(folder: Path, source: Path | bytes) -> tuple[str, int]:
         source.open("rb") if isinstance(source, Path) else BytesIO(source) as file,
         whole_file(target, private=True, synced=True) as out,
     ):
-        while chunk := file.read(CHUNK):
+        while chunk := file.read(CHUNK_BYTES):
             digest.update(chunk)
             size += out.write(chunk)
         if digest.hexdigest() != sha256:

@@ -74,13 +74,13 @@ class RecordTable:
             columns.append(f"PRIMARY KEY ({', '.join(self.key)})")
         return f"CREATE TABLE {self.name} ({', '.join(columns)}) STRICT;"
 
-    def row(self, record: Any) -> Row:
+    def to_row(self, record: Any) -> Row:
         return {
             name: canonical_json(value) if isinstance(value, dict) else value
             for name, value in vars(record).items()
         }
 
-    def record(self, row: sqlite3.Row | Row) -> Any:
+    def to_record(self, row: sqlite3.Row | Row) -> Any:
         values = dict(row)
         for column in fields(self.record_type):
             if column.type in _FROM_SQL:
@@ -225,7 +225,7 @@ KEYS["fault"] = ("submission", "number")
 """Key columns of the tables whose rows are logged in events."""
 
 
-def event_hash(event: Mapping[str, Any]) -> str:
+def hash_event(event: Mapping[str, Any]) -> str:
     """Return the SHA-256 of all fields of an event, including the hash of the previous event."""
     text = canonical_json({name: value for name, value in event.items() if name != "sha256"})
     return hashlib.sha256(text.encode()).hexdigest()
@@ -233,8 +233,8 @@ def event_hash(event: Mapping[str, Any]) -> str:
 
 def last_event(connection: sqlite3.Connection) -> tuple[int, str]:
     """Return the number and the hash of the last event."""
-    last = connection.execute("SELECT seq, sha256 FROM event ORDER BY seq DESC LIMIT 1").fetchone()
-    return (0, INITIAL_HASH) if last is None else (last["seq"], last["sha256"])
+    event = connection.execute("SELECT seq, sha256 FROM event ORDER BY seq DESC LIMIT 1").fetchone()
+    return (0, INITIAL_HASH) if event is None else (event["seq"], event["sha256"])
 
 
 def _hash_contact(table: str, row: Row) -> Row:
@@ -252,38 +252,38 @@ def find_problems(connection: sqlite3.Connection) -> list[str]:
             return [f"is damaged: {problem}" for problem in problems]
         if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
             return ["is damaged: a row refers to a missing row"]
-        return _chain_problems(connection)
+        return _find_chain_problem(connection)
     except (sqlite3.Error, ValueError, LookupError, TypeError) as error:
         return [f"is damaged: {error}"]
 
 
-def _chain_problems(connection: sqlite3.Connection) -> list[str]:
+def _find_chain_problem(connection: sqlite3.Connection) -> list[str]:
     """Return the first break of the chain, or the differences between the tables and the events."""
-    expected: dict[Key, Row] = {}
-    previous = INITIAL_HASH
+    expected_rows: dict[Key, Row] = {}
+    previous_hash = INITIAL_HASH
     for seq, event in enumerate(connection.execute("SELECT * FROM event ORDER BY seq"), 1):
         if event["seq"] != seq:
             return [f"event {seq} is missing from the log of events"]
-        if event["previous"] != previous or event_hash(dict(event)) != event["sha256"]:
+        if event["previous"] != previous_hash or hash_event(dict(event)) != event["sha256"]:
             return [f"event {seq} breaks the chain of hashes"]
-        previous = event["sha256"]
+        previous_hash = event["sha256"]
         for name, row in json.loads(event["details"])["rows"]:
             if row.pop(REMOVED, False):
-                expected.pop(_row_key(name, row), None)
+                expected_rows.pop(_make_key(name, row), None)
             else:
-                expected[_row_key(name, row)] = row
+                expected_rows[_make_key(name, row)] = row
     differences = []
     for name in KEYS:
-        for stored in connection.execute(f"SELECT * FROM {name}"):
-            row = _hash_contact(name, dict(stored))
-            key = _row_key(name, row)
-            if expected.pop(key, None) != row:
+        for stored_row in connection.execute(f"SELECT * FROM {name}"):
+            row = _hash_contact(name, dict(stored_row))
+            key = _make_key(name, row)
+            if expected_rows.pop(key, None) != row:
                 differences.append(f"{_label(key)}: differs from the log of events")
-    differences += [f"{_label(key)}: is missing, but is in the log of events" for key in expected]
+    differences += [f"{_label(k)}: is missing, but is in the log of events" for k in expected_rows]
     return differences
 
 
-def _row_key(table: str, row: Row) -> Key:
+def _make_key(table: str, row: Row) -> Key:
     return table, tuple(row[column] for column in KEYS[table])
 
 
@@ -373,7 +373,7 @@ class RegistryReader:
         where = " AND ".join(conditions)
         query = f"SELECT * FROM {table.name} WHERE {where} ORDER BY {table.order}"
         with self._connect() as connection:
-            return tuple(table.record(row) for row in connection.execute(query, values))
+            return tuple(table.to_record(row) for row in connection.execute(query, values))
 
 
 Record = TypeVar("Record", Team, Submission, Judgments, ScoreFile, ReleaseRecord)
@@ -390,40 +390,40 @@ class Transaction(RegistryReader):
         self._unneeded: set[str] = set()
 
     def insert(self, record: Record) -> Record:
-        """Add a record, and return it with its new id.
+        """Add a record, and return it; a submission gets a new id.
 
         The object or file of the record must already be in the folder.
         """
         self._check_file(record)
         table = TABLES[type(record)]
-        row = table.row(record)
+        row = table.to_row(record)
         if isinstance(record, Submission):
             row["id"] = insert_row(self._connection, table.name, {**row, "id": None})
         else:
             insert_row(self._connection, table.name, row)
-        self._rows[_row_key(table.name, row)] = row
-        stored: Record = table.record(row)
-        return stored
+        self._rows[_make_key(table.name, row)] = row
+        stored_record: Record = table.to_record(row)
+        return stored_record
 
     def update(self, record: Record) -> Record:
         """Replace the record that has the same key, and return the new one."""
         self._check_file(record)
         table = TABLES[type(record)]
-        row = table.row(record)
+        row = table.to_row(record)
         assignments = ", ".join(f"{name} = :{name}" for name in row if name not in table.key)
         condition = " AND ".join(f"{name} = :{name}" for name in table.key)
         query = f"UPDATE {table.name} SET {assignments} WHERE {condition}"
         if self._connection.execute(query, row).rowcount != 1:
             key = ", ".join(str(row[name]) for name in table.key)
             raise CranfieldError(f"the registry has no {table.name} {key}")
-        self._rows[_row_key(table.name, row)] = row
+        self._rows[_make_key(table.name, row)] = row
         return record
 
     def insert_faults(self, submission: Submission, faults: Sequence[Fault]) -> None:
         for number, fault in enumerate(faults, 1):
             row = {"submission": submission.id, "number": number, **asdict(fault)}
             insert_row(self._connection, "fault", row)
-            self._rows[_row_key("fault", row)] = row
+            self._rows[_make_key("fault", row)] = row
 
     def remove_later(self, sha256: str) -> None:
         """Mark an object to be removed after the change, unless another record refers to it."""
@@ -438,7 +438,7 @@ class Transaction(RegistryReader):
         details = canonical_json({"about": dict(about), "rows": rows})
         event: Row = {"seq": seq + 1, "at": at, "actor": actor, "action": action}
         event |= {"subject": subject, "details": details, "previous": previous}
-        insert_row(self._connection, "event", event | {"sha256": event_hash(event)})
+        insert_row(self._connection, "event", event | {"sha256": hash_event(event)})
 
     def remove_unneeded_objects(self) -> None:
         """Remove objects marked by :meth:`remove_later` that no record refers to."""

@@ -25,7 +25,7 @@ from cranfield.campaign.submitting.submit import (
     record_run_in_transaction,
     submission_time,
 )
-from cranfield.campaign.submitting.teams import insert_teams, make_team, unknown_teams_error
+from cranfield.campaign.submitting.teams import insert_teams, make_team, make_unknown_teams_error
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import convert_columns, read_columns
 from cranfield.sources.schemas import Column, Schema, optional
@@ -48,7 +48,7 @@ _COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
 
 
 @dataclass(frozen=True)
-class Row:
+class ArchiveRow:
     """A row: declaration, task and file of a run, or the reason why it has no file."""
 
     line: int | None
@@ -63,7 +63,7 @@ class ArchiveTable:
     """A table of runs."""
 
     source: str
-    rows: tuple[Row, ...]
+    rows: tuple[ArchiveRow, ...]
 
 
 def read_archive_table(
@@ -113,7 +113,7 @@ def read_archive_table(
     source.check_unused(replace(schema, is_selected=True), column_indices.values())
     cells = source.cells_of(schema, column_indices)
     frame = convert_columns(cells, schema, source.source, source.lines).frame
-    files, files_without_row = _files_by_tag(runs, {*frame["tag"]})
+    files, files_without_row = _find_files_by_tag(runs, {*frame["tag"]})
     folder = Path(fspath(table)).parent
     rows = []
     line_of: dict[tuple[str | None, ...], int | None] = {}
@@ -121,19 +121,19 @@ def read_archive_table(
         row = {name: value for name, value in values.items() if value is not None}
         line = None if source.lines is None else source.lines[k]
         try:
-            declaration = _declaration(row, defaults)
+            declaration = _make_declaration(row, defaults)
         except (InputError, PolicyError) as error:
             raise InputError(str(error), source=source.source, line=line) from None
         key = (row["tag"], declaration.team, row.get("task", task), row.get("file"))
         if key in line_of:
-            first = "" if line_of[key] is None else f", first in line {line_of[key]}"
-            reason = f"duplicate run {quoted(row['tag'])}{first}"
+            suffix = "" if line_of[key] is None else f", first in line {line_of[key]}"
+            reason = f"duplicate run {quoted(row['tag'])}{suffix}"
             raise InputError(reason, source=source.source, line=line)
         line_of[key] = line
-        file, reason = _file(row["tag"], files.get(row["tag"], []))
+        file, reason = _choose_file(row["tag"], files.get(row["tag"], []))
         if "file" in row:
             file, reason = str(folder / row["file"]), ""
-        rows.append(Row(line, declaration, row.get("task", task), file, reason))
+        rows.append(ArchiveRow(line, declaration, row.get("task", task), file, reason))
     # A default that no row uses is probably a mistake.
     fields = ("team", "type", "priority", "description", "received")
     values = {name: getattr(defaults, name) for name in fields} | {"task": task, **defaults.answers}
@@ -151,7 +151,7 @@ def read_archive_table(
     return ArchiveTable(source.source, tuple(rows))
 
 
-def _declaration(row: Mapping[str, str], defaults: Declaration) -> Declaration:
+def _make_declaration(row: Mapping[str, str], defaults: Declaration) -> Declaration:
     """Return the declaration of a row, completed by the defaults."""
     names = ("tag", "team", "type", "description")
     values: dict[str, Any] = {name: row[name] for name in names if name in row}
@@ -167,7 +167,7 @@ def _declaration(row: Mapping[str, str], defaults: Declaration) -> Declaration:
     return replace(defaults, **values, answers={**defaults.answers, **answers})
 
 
-def _files_by_tag(
+def _find_files_by_tag(
     runs: Iterable[str | PathLike[str]], tags: Collection[str]
 ) -> tuple[dict[str, list[str]], tuple[str, ...]]:
     """Return the files of runs by tag, and the names of files without a tag in the table."""
@@ -193,7 +193,7 @@ def _files_by_tag(
     return files, tuple(files_without_row)
 
 
-def _file(tag: str, files: Sequence[str]) -> tuple[str | None, str]:
+def _choose_file(tag: str, files: Sequence[str]) -> tuple[str | None, str]:
     """Return the file of a run, or None and the reason."""
     if len(files) == 1:
         return files[0], ""
@@ -207,7 +207,7 @@ def _file(tag: str, files: Sequence[str]) -> tuple[str | None, str]:
 class RowOutcome:
     """Outcome of a row: the outcome of its run, or the reason why no run was submitted."""
 
-    row: Row
+    row: ArchiveRow
     run_outcome: SubmissionOutcome | None
     reason: str = ""
 
@@ -255,7 +255,7 @@ def submit_archive(
     ids = dict.fromkeys(row.declaration.team for row in table.rows)
     new_ids = [id for id in ids if id not in known_ids]
     if new_ids and not add_teams:
-        raise unknown_teams_error(new_ids, known_ids)
+        raise make_unknown_teams_error(new_ids, known_ids)
     for row in table.rows:
         submission_time(row.declaration, campaign.clock())
 
@@ -276,7 +276,7 @@ def submit_archive(
 
         with closing(one_by_one(copy_run, range(len(table.rows)), jobs)) as runs:
             if all_or_none:
-                yield from _all_or_none(campaign, table, new_ids, list(runs))
+                yield from _submit_all_or_none(campaign, table, new_ids, list(runs))
                 return
             if new_ids:
                 teams = [make_team(campaign, id) for id in new_ids]
@@ -290,7 +290,7 @@ def submit_archive(
                     run.file.unlink(missing_ok=True)
 
 
-def _all_or_none(
+def _submit_all_or_none(
     campaign: OpenedCampaign, table: ArchiveTable, new_ids: list[str], runs: list[CheckedCopy | str]
 ) -> list[RowOutcome]:
     """Submit all runs in one transaction, or no run if a trial refuses any."""

@@ -34,7 +34,7 @@ from cranfield.campaign.submitting.teams import require_team
 from cranfield.collection.metadata.reading import MAX_BYTES, METADATA_FILE
 from cranfield.sources.chunks import Source
 
-MAX_LENGTH = 10_000
+MAX_TEXT_LENGTH = 10_000
 """Maximum number of characters of a description or an answer."""
 
 MAX_PRIORITY = 1_000_000
@@ -79,10 +79,9 @@ class Declaration:
             Integer(1, MAX_PRIORITY).check("priority", self.priority)
         texts = {**self.answers, "type": self.type, "description": self.description}
         for name, text in texts.items():
-            if len(text) > MAX_LENGTH:
-                raise PolicyError(
-                    f"{quoted(name)} must have at most {MAX_LENGTH:,} characters, got {len(text):,}"
-                )
+            if len(text) > MAX_TEXT_LENGTH:
+                expected = f"at most {MAX_TEXT_LENGTH:,} characters"
+                raise PolicyError(f"{quoted(name)} must have {expected}, got {len(text):,}")
         if self.received is not None and self.received.tzinfo is None:
             raise PolicyError(f"received must have an offset from UTC, got {quoted(self.received)}")
 
@@ -91,11 +90,11 @@ def check_reason(reason: str) -> None:
     """Refuse a reason that is empty or has control characters."""
     if not reason.strip():
         raise PolicyError("reason must not be empty")
-    if problem := _control_character_problem("reason", reason):
+    if problem := _find_control_character("reason", reason):
         raise PolicyError(problem)
 
 
-def _control_character_problem(name: str, text: str) -> str:
+def _find_control_character(name: str, text: str) -> str:
     """Return a message about control characters other than line breaks and tabs, if any."""
     if text.translate(dict.fromkeys(map(ord, "\n\r\t"))).isprintable():
         return ""
@@ -156,7 +155,7 @@ def _copy_file(source: Source, copy: Path, max_bytes: int) -> tuple[str, int]:
     """Copy a file, up to the block that exceeds the maximum; return its SHA-256 and size."""
     digest, size = hashlib.sha256(), 0
     with source.open_raw() as raw, copy.open("xb") as out:
-        while block := raw.read(records.CHUNK):
+        while block := raw.read(records.CHUNK_BYTES):
             size += len(block)
             if size > max_bytes:
                 break
@@ -202,13 +201,13 @@ def decide(
     received = submission_time(declaration, copy.arrival)
     submission = _make_submission(copy, received)
     submissions = registry.submissions(task.name, None, team=team)
-    accepted = [run for run in submissions if run.state == ACCEPTED]
+    accepted_runs = [run for run in submissions if run.state == ACCEPTED]
     # A repeat has the bytes and the declaration of an earlier run.
-    get_declared_fields = attrgetter("tag", "object", "type", "priority", "answers", "description")
-    declared_fields = get_declared_fields(submission)
-    repeat = next((run for run in accepted if get_declared_fields(run) == declared_fields), None)
+    get_fields = attrgetter("tag", "object", "type", "priority", "answers", "description")
+    declared_fields = get_fields(submission)
+    repeat = next((run for run in accepted_runs if get_fields(run) == declared_fields), None)
     if repeat is not None and declaration.tag in (None, tag):
-        if any(run.tag == declaration.replaces and run.id != repeat.id for run in accepted):
+        if any(run.tag == declaration.replaces and run.id != repeat.id for run in accepted_runs):
             # Replacing another run by a run that is already accepted would lose a run.
             reason = f"this run was already submitted as {quoted(tag)}"
             raise PolicyError(f"no run was replaced: {reason}")
@@ -222,20 +221,23 @@ def decide(
                 warning = Fault("answers", "warning", message)
                 report = replace(report, faults=(*report.faults, warning))
             return SubmissionOutcome(repeat, report, is_repeat=True), report.faults, None
-    replaced_run = next((run for run in accepted if run.tag == declaration.replaces), None)
+    replaced_run = next((run for run in accepted_runs if run.tag == declaration.replaces), None)
     if declaration.replaces is not None and replaced_run is None:
         replaces = quoted(declaration.replaces)
         raise PolicyError(f"team {quoted(team)} has no accepted run {replaces} to replace")
-    other_runs = [run for run in accepted if run != replaced_run]
+    other_runs = [run for run in accepted_runs if run != replaced_run]
     ranking = submission.ranking
     same_ranking = registry.submissions(task.name, ranking=ranking) if ranking else ()
     n_attempts = sum(run.received[:10] == submission.received[:10] for run in submissions)
+    problems = _find_declaration_problems(task, declaration)
     faults = [
         *copy.report.faults,
-        *(_fault(task, "answers", reason) for reason in _declaration_problems(task, declaration)),
-        *_limit_faults(task, submission, received, len(other_runs), n_attempts),
-        *_tag_faults(registry, copy, replaced_run),
-        *_ranking_faults(task, submission, [run for run in same_ranking if run != replaced_run]),
+        *(_make_fault(task, "answers", reason) for reason in problems),
+        *_find_limit_faults(task, submission, received, len(other_runs), n_attempts),
+        *_find_tag_faults(registry, copy, replaced_run),
+        *_find_ranking_faults(
+            task, submission, [run for run in same_ranking if run != replaced_run]
+        ),
     ]
     # Two runs of a team with the same priority have no defined order in a pool.
     priority = submission.priority
@@ -276,11 +278,11 @@ def _make_submission(copy: CheckedCopy, received: datetime) -> Submission:
     )
 
 
-def _fault(task: TaskRules, code: str, message: str) -> Fault:
+def _make_fault(task: TaskRules, code: str, message: str) -> Fault:
     return Fault(code, fault_severity(code, task), message)
 
 
-def _declaration_problems(task: TaskRules, declaration: Declaration) -> Iterator[str]:
+def _find_declaration_problems(task: TaskRules, declaration: Declaration) -> Iterator[str]:
     """Yield messages about an invalid type, priority, answers or description."""
     run_type = quoted(declaration.type)
     if task.types and declaration.type not in task.types:
@@ -305,13 +307,13 @@ def _declaration_problems(task: TaskRules, declaration: Declaration) -> Iterator
                 yield f"answer {quoted(name)} is missing: {question.ask}{choices}"
         elif question.choices and answer not in question.choices:
             yield f"unknown answer {quoted(answer)} to {quoted(name)}{choices}"
-        elif problem := _control_character_problem(name, answer):
+        elif problem := _find_control_character(name, answer):
             yield problem
-    if problem := _control_character_problem("description", declaration.description):
+    if problem := _find_control_character("description", declaration.description):
         yield problem
 
 
-def _limit_faults(
+def _find_limit_faults(
     task: TaskRules, run: Submission, received: datetime, n_accepted: int, n_attempts: int
 ) -> Iterator[Fault]:
     """Yield faults of the opening time, the deadline, and the limits per team and per day.
@@ -322,7 +324,7 @@ def _limit_faults(
     """
     if task.opens is not None and received < task.opens:
         remaining = format_duration(task.opens - received)
-        yield _fault(
+        yield _make_fault(
             task, "not-open", f"the task opens at {format_time(task.opens)}, in {remaining}"
         )
     if run.late and task.closes is not None:
@@ -334,19 +336,19 @@ def _limit_faults(
     team = f"team {quoted(run.team)}"
     if task.runs_per_team is not None and n_accepted >= task.runs_per_team:
         runs = f"{counted(n_accepted, 'accepted run')}; the maximum is {task.runs_per_team}"
-        yield _fault(task, "limit", f"{team} already has {runs}")
+        yield _make_fault(task, "limit", f"{team} already has {runs}")
     if task.runs_per_day is not None and n_attempts >= task.runs_per_day:
         runs = f"{counted(n_attempts, 'run')} on {run.received[:10]} (UTC), including refused runs"
         message = f"{team} already submitted {runs}; the maximum is {task.runs_per_day}"
-        yield _fault(task, "limit", message)
+        yield _make_fault(task, "limit", message)
 
 
-def _tag_faults(
+def _find_tag_faults(
     registry: RegistryReader, copy: CheckedCopy, replaced_run: Submission | None
 ) -> Iterator[Fault]:
     """Yield faults of a tag that is not a valid file name, or is taken, regardless of case."""
     tag, team = copy.tag, copy.declaration.team
-    # A fault of the columns includes a tag with blanks.
+    # A tag with blanks is reported as a fault of the columns.
     has_tag_error = any(fault.code in {"tag", "columns"} for fault in copy.report.errors)
     if copy.report.tag is not None and not has_tag_error and not is_safe_name(tag):
         # Always an error, because the tag becomes a file name.
@@ -361,14 +363,14 @@ def _tag_faults(
             return
 
 
-def _ranking_faults(
+def _find_ranking_faults(
     task: TaskRules, submission: Submission, other_runs: Iterable[Submission]
 ) -> Iterator[Fault]:
     """Yield faults for runs with the same ranking; faults about other teams are private."""
     for run in other_runs:
         message = f"the run has the same ranking as {quoted(run.tag)}"
         if run.team == submission.team:
-            yield _fault(task, "ranking-same", message)
+            yield _make_fault(task, "ranking-same", message)
         else:
             yield Fault("ranking-same", PRIVATE, f"{message} of team {quoted(run.team)}")
 
@@ -403,9 +405,9 @@ class SubmissionOutcome:
         if self.is_repeat:
             lines.append(f"already submitted: {tag} (sha256 {run.object})")
         elif self.accepted:
-            late = ", late" if run.late else ""
+            late_text = ", late" if run.late else ""
             counts = report.outcome.removeprefix("accepted").replace(": ", ", ")
-            lines.append(f"accepted as {tag}{late}{counts} (sha256 {run.object})")
+            lines.append(f"accepted as {tag}{late_text}{counts} (sha256 {run.object})")
         else:
             lines.append(f"{report.outcome}, {tag}")
         return "\n".join(lines)
@@ -528,10 +530,10 @@ def withdraw(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
     """
     check_reason(reason)
     with campaign.registry.change("withdraw", tag, {"reason": reason}) as tx:
-        return tx.update(replace(accepted_run(tx, tag), state=WITHDRAWN, reason=reason))
+        return tx.update(replace(find_accepted_run(tx, tag), state=WITHDRAWN, reason=reason))
 
 
-def accepted_run(registry: RegistryReader, tag: str) -> Submission:
+def find_accepted_run(registry: RegistryReader, tag: str) -> Submission:
     """Return the only accepted run with a tag, regardless of case."""
     runs = registry.submissions(None, None, tag=tag)
     for run in runs:
@@ -571,14 +573,14 @@ def purge(
     """
     check_reason(reason)
     with campaign.registry.change("purge", tag, {"reason": reason}) as tx:
-        run = _run_to_purge(tx.submissions(None, None, tag=tag), tag, id)
+        run = _find_run_to_purge(tx.submissions(None, None, tag=tag), tag, id)
         run = tx.update(replace(run, is_stored=False))
         # The file is removed after the commit, so that a killed process never loses a file.
         tx.remove_later(run.object)
     return run
 
 
-def _run_to_purge(runs: Sequence[Submission], tag: str, id: int | None) -> Submission:
+def _find_run_to_purge(runs: Sequence[Submission], tag: str, id: int | None) -> Submission:
     """Return the run to purge by its tag and id.
 
     Purged runs count as well, so that a repeated command does not purge another run.

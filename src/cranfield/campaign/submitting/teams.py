@@ -10,11 +10,11 @@ from typing import Any
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import did_you_mean, some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.rules.task_rules import format_utc, is_safe_name
+from cranfield.campaign.rules.task_rules import SAFE_CHARACTERS, format_utc, is_safe_name
 from cranfield.campaign.store.records import Team
 from cranfield.campaign.store.registry import RegistryReader, Transaction
 
-MAX_LENGTH = 200
+MAX_FIELD_LENGTH = 200
 """Maximum number of characters of a name or a contact."""
 
 
@@ -59,8 +59,8 @@ def insert_teams(tx: Transaction, teams: Iterable[Team]) -> None:
     for team in teams:
         if existing := ids.get(team.id.casefold()):
             is_same = existing == team.id
-            differs = "" if is_same else f"; {quoted(team.id)} differs from it only in case"
-            raise PolicyError(f"team {quoted(existing)} already exists{differs}")
+            hint = "" if is_same else f"; {quoted(team.id)} differs from it only in case"
+            raise PolicyError(f"team {quoted(existing)} already exists{hint}")
         ids[team.id.casefold()] = team.id
         tx.insert(team)
 
@@ -74,8 +74,7 @@ def make_team(
 ) -> Team:
     """Return a new team, after checking its fields."""
     if not is_safe_name(id):
-        characters = "letters, digits and _ . -, and begin with a letter, a digit or _"
-        raise PolicyError(f"the team's id must consist of {characters}; got {quoted(id)}")
+        raise PolicyError(f"the team's id must consist of {SAFE_CHARACTERS}; got {quoted(id)}")
     created = format_utc(campaign.clock())
     fields = _check_fields(id, name=name, contact=contact, anonymous_until=anonymous_until or "")
     return Team(id=id, created=created, **fields)
@@ -93,8 +92,8 @@ def _check_fields(id: str, **texts: str | None) -> dict[str, Any]:
             except ValueError:
                 expected = "anonymous_until must be a date such as 2027-01-31"
                 raise PolicyError(f"{expected}, got {quoted(text)}") from None
-        elif len(text) > MAX_LENGTH or not text.isprintable():
-            expected = f"one line of at most {MAX_LENGTH} printable characters"
+        elif len(text) > MAX_FIELD_LENGTH or not text.isprintable():
+            expected = f"one line of at most {MAX_FIELD_LENGTH} printable characters"
             raise PolicyError(f"the team's {field} must be {expected}, got {quoted(text)}")
         else:
             fields[field] = text.strip() or (id if field == "name" else "")
@@ -133,11 +132,11 @@ def require_team(registry: RegistryReader, id: str) -> Team:
     """Return a team; the error for an unknown team has the command that adds it."""
     team = registry.team(id)
     if team is None:
-        raise unknown_teams_error([id], [team.id for team in registry.teams()])
+        raise make_unknown_teams_error([id], [team.id for team in registry.teams()])
     return team
 
 
-def unknown_teams_error(ids: Sequence[str], known_ids: Collection[str]) -> PolicyError:
+def make_unknown_teams_error(ids: Sequence[str], known_ids: Collection[str]) -> PolicyError:
     """Return the error for unknown teams: the command that adds them, and similar ids."""
     hint = did_you_mean(ids[0], known_ids, 1, show=quoted)
     teams = f"team {quoted(ids[0])}; add it"

@@ -18,9 +18,9 @@ from cranfield.collection.policies import DEEPEST
 from cranfield.measures.base import Measure
 from cranfield.meta.collection_studies.pools import (
     Pools,
-    blocks,
     count_judged,
     find_contributors,
+    iterate_blocks,
     mask_pool,
     pools,
     restrict,
@@ -119,7 +119,7 @@ class PoolDepths(Study):
     runs: JudgedRuns
 
     def judged_to(self, depth: int) -> JudgedRuns:
-        """Return all runs with the judgments of the pool of a depth of at least 1."""
+        """Return all runs, judged with the pool of a depth of 1 or more."""
         check_integer("depth", depth, 1, DEEPEST)
         contributes = np.isin(self.runs.systems, self.contributors)
         return restrict(self.runs, mask_pool(self.runs, contributes, depth))
@@ -127,13 +127,13 @@ class PoolDepths(Study):
     @property
     def verdict(self) -> tuple[str, ...]:
         rows = self.rankings.drop_nulls(["depth", "tau"]).sort("depth")
-        deepest = rows.group_by("measure", "list", maintain_order=True).last()
+        deepest_rows = rows.group_by("measure", "list", maintain_order=True).last()
         proportions = dict(self.pools.select("depth", "judged proportion").iter_rows())
         return tuple(
             f"{row['measure']}, {row['list']} lists: a pool of depth {row['depth']} has"
             f" {100 * proportions[row['depth']]:.0f}% of the judgments; Kendall's tau between the"
             f" rankings of systems with these and with all judgments is {row['tau']:.2f}."
-            for row in deepest.iter_rows(named=True)
+            for row in deepest_rows.iter_rows(named=True)
         )
 
     def heading(self) -> list[str]:
@@ -224,31 +224,31 @@ def pool_depths(
     all_depths = (*sorted_depths, None)
     masks = [mask_pool(runs, contributes, depth) for depth in sorted_depths]
     masks.append(np.ones(runs.judgments.grade.size, dtype=bool))
-    scores = np.array([compute_overall_scores(blocks(runs, mask), scoring) for mask in masks])
+    scores = np.array([compute_overall_scores(iterate_blocks(runs, m), scoring) for m in masks])
     systems, rankings = [], []
     for k, (_, _, lower_is_better) in enumerate(scoring.kinds):
-        before = scores[-1, k]
-        full_ranks = rank_systems(before, lower_is_better)
-        for depth, after in zip(all_depths, scores[:, k], strict=True):
-            rank = rank_systems(after, lower_is_better)
+        full_scores = scores[-1, k]
+        full_ranks = rank_systems(full_scores, lower_is_better)
+        for depth, pool_scores in zip(all_depths, scores[:, k], strict=True):
+            rank = rank_systems(pool_scores, lower_is_better)
             column = pl.Series([depth] * len(runs.systems), dtype=pl.Int64)
-            columns = {"depth": column, "system": runs.systems, "score": after, "rank": rank}
-            systems.append(scoring.frame(k, columns))
+            columns = {"depth": column, "system": runs.systems, "score": pool_scores, "rank": rank}
+            systems.append(scoring.make_frame(k, columns))
             if depth is not None:
                 row = {
                     "depth": [depth],
-                    "mean score": [_reduce(np.mean, after)],
-                    "difference": [_reduce(np.mean, after - before)],
-                    "tau": [rank_correlation(before, after)],
+                    "mean score": [_reduce(np.mean, pool_scores)],
+                    "difference": [_reduce(np.mean, pool_scores - full_scores)],
+                    "tau": [rank_correlation(full_scores, pool_scores)],
                     "largest rank change": [np.nanmax(np.abs(rank - full_ranks), initial=0.0)],
                 }
-                rankings.append(scoring.frame(k, row))
+                rankings.append(scoring.make_frame(k, row))
     counts = [
         count_judged(runs, contributes, depth, mask, top, rel)
         for depth, mask in zip(all_depths, masks, strict=True)
     ]
     schema = dict.fromkeys(("unjudged", "largest unjudged"), pl.Float64)
-    # The last row has all judgments, of which the others are proportions.
+    # The last row counts all judgments; proportions are relative to it.
     judged, relevant = pl.col("judged"), pl.col("relevant")
     pools_by_depth = pl.DataFrame(counts, schema_overrides=schema).with_columns(
         (judged / judged.last()).alias("judged proportion"),
@@ -305,7 +305,6 @@ class LeaveOneOut(Study):
         "leave one out summary": {
             **_UNIT_COLUMN,
             **LIST_COLUMNS,
-            "systems": Column("Number of systems whose team contributed to the pool."),
             "mean drop": Column(
                 "Mean drop of the overall score of a system when the unique documents of its team"
                 " are removed. A drop is a change for the worse, even if lower scores are better."
@@ -315,7 +314,7 @@ class LeaveOneOut(Study):
             "largest drop %": Column(
                 "Largest drop in percent of the overall score; 0 if no score drops.", decimals=1
             ),
-            "largest gain": Column("Largest gain of the overall score; 0 if no score rises."),
+            "largest gain": Column("Largest gain of the overall score; 0 if no score improves."),
             "largest rank change": Column("Largest change of rank in either direction."),
             "mean tau": Column(
                 "Mean over teams of Kendall's tau between the rankings of all systems with and"
@@ -428,7 +427,7 @@ def _compare(
                 "rank after", rank_systems(scores_without_team, lower_is_better, scores_with_all)
             ),
         )
-        systems.append(scoring.frame(k, system_columns))
+        systems.append(scoring.make_frame(k, system_columns))
         drop = scores - scores_with_all if lower_is_better else scores_with_all - scores
         drops = [drop[j, team_pools.team_of == j] for j in range(len(team_pools.teams))]
         rank_changes = [np.abs(rank_systems(row, lower_is_better) - rank) for row in scores]
@@ -439,33 +438,33 @@ def _compare(
             "mean drop": [_reduce(np.mean, values) for values in drops],
             "largest drop": [_reduce(np.max, values) for values in drops],
         }
-        rankings.append(scoring.frame(k, ranking_columns))
+        rankings.append(scoring.make_frame(k, ranking_columns))
     before, difference = pl.col("before"), pl.col("after") - pl.col("before")
     change = pl.when(before != 0).then(100 * difference / before.abs())
     rank_change = pl.col("rank after") - pl.col("rank before")
-    compared = join_tables(systems).with_columns(
+    system_table = join_tables(systems).with_columns(
         difference.alias("difference"), change.alias("change %"), rank_change.alias("rank change")
     )
     columns = [name for name in LeaveOneOut.columns["leave one out systems"] if name != "unit"]
-    return compared.select(columns), join_tables(rankings)
+    return system_table.select(columns), join_tables(rankings)
 
 
 def _reduce(function: Callable[[Floats], Any], values: Floats) -> float:
-    finite = values[~np.isnan(values)]
-    return float(function(finite)) if finite.size else np.nan
+    finite_values = values[~np.isnan(values)]
+    return float(function(finite_values)) if finite_values.size else np.nan
 
 
 def _summarise(
     team_pools: Pools, scoring: Scoring, systems: pl.DataFrame, rankings: pl.DataFrame
 ) -> pl.DataFrame:
     """Summarise the tables of systems and rankings by measure and list, for contributing teams."""
-    contributed = team_pools.by_team.filter(pl.col("contributing") > 0)["team"]
+    contributing_teams = team_pools.by_team.filter(pl.col("contributing") > 0)["team"]
     signs = {
         measure: 1.0 if lower_is_better else -1.0 for measure, _, lower_is_better in scoring.kinds
     }
     sign = pl.col("measure").replace_strict(signs)
     drops = (
-        systems.filter(pl.col("team").is_in(contributed.implode()))
+        systems.filter(pl.col("team").is_in(contributing_teams.implode()))
         .with_columns(drop=pl.col("difference") * sign, percentage=pl.col("change %") * sign)
         .group_by("measure", "list", maintain_order=True)
         .agg(
@@ -575,25 +574,27 @@ def leave_one_out(
         raise PolicyError(
             f"expected at least two teams, got only team {quoted(team_pools.teams[0])}"
         )
-    before = compute_overall_scores(blocks(team_pools.runs, team_pools.judgments(others)), scoring)
-    after = np.broadcast_to(before, (len(team_pools.teams), *before.shape)).copy()
+    all_judgments = iterate_blocks(team_pools.runs, team_pools.judgments(others))
+    full_scores = compute_overall_scores(all_judgments, scoring)
+    shape = (len(team_pools.teams), *full_scores.shape)
+    scores_without = np.broadcast_to(full_scores, shape).copy()
     # Scores do not change without a team that has no unique contributions.
     indices = np.flatnonzero(team_pools.by_team["unique"].to_numpy() > 0)
     if indices.size:
-        about = {"study": "leave one out", **scoring.settings(), "others": others}
+        settings = {"study": "leave one out", **scoring.settings(), "others": others}
         parts = run_parts(
             _score_without,
             (team_pools, scoring, others),
             {f"team-{j}": int(j) for j in indices},
-            about={} if folder is None else {**about, **team_pools.about()},
+            about={} if folder is None else {**settings, **team_pools.about()},
             jobs=jobs,
             # Threads share the large arrays, whose operations release the interpreter lock.
             backend=backend or ("threading" if jobs > 1 else None),
             folder=folder,
             progress=progress,
         )
-        after[indices] = parts["score"].to_numpy().reshape(indices.size, *before.shape)
-    systems, rankings = _compare(team_pools, scoring, before, after)
+        scores_without[indices] = parts["score"].to_numpy().reshape(-1, *full_scores.shape)
+    systems, rankings = _compare(team_pools, scoring, full_scores, scores_without)
     return LeaveOneOut(
         call,
         measures=tuple(scoring.names),
@@ -609,6 +610,6 @@ def leave_one_out(
 def _score_without(shared: tuple[Pools, Scoring, str], team: int) -> pl.DataFrame:
     team_pools, scoring, others = shared
     scores = compute_overall_scores(
-        blocks(team_pools.runs, team_pools.without(team, others)), scoring
+        iterate_blocks(team_pools.runs, team_pools.without(team, others)), scoring
     )
     return pl.DataFrame({"score": scores.ravel()})

@@ -27,9 +27,9 @@ from cranfield.measures.base import Measure
 from cranfield.meta.collection_studies.pools import (
     QRELS_INDEX,
     Pools,
-    blocks,
+    iterate_blocks,
+    iterate_systems,
     pools,
-    single_systems,
     trace_runs,
 )
 from cranfield.meta.collection_studies.rankings import (
@@ -42,9 +42,9 @@ from cranfield.meta.collection_studies.rankings import (
     read_scoring,
     score_blocks,
 )
-from cranfield.meta.study import Study, find_names, percent
+from cranfield.meta.study import Study, find_names, format_percent
 from cranfield.meta.study_options import Rel, Repeats, Resamples, Seed, check_integers, split_texts
-from cranfield.meta.test_studies.fast_tests import TestChoice, read_choice, verdict_or_none
+from cranfield.meta.test_studies.fast_tests import TestChoice, compute_verdict, read_choice
 from cranfield.meta.work import Progress, hash_values, make_part_name, run_parts
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
@@ -90,7 +90,7 @@ class PoolingInputs:
     scoring: Scoring
     pool: Pool
     qrels: Qrels
-    judgment: Ints  # index of the judgment of each document of the pool, or -1
+    judgment_indices: Ints  # of each document of the pool; -1 without a judgment
     is_evaluated: Bools  # whether the topic of each document is evaluated
     budgets: tuple[int, ...]
     rel: int
@@ -101,13 +101,13 @@ class PoolingInputs:
     signs: list[Ints | None]  # of significant differences by pair, None if not testable
 
 
-def find_judgments(runs: JudgedRuns, qrels: Qrels, pool: Pool) -> tuple[Ints, Bools]:
+def locate_judgments(runs: JudgedRuns, qrels: Qrels, pool: Pool) -> tuple[Ints, Bools]:
     """Return the index of each document's judgment, or -1, and whether its topic has judgments."""
     flat = qrels.flat()
-    # The qrels, each with the index of its judgment in place of its grade.
-    numbers = np.full(len(flat), -1, dtype=np.int32)
-    numbers[runs.judgments.columns[QRELS_INDEX]] = np.arange(runs.judgments.grade.size)
-    judgments = pool.grades(replace(flat, grades=numbers)).astype(np.int64)
+    # The qrels with indices of judgments in place of grades.
+    indices = np.full(len(flat), -1, dtype=np.int32)
+    indices[runs.judgments.columns[QRELS_INDEX]] = np.arange(runs.judgments.grade.size)
+    judgments = pool.grades(replace(flat, grades=indices)).astype(np.int64)
     topics = {runs.topics[t] for t in np.unique(runs.judgments.topic).tolist()}
     is_evaluated = np.array([name in topics for name in pool.topics], dtype=bool)
     return np.where(judgments == UNJUDGED, -1, judgments), is_evaluated[pool.topic]
@@ -115,7 +115,7 @@ def find_judgments(runs: JudgedRuns, qrels: Qrels, pool: Pool) -> tuple[Ints, Bo
 
 def compute_signs(choice: TestChoice, scores: Scores, seed: int) -> Ints | None:
     """Return the sign of significant differences by pair, 0 for others; None if not testable."""
-    verdict, is_tested = verdict_or_none(choice, scores, seed)
+    verdict, is_tested = compute_verdict(choice, scores, seed)
     return np.where(verdict.significant, verdict.order, 0).astype(np.int64) if is_tested else None
 
 
@@ -145,14 +145,14 @@ def _score_budget(
     inputs: PoolingInputs, documents: Indices, method: str | None, budget: int | None, repeat: int
 ) -> pl.DataFrame:
     runs = inputs.team_pools.runs
-    judgments = inputs.judgment[documents]
+    judgments = inputs.judgment_indices[documents]
     judgments = judgments[judgments >= 0]
     if runs.policies.negative == "unjudged":
         judgments = judgments[runs.judgments.grade[judgments] >= 0]
     is_judged = np.zeros(runs.judgments.grade.size, dtype=bool)
     is_judged[judgments] = True
-    topic_scores = score_blocks(blocks(runs, is_judged), inputs.scoring)
-    scores = np.array([table.overall() for table in topic_scores])
+    topic_scores = score_blocks(iterate_blocks(runs, is_judged), inputs.scoring)
+    scores = np.array([item.overall() for item in topic_scores])
     loo_scores = _score_without_unique(inputs, is_judged, scores)
     rows = [
         {
@@ -169,12 +169,12 @@ def _score_budget(
         }
         for k, (measure, kind, lower_is_better) in enumerate(inputs.scoring.kinds)
     ]
-    by_system = pl.Array(pl.Float64, scores.shape[1])
+    row_type = pl.Array(pl.Float64, scores.shape[1])
     return (
         pl.DataFrame(rows, _ROW_TYPES)
         .fill_nan(None)
         .with_columns(
-            pl.Series("score", scores, by_system), pl.Series("without", loo_scores, by_system)
+            pl.Series("score", scores, row_type), pl.Series("without", loo_scores, row_type)
         )
     )
 
@@ -183,13 +183,13 @@ def _compare_with_full(
     inputs: PoolingInputs, kind_index: int, scores: Scores, lower_is_better: bool
 ) -> dict[str, Any]:
     """Compare scores of one kind with the scores with all judgments."""
-    before, after = inputs.full_scores[kind_index].overall(), scores.overall()
-    has_score = ~(np.isnan(before) | np.isnan(after))
+    full_values, new_values = inputs.full_scores[kind_index].overall(), scores.overall()
+    has_score = ~(np.isnan(full_values) | np.isnan(new_values))
     sign = -1.0 if lower_is_better else 1.0
-    full_ranks, new_ranks = (rank_systems(x, lower_is_better) for x in (before, after))
-    differences = (after - before)[has_score]
+    full_ranks, new_ranks = (rank_systems(x, lower_is_better) for x in (full_values, new_values))
+    differences = (new_values - full_values)[has_score]
     rank_changes = np.abs(new_ranks - full_ranks)[has_score]
-    orders = (round_for_ranking(sign * values[has_score]) for values in (after, before))
+    orders = (round_for_ranking(sign * values[has_score]) for values in (new_values, full_values))
     full_signs = inputs.signs[kind_index]
     new_signs = compute_signs(inputs.choice, scores, inputs.seed)
     pairs: dict[str, int] = {}
@@ -198,7 +198,7 @@ def _compare_with_full(
         masks = (in_new, products > 0, in_full & ~in_new, in_new & ~in_full, products < 0)
         pairs = {name: int(mask.sum()) for name, mask in zip(PAIRS, masks, strict=True)}
     return {
-        "tau": rank_correlation(before, after),
+        "tau": rank_correlation(full_values, new_values),
         "tau ap": float(tau_ap(*orders)),
         "rmse": np.sqrt(np.mean(differences**2)) if differences.size else None,
         "rank change": int(rank_changes.max()) if differences.size else None,
@@ -216,7 +216,7 @@ def _score_without_unique(inputs: PoolingInputs, is_judged: Bools, scores: Float
         if team >= 0:
             team_runs = np.flatnonzero(team_pools.team_of == team)
             mask = is_judged & (team_pools.owner != team)
-            systems = single_systems(team_pools.runs, mask, team_runs)
+            systems = iterate_systems(team_pools.runs, mask, team_runs)
             loo_scores[:, team_runs] = [s.overall() for s in score_blocks(systems, inputs.scoring)]
     return loo_scores
 
@@ -264,8 +264,8 @@ def _declare_means() -> Columns:
     """Declare the columns of means over repeats, and of some standard deviations."""
     columns = {}
     for name, description in _AGREEMENT.items():
-        places = 1 if name in (*_COUNTS, "drop %") else 4
-        columns[name] = Column(f"{description}.", decimals=places)
+        decimals = 1 if name in (*_COUNTS, "drop %") else 4
+        columns[name] = Column(f"{description}.", decimals=decimals)
         if name in SD_COLUMNS:
             columns[f"{name} sd"] = Column(_SD, display=False)
     return columns
@@ -352,14 +352,14 @@ class Pooling(Study):
     @property
     def verdict(self) -> tuple[str, ...]:
         rows = self.documents.filter(pl.col("budget") == self.documents["budget"].min())
-        top = rows.sort("relevant", descending=True, nulls_last=True).row(0, named=True)
-        if top["of pool"] is None:
+        best = rows.sort("relevant", descending=True, nulls_last=True).row(0, named=True)
+        if best["of pool"] is None:
             return ()
-        names = find_names(rows, "relevant", top["relevant"], "method")
+        names = find_names(rows, "relevant", best["relevant"], "method")
         return (
-            f"With {counted(top['budget'], 'judgment')} per topic, the largest number of relevant"
-            f" documents is found by {names_or_count(names, 'method')}: {percent(top['of pool'])}"
-            " of the relevant documents in the pool.",
+            f"With {counted(best['budget'], 'judgment')} per topic, the largest number of relevant"
+            f" documents is found by {names_or_count(names, 'method')}:"
+            f" {format_percent(best['of pool'])} of the relevant documents in the pool.",
             f"Sample: {counted(len(self.pools.runs.topics), 'topic')}, and"
             f" {counted(self.repeats, 'repeat')} of randomised methods.",
         )
@@ -555,7 +555,7 @@ def pooling(
     scoring = read_scoring(measures, lists, compat)
     parsed_budgets = None if budgets is None else sorted(check_integers("budget", budgets, DEEPEST))
     choice = read_choice(test, alpha=alpha, missing=missing, resamples=resamples)
-    if choice.by_shard:
+    if choice.uses_shards:
         raise PolicyError(
             f"{choice.test} requires scores by shard, which the study of pooling does not support"
         )
@@ -566,17 +566,17 @@ def pooling(
         all_runs, depth, ties=team_pools.runs.policies.ties, contributors=team_pools.contributing
     )
     if parsed_budgets is None:
-        largest = np.diff(document_pool.starts).max(initial=0)
-        parsed_budgets = [budget for budget in BUDGETS if budget < largest] or [1]
+        max_documents = np.diff(document_pool.starts).max(initial=0)
+        parsed_budgets = [budget for budget in BUDGETS if budget < max_documents] or [1]
     is_judged = team_pools.judgments(others)
-    full_scores = score_blocks(blocks(team_pools.runs, is_judged), scoring)
-    judgment, is_evaluated = find_judgments(team_pools.runs, judgments, document_pool)
+    full_scores = score_blocks(iterate_blocks(team_pools.runs, is_judged), scoring)
+    judgment_indices, is_evaluated = locate_judgments(team_pools.runs, judgments, document_pool)
     inputs = PoolingInputs(
         team_pools=team_pools,
         scoring=scoring,
         pool=document_pool,
         qrels=judgments,
-        judgment=judgment,
+        judgment_indices=judgment_indices,
         is_evaluated=is_evaluated,
         budgets=tuple(parsed_budgets),
         rel=int(rel),
@@ -665,7 +665,7 @@ def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
             f"{treatment} {counted(team_pools.outside, 'judgment')} of documents that no"
             f" contributing run retrieves in its top {document_pool.depth}"
         )
-    if n_unjudged := int((inputs.is_evaluated & (inputs.judgment < 0)).sum()):
+    if n_unjudged := int((inputs.is_evaluated & (inputs.judgment_indices < 0)).sum()):
         yield (
             f"the pool has {counted(n_unjudged, 'document')} without a judgment; when a method"
             " selects such a document, it counts as not relevant"

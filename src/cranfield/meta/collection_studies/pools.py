@@ -53,8 +53,8 @@ def trace_runs(
             raise PolicyError("the runs are already judged, so qrels and policies must be None")
         return runs
     judgments = read_qrels(qrels).flat()
-    numbered = replace(judgments, columns={QRELS_INDEX: np.arange(len(judgments))})
-    judged = judge(runs, numbered, jobs=jobs, backend=backend, progress=progress, **policies)
+    indexed_qrels = replace(judgments, columns={QRELS_INDEX: np.arange(len(judgments))})
+    judged = judge(runs, indexed_qrels, jobs=jobs, backend=backend, progress=progress, **policies)
     judged.policies.require_order("pools of documents")
     return judged
 
@@ -64,7 +64,7 @@ def restrict(runs: JudgedRuns, mask: Bools) -> JudgedRuns:
     return next(_select(runs, mask, [(0, len(runs.systems))]))
 
 
-def blocks(runs: JudgedRuns, mask: Bools) -> Iterator[JudgedRuns]:
+def iterate_blocks(runs: JudgedRuns, mask: Bools) -> Iterator[JudgedRuns]:
     """Yield the runs of :func:`restrict` in blocks of systems, which are scored faster."""
     n_systems = len(runs.systems)
     size = max(1, BLOCK_ROWS * n_systems // max(1, runs.documents.judgment.size))
@@ -72,7 +72,7 @@ def blocks(runs: JudgedRuns, mask: Bools) -> Iterator[JudgedRuns]:
     return _select(runs, mask, ((start, min(start + size, n_systems)) for start in starts))
 
 
-def single_systems(runs: JudgedRuns, mask: Bools, systems: Ints) -> Iterator[JudgedRuns]:
+def iterate_systems(runs: JudgedRuns, mask: Bools, systems: Ints) -> Iterator[JudgedRuns]:
     """Yield the runs of :func:`restrict` in blocks of one system each, by index."""
     return _select(runs, mask, ((system, system + 1) for system in systems.tolist()))
 
@@ -81,7 +81,7 @@ def _select(
     runs: JudgedRuns, mask: Bools, spans: Iterable[tuple[int, int]]
 ) -> Iterator[JudgedRuns]:
     n_topics, rows, judgments = len(runs.topics), runs.documents, runs.judgments
-    number, new_index = rows.judgment, np.cumsum(mask) - 1
+    old_index, new_index = rows.judgment, np.cumsum(mask) - 1
     selected_judgments = replace(
         judgments,
         topic=judgments.topic[mask],
@@ -91,7 +91,7 @@ def _select(
     for start, stop in spans:
         # Rows are sorted by system.
         begin, end = np.searchsorted(rows.cell, [start * n_topics, stop * n_topics])
-        row_index = begin + np.flatnonzero(mask[number[begin:end]])
+        row_index = begin + np.flatnonzero(mask[old_index[begin:end]])
         yield replace(
             runs,
             systems=runs.systems[start:stop],
@@ -100,7 +100,7 @@ def _select(
                 rows.rank[row_index],
                 rows.grade[row_index],
                 (n_topics, stop - start),
-                source=new_index[number[row_index]],
+                source=new_index[old_index[row_index]],
             ),
             retrieved=runs.retrieved[:, start:stop],
             scored=runs.scored[:, start:stop],
@@ -121,8 +121,8 @@ def find_judged_depths(runs: JudgedRuns) -> Ints:
     # Rows are judged documents by rank: position and rank agree down to the first unjudged one.
     judged_prefix = rows.where(rows.seen == rows.rank).count
     # Rankings whose documents are all judged do not limit the depth.
-    unlimited = np.iinfo(np.int64).max
-    depths = np.where(judged_prefix < count_retrieved(runs), judged_prefix, unlimited)
+    max_depth = np.iinfo(np.int64).max
+    depths = np.where(judged_prefix < count_retrieved(runs), judged_prefix, max_depth)
     return np.asarray(depths.min(axis=0))
 
 
@@ -135,11 +135,11 @@ def find_contributors(runs: JudgedRuns, contributors: Any, depth: int | None) ->
         judged_depths = find_judged_depths(runs)
         is_contributor: Bools = judged_depths >= (depth or 1)
         if not is_contributor.any():
-            largest = judged_depths.max()
-            advice = f"choose a depth of at most {largest}, or " if largest else ""
+            max_depth = judged_depths.max()
+            advice = f"choose a depth of at most {max_depth}, or " if max_depth else ""
             raise PolicyError(
                 f"contributors='judged' requires a run whose top {depth} documents (the depth of"
-                f" the pool) are all judged, got at most the top {largest}; {advice}name the"
+                f" the pool) are all judged, got at most the top {max_depth}; {advice}name the"
                 " contributing runs"
             )
         return is_contributor
@@ -178,14 +178,14 @@ def count_judged(
 ) -> dict[str, Any]:
     """Count judged documents, and unjudged documents in the top ranks of runs."""
     top_runs = restrict(runs, is_judged).top(top)
-    retrieved = top_runs.retrieved.sum(axis=0)
-    unjudged = retrieved - top_runs.judged().count.sum(axis=0)
-    proportions = unjudged[retrieved > 0] / retrieved[retrieved > 0]
+    n_retrieved = top_runs.retrieved.sum(axis=0)
+    n_unjudged = n_retrieved - top_runs.judged().count.sum(axis=0)
+    proportions = n_unjudged[n_retrieved > 0] / n_retrieved[n_retrieved > 0]
     return {
         "depth": depth,
         "judged": int(is_judged.sum()),
         "relevant": int((is_judged & (runs.judgments.grade >= rel)).sum()),
-        "unjudged": float(unjudged.sum() / retrieved.sum()) if proportions.size else None,
+        "unjudged": float(n_unjudged.sum() / n_retrieved.sum()) if proportions.size else None,
         "largest unjudged": float(proportions.max()) if proportions.size else None,
         "lacking": None if depth is None else int(count_unjudged(runs, contributes, depth).sum()),
     }
@@ -361,8 +361,8 @@ def pools(
     run_depths = find_judged_depths(runs)
     contributes = find_contributors(runs, contributors, depth)
     system_teams = teams_of(runs.systems, teams)
-    labels = tuple(sorted(set(system_teams)))
-    team_of = np.array([labels.index(name) for name in system_teams], dtype=np.int64)
+    team_names = tuple(sorted(set(system_teams)))
+    team_of = np.array([team_names.index(name) for name in system_teams], dtype=np.int64)
     if depth is None:
         # Pools are often made from a part of the submitted runs: assume the half that is judged
         # deepest, with ties. Documents of other runs are judged only if these runs have them, too.
@@ -376,29 +376,29 @@ def pools(
                 f" {quoted(runs.systems[shallowest])} has an unjudged document at"
                 " rank 1; pass depth=..., and contributors=... if not all runs contributed"
             )
-        longest = int(retrieved[:, contributes].max())
-        parsed_depth = min(int(run_depths[shallowest]), max(1, longest))
+        max_length = int(retrieved[:, contributes].max())
+        parsed_depth = min(int(run_depths[shallowest]), max(1, max_length))
     else:
         parsed_depth = int(depth)
     is_row_pooled = is_pooled(runs, contributes, parsed_depth)
     # Count each pair of a judgment and a team once.
     row_teams = team_of[runs.documents.cell[is_row_pooled] // len(runs.topics)]
-    pairs = np.unique(runs.documents.judgment[is_row_pooled] * len(labels) + row_teams)
-    judgment, team = pairs // len(labels), pairs % len(labels)
+    pairs = np.unique(runs.documents.judgment[is_row_pooled] * len(team_names) + row_teams)
+    judgment, team = pairs // len(team_names), pairs % len(team_names)
     n_teams = np.bincount(judgment, minlength=judgments.grade.size)
     owner = np.full(judgments.grade.size, -1, dtype=np.int64)
     owner[judgment] = team
     owner[n_teams != 1] = -1
 
     def count_by_team(teams: Any, weights: Any = None) -> Ints:
-        return np.bincount(teams, weights=weights, minlength=len(labels)).astype(np.int64)
+        return np.bincount(teams, weights=weights, minlength=len(team_names)).astype(np.int64)
 
     is_relevant = judgments.grade >= rel
     is_unique_relevant = (owner >= 0) & is_relevant
     n_topics = len(runs.topics)
     owned_topics = np.unique((owner * n_topics + judgments.topic)[is_unique_relevant])
     counts = {
-        "team": pl.Series(labels, dtype=pl.String),
+        "team": pl.Series(team_names, dtype=pl.String),
         "systems": count_by_team(team_of),
         "contributing": count_by_team(team_of[contributes]),
         "contributed": count_by_team(team),
@@ -410,7 +410,7 @@ def pools(
     }
     return Pools(
         runs=runs,
-        teams=labels,
+        teams=team_names,
         team_of=team_of,
         contributes=contributes,
         depth=parsed_depth,

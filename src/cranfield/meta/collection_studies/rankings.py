@@ -154,7 +154,7 @@ class Scoring:
     def settings(self) -> dict[str, Any]:
         return {"measures": self.names, "lists": list(self.lists)}
 
-    def frame(self, kind_index: int, columns: Any) -> pl.DataFrame:
+    def make_frame(self, kind_index: int, columns: Any) -> pl.DataFrame:
         """Make a table with the measure and the list of a kind of score as first columns."""
         measure, list_name, _ = self.kinds[kind_index]
         labels = pl.lit(measure).alias("measure"), pl.lit(list_name).alias("list")
@@ -163,58 +163,58 @@ class Scoring:
 
 def read_scoring(measures: Any, lists: str | Sequence[str], compat: str | None) -> Scoring:
     """Parse distinct measures, and check kinds of lists."""
-    parsed = tuple(dict.fromkeys(parse_measures(measures, compat=compat)))
+    parsed_measures = tuple(dict.fromkeys(parse_measures(measures, compat=compat)))
     kinds = (lists,) if isinstance(lists, str) else tuple(dict.fromkeys(lists))
     if not kinds:
         raise PolicyError(f"expected at least one kind of list ({', '.join(LISTS)}), got none")
     for kind in kinds:
         check_choice("list", kind, LISTS)
-    return Scoring(parsed, kinds)
+    return Scoring(parsed_measures, kinds)
 
 
 def compute_overall_scores(blocks: Iterable[JudgedRuns], scoring: Scoring) -> Floats:
     """Compute the overall score of each system; shape (kinds of score, systems)."""
-    scores = [[table.overall() for table in _score_kinds(block, scoring)] for block in blocks]
-    return np.concatenate(scores, axis=-1)
+    values = [[scores.overall() for scores in _score_kinds(block, scoring)] for block in blocks]
+    return np.concatenate(values, axis=-1)
 
 
 def score_blocks(blocks: Iterable[JudgedRuns], scoring: Scoring) -> list[Scores]:
     """Score blocks of systems; return scores of all systems for each kind of score."""
     return [
         replace(
-            tables[0],
-            values=np.concatenate([table.values for table in tables], axis=1),
-            systems=tuple(name for table in tables for name in table.systems),
+            block_scores[0],
+            values=np.concatenate([scores.values for scores in block_scores], axis=1),
+            systems=tuple(name for scores in block_scores for name in scores.systems),
         )
-        for tables in zip(*(_score_kinds(block, scoring) for block in blocks), strict=True)
+        for block_scores in zip(*(_score_kinds(block, scoring) for block in blocks), strict=True)
     ]
 
 
 def _score_kinds(judged: JudgedRuns, scoring: Scoring) -> list[Scores]:
     views = [judged if name == "raw" else judged.condensed() for name in scoring.lists]
-    scores = [score(view, scoring.measures).values() for view in views]
-    return [table for tables in zip(*scores, strict=True) for table in tables]
+    scores_by_view = [score(view, scoring.measures).values() for view in views]
+    return [scores for view_scores in zip(*scores_by_view, strict=True) for scores in view_scores]
 
 
 def rank_systems(
-    values: Floats, lower_is_better: bool = False, among: Floats | None = None
+    values: Floats, lower_is_better: bool = False, others: Floats | None = None
 ) -> Floats:
     """Rank systems by their values; tied systems share their best rank.
 
-    With `among`, the value of each system is ranked among the other systems' values in `among`.
+    With `others`, the value of each system is ranked among the values of other systems in `others`.
 
     >>> before = np.array([0.5, 0.4, 0.4, 0.1])
     >>> rank_systems(before).tolist()
     [1.0, 2.0, 2.0, 4.0]
-    >>> rank_systems(np.array([0.3, 0.4, 0.4, 0.1]), among=before).tolist()
+    >>> rank_systems(np.array([0.3, 0.4, 0.4, 0.1]), others=before).tolist()
     [3.0, 2.0, 2.0, 4.0]
     """
     sign = -1.0 if lower_is_better else 1.0
-    rounded = round_for_ranking(sign * values)
-    references = rounded if among is None else round_for_ranking(sign * among)
-    is_better = references > rounded[:, None]
+    rounded_values = round_for_ranking(sign * values)
+    other_values = rounded_values if others is None else round_for_ranking(sign * others)
+    is_better = other_values > rounded_values[:, None]
     np.fill_diagonal(is_better, False)
-    return np.where(np.isnan(rounded), np.nan, 1.0 + is_better.sum(axis=1))
+    return np.where(np.isnan(rounded_values), np.nan, 1.0 + is_better.sum(axis=1))
 
 
 def join_tables(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -222,11 +222,11 @@ def join_tables(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(tables).fill_nan(None).with_columns(pl.col("^.*rank.*$").cast(pl.Int64))
 
 
-def rank_correlation(before: Floats, after: Floats) -> float:
+def rank_correlation(first: Floats, second: Floats) -> float:
     """Compute Kendall's tau-b over systems that have both scores; NaN if all are tied."""
-    has_score = ~(np.isnan(before) | np.isnan(after))
-    rounded = [round_for_ranking(scores[has_score]) for scores in (before, after)]
-    return float(kendall_tau(*rounded))
+    has_score = ~(np.isnan(first) | np.isnan(second))
+    rounded_scores = [round_for_ranking(scores[has_score]) for scores in (first, second)]
+    return float(kendall_tau(*rounded_scores))
 
 
 def rank_documents(run: Run, ties: str, depth: int | None) -> pl.DataFrame:

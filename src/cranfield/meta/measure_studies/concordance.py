@@ -9,19 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_integer, quoted
 from cranfield.base.text import counted, names_or_count
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
 from cranfield.meta.measure_studies.correlations import (
+    compute_preference_signs,
     name_pairs,
     orient_values,
-    preference_signs,
     read_measure_scores,
 )
-from cranfield.meta.study import MEASURE_PAIR, Study, find_names, percent
+from cranfield.meta.study import MEASURE_PAIR, Study, find_names, format_percent
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores
@@ -87,15 +86,16 @@ class InnateOrders(Study):
         },
     }
 
-    def _proportions(self) -> tuple[int, Floats]:
-        """Return the number of pairs, and proportions that are ordered, the same and open."""
+    def _format_proportions(self) -> tuple[int, list[str]]:
+        """Return the number of pairs, and percentages that are ordered, the same and open."""
         n_better, n_worse, n_same, n_open = (int(self.pairs[name].sum()) for name in ORDERS)
         n_pairs = n_better + n_worse + n_same + n_open
-        return n_pairs, np.array([n_better + n_worse, n_same, n_open]) / max(1, n_pairs)
+        counts = (n_better + n_worse, n_same, n_open)
+        return n_pairs, [format_percent(count / max(1, n_pairs)) for count in counts]
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        n_pairs, (ordered, same, undetermined) = self._proportions()
+        n_pairs, (ordered, same, undetermined) = self._format_proportions()
         if not n_pairs:
             return ()
         measure_sentence = ""
@@ -110,19 +110,19 @@ class InnateOrders(Study):
                 f" {self.agreement['ordered'][0]:,} pairs."
             )
         return (
-            f"In {percent(ordered)} of the pairs of rankings, one ranking is better by all measures"
-            f" (innate order); in {percent(undetermined)}, measures may disagree; in"
-            f" {percent(same)}, the rankings are the same.{measure_sentence}",
+            f"In {ordered} of the pairs of rankings, one ranking is better by all measures (innate"
+            f" order); in {undetermined}, measures may disagree; in {same}, the rankings are the"
+            f" same.{measure_sentence}",
             f"Only the first {counted(self.depth, 'rank')} count; unjudged documents count as not"
             " relevant.",
         )
 
     def heading(self) -> list[str]:
-        n_pairs, (ordered, same, undetermined) = self._proportions()
+        n_pairs, (ordered, same, undetermined) = self._format_proportions()
         return [
             f"{self.systems} systems, {self.topics} topics, {self.depth} ranks; of {n_pairs:,}"
-            f" pairs of rankings, {percent(ordered)} have an innate order (all measures agree),"
-            f" {percent(same)} are equal, and {percent(undetermined)} have no innate order"
+            f" pairs of rankings, {ordered} have an innate order (all measures agree), {same} are"
+            f" equal, and {undetermined} have no innate order"
         ]
 
 
@@ -194,9 +194,9 @@ def innate_orders(
     evaluation = {} if has_no_measures else score(judged, measures)
     rows = []
     for name, scores in evaluation.items():
-        preferred = preference_signs(orient_values([scores])[0], first, second)
-        products = (preferred * pair_orders)[is_ordered]
-        n_decided = (np.abs(preferred[is_open]) == 1).sum()
+        preferences = compute_preference_signs(orient_values([scores])[0], first, second)
+        products = (preferences * pair_orders)[is_ordered]
+        n_decided = (np.abs(preferences[is_open]) == 1).sum()
         decision_counts = [is_ordered.sum(), *((products == sign).sum() for sign in (1, 0, -1))]
         rows.append((name, *map(int, (*decision_counts, is_open.sum(), n_decided))))
     columns = dict.fromkeys(InnateOrders.columns["agreement"], pl.Int64)
@@ -424,14 +424,14 @@ def _read_gold(gold: Any, data: Any, candidates: Mapping[str, Scores]) -> dict[s
     for index, item in enumerate(items, 1):
         name = item.measure or f"gold {index}" if isinstance(item, Scores) else None
         if name is None:
-            name = _candidate_name(str(item), data, candidates)
+            name = _find_candidate(str(item), data, candidates)
         if name in scores:
             raise PolicyError(f"the gold measure {quoted(name)} occurs twice")
         scores[name] = item if isinstance(item, Scores) else candidates[name]
     return scores
 
 
-def _candidate_name(name: str, data: Any, candidates: Mapping[str, Scores]) -> str:
+def _find_candidate(name: str, data: Any, candidates: Mapping[str, Scores]) -> str:
     """Return the canonical name of a candidate measure."""
     if name not in candidates and isinstance(data, Mapping):
         with suppress(KeyError):
@@ -450,12 +450,12 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
     first, second = np.triu_indices(values.shape[2], 1)
     compared, disagreements, concordant, both_concordant = np.zeros((4, n_measures, n_measures))
     for topic in range(values.shape[1]):
-        preferred = preference_signs(values[:, topic], first, second)
-        gold_signs = preferred[n_measures:]
+        preferences = compute_preference_signs(values[:, topic], first, second)
+        gold_signs = preferences[n_measures:]
         has_gold = ~np.isnan(gold_signs).any(axis=0)
-        has_score = np.where(has_gold, ~np.isnan(preferred[:n_measures]), 0.0)
-        prefers_first = np.where(has_gold, preferred[:n_measures] > 0, 0.0)
-        prefers_second = np.where(has_gold, preferred[:n_measures] < 0, 0.0)
+        has_score = np.where(has_gold, ~np.isnan(preferences[:n_measures]), 0.0)
+        prefers_first = np.where(has_gold, preferences[:n_measures] > 0, 0.0)
+        prefers_second = np.where(has_gold, preferences[:n_measures] < 0, 0.0)
         first_agrees, second_agrees = (gold_signs >= 0).all(axis=0), (gold_signs <= 0).all(axis=0)
         compared += has_score @ has_score.T
         disagreements += prefers_first @ prefers_second.T + prefers_second @ prefers_first.T

@@ -34,8 +34,8 @@ def read_measure_scores(data: Any) -> dict[str, Scores]:
     if isinstance(data, (str, PathLike)) or is_frame(data):
         return read_scores_by_measure(data)
     if not isinstance(data, Mapping):
-        kind = type(data).__name__
-        raise PolicyError(f"scores by measure must be a mapping, a table or a file, got {kind}")
+        name = type(data).__name__
+        raise PolicyError(f"scores by measure must be a mapping, a table or a file, got {name}")
     if not data:
         raise PolicyError("expected at least one measure, got none")
     scores: dict[str, Scores] = {}
@@ -57,7 +57,7 @@ def name_pairs(names: Sequence[str]) -> dict[str, pl.Series]:
     return pair_names(names, *np.triu_indices(len(names), 1)).to_dict()
 
 
-def preference_signs(values: Floats, first: Any, second: Any) -> Floats:
+def compute_preference_signs(values: Floats, first: Any, second: Any) -> Floats:
     """Return 1 where a measure prefers the first system of a pair, -1 the second, 0 for a tie.
 
     `values` are scores on a topic, higher is better, NaN if missing; shape (measures, systems).
@@ -89,7 +89,7 @@ def check_options(method: str, ties: str, p: Any) -> dict[str, Any]:
     return {}
 
 
-def correlation_matrix(
+def compute_correlation_matrix(
     values: Floats, levels: Floats, method: str, options: Mapping[str, Any]
 ) -> Floats:
     """Compute a coefficient of each pair of measures.
@@ -100,9 +100,9 @@ def correlation_matrix(
     if method == "spearman":
         from scipy.stats import rankdata
 
-        return _pearson(rankdata(levels, axis=1), levels)
+        return _compute_pearson(rankdata(levels, axis=1), levels)
     if method == "pearson":
-        return _pearson(values, levels)
+        return _compute_pearson(values, levels)
     n_measures = len(levels)
     first, second = np.triu_indices(n_measures)
     matrix = np.empty((n_measures, n_measures))
@@ -121,14 +121,14 @@ def correlation_matrix(
     return matrix
 
 
-def _pearson(values: Floats, levels: Floats) -> Floats:
+def _compute_pearson(values: Floats, levels: Floats) -> Floats:
     """Compute Pearson's correlation of all pairs of rows; NaN for a row with a single level."""
     with np.errstate(invalid="ignore", divide="ignore"):
         # Scaling prevents squares from underflow and overflow.
         scaled = values / np.abs(values).max(axis=1, keepdims=True)
         scaled = scaled - scaled.mean(axis=1, keepdims=True)
-        unit = scaled / np.sqrt((scaled**2).sum(axis=1, keepdims=True))
-        correlation = np.clip(unit @ unit.T, -1.0, 1.0)
+        unit_vectors = scaled / np.sqrt((scaled**2).sum(axis=1, keepdims=True))
+        correlation = np.clip(unit_vectors @ unit_vectors.T, -1.0, 1.0)
     is_constant = (levels == levels[:, :1]).all(axis=1)
     return np.where(is_constant | is_constant[:, None], np.nan, correlation)
 
@@ -179,13 +179,13 @@ class Correlations(Study):
         """The table `correlations`, a row for each pair of measures."""
         indices = np.triu_indices(len(self.measures), 1)
         coefficients = self.topicwise[:, *indices]
-        lowest = np.where(np.isnan(coefficients), np.inf, coefficients).argmin(axis=0)
+        lowest_index = np.where(np.isnan(coefficients), np.inf, coefficients).argmin(axis=0)
         pairs = {
             **name_pairs(self.measures),
             "overall": self.overall[indices],
             "by topic": self.by_topic[indices],
             "lowest": self.lowest[indices],
-            "lowest topic": pl.Series(self.topics, dtype=pl.String).gather(lowest),
+            "lowest topic": pl.Series(self.topics, dtype=pl.String).gather(lowest_index),
             "topics": self.counted_topics[indices],
         }
         topic = pl.when(pl.col("topics") > 0).then("lowest topic").alias("lowest topic")
@@ -313,10 +313,10 @@ def correlate(
     call = check_arguments(correlate, locals())
     check_proportion("p", p)
     options = check_options(method, ties, p)
-    by_name = read_measure_scores(scores_by_measure)
-    if len(by_name) < 2:
-        raise PolicyError(f"a correlation requires at least two measures, got {len(by_name)}")
-    scores, notes = complete_scores(align_scores(by_name), missing)
+    all_scores = read_measure_scores(scores_by_measure)
+    if len(all_scores) < 2:
+        raise PolicyError(f"a correlation requires at least two measures, got {len(all_scores)}")
+    scores, notes = complete_scores(align_scores(all_scores), missing)
     reference = next(iter(scores.values()))
     if len(reference.systems) < 2 or not reference.topics:
         sizes = counted(len(reference.systems), "system"), counted(len(reference.topics), "topic")
@@ -335,7 +335,7 @@ def correlate(
     topicwise = np.empty((len(topic_values), len(scores), len(scores)))
     for topic, values in enumerate(topic_values):
         levels = np.stack([encode_scores(row) for row in values]).astype(np.float64)
-        topicwise[topic] = correlation_matrix(values, levels, method, options)
+        topicwise[topic] = compute_correlation_matrix(values, levels, method, options)
     is_defined = ~np.isnan(topicwise)
     n_topics = is_defined.sum(axis=0).astype(np.int64)
     with np.errstate(invalid="ignore"):
@@ -344,7 +344,7 @@ def correlate(
     return Correlations(
         call,
         measures=tuple(scores),
-        overall=correlation_matrix(overall_values, overall_levels, method, options),
+        overall=compute_correlation_matrix(overall_values, overall_levels, method, options),
         topicwise=topicwise,
         by_topic=mean_by_topic,
         lowest=np.where(n_topics > 0, lowest, np.nan),

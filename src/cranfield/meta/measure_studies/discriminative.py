@@ -12,7 +12,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.kinds import check_arguments
 from cranfield.base.text import counted
 from cranfield.meta.measure_studies.correlations import read_measure_scores
-from cranfield.meta.study import Study, describe_extremes, percent
+from cranfield.meta.study import Study, describe_extremes, format_percent
 from cranfield.meta.study_options import Resamples, Seed
 from cranfield.meta.work import WorkOptions, hash_scores, run_parts, with_work
 from cranfield.result import Column, Columns
@@ -77,15 +77,15 @@ class DiscriminativePower(Study):
     @cached_property
     def summary(self) -> pl.DataFrame:
         """The table `power`."""
-        size, is_significant = pl.col("difference").abs(), pl.col("p") <= self.alpha
+        magnitude, is_significant = pl.col("difference").abs(), pl.col("p") <= self.alpha
         return (
             self.pairs.group_by("measure", maintain_order=True)
             .agg(
                 pl.len().cast(pl.Int64).alias("pairs"),
                 is_significant.sum().cast(pl.Int64).alias("significant"),
                 is_significant.mean().alias("power"),
-                size.filter(is_significant).min().alias("smallest significant"),
-                size.filter(~is_significant).max().alias("largest not"),
+                magnitude.filter(is_significant).min().alias("smallest significant"),
+                magnitude.filter(~is_significant).max().alias("largest not"),
                 pl.col("p").mean().alias("mean p"),
             )
             .sort(["power", "mean p"], descending=[True, False], maintain_order=True)
@@ -108,17 +108,17 @@ class DiscriminativePower(Study):
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        first = self.summary.row(0, named=True)
-        if first["power"] is None:
+        best = self.summary.row(0, named=True)
+        if best["power"] is None:
             return ()
         condition = f"test {self.test}, correction {self.correction}, alpha {self.alpha:g}"
-        pairs = f"{counted(first['pairs'], 'pair')} of systems"
-        if first["power"] == 0:
+        pairs = f"{counted(best['pairs'], 'pair')} of systems"
+        if best["power"] == 0:
             return (f"None of {pairs} differs significantly by any measure ({condition}).",)
 
         def describe(row: Mapping[str, Any]) -> tuple[str, str]:
-            number = f"{row['significant']:,}"
-            return f"{number} of {pairs} ({percent(row['power'])})", number
+            count = f"{row['significant']:,}"
+            return f"{count} of {pairs} ({format_percent(row['power'])})", count
 
         return (
             describe_extremes(self.summary, "significant", "significant differences", describe),
@@ -221,7 +221,7 @@ def discriminative_power(
     names = list(aligned_scores)
     scores = {"measures": names, "scores": hash_scores(*aligned_scores.values())}
     table = run_parts(
-        _compare,
+        _test_pairs,
         (aligned_scores, options),
         {f"measure-{index}": name for index, name in enumerate(names, 1)},
         about={"study": "discriminative power", **scores, **options},
@@ -243,7 +243,7 @@ def discriminative_power(
     )
 
 
-def _compare(shared: tuple[Mapping[str, Scores], Mapping[str, Any]], name: str) -> pl.DataFrame:
+def _test_pairs(shared: tuple[Mapping[str, Scores], Mapping[str, Any]], name: str) -> pl.DataFrame:
     aligned_scores, options = shared
     try:
         # Use one thread, as measures are distributed over workers.

@@ -1,4 +1,4 @@
-"""Study of predictive power: do measures predict people's preferences between runs?"""
+"""Study of predictive power: proportions of human preferences that measures predict."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from cranfield.base.kinds import Flag, check_arguments
 from cranfield.base.proportions import clopper_pearson
 from cranfield.base.text import counted
 from cranfield.meta.measure_studies.correlations import (
+    compute_preference_signs,
     name_pairs,
     orient_values,
-    preference_signs,
     read_measure_scores,
 )
-from cranfield.meta.study import MEASURE_PAIR, Study, describe_extremes, find_names, percent
+from cranfield.meta.study import MEASURE_PAIR, Study, describe_extremes, find_names, format_percent
 from cranfield.meta.study_options import Proportion
 from cranfield.online.interleaving.side_by_side import PREFERENCES, parse_signs, read_votes
 from cranfield.result import Column, Columns
@@ -31,10 +31,11 @@ from cranfield.significance.pairwise.ranks import binomial_pvalues
 def merge_votes(table: pl.DataFrame) -> pl.DataFrame:
     """Merge preferences between the same runs on a topic; equal numbers of votes are a tie."""
     is_reversed = pl.col("first") > pl.col("second")
-    swapped = (("first", "second"), ("second", "first"), ("preferred", -pl.col("preferred")))
+    replacements = (("first", "second"), ("second", "first"), ("preferred", -pl.col("preferred")))
     return (
         table.with_columns(
-            pl.when(is_reversed).then(other).otherwise(name).alias(name) for name, other in swapped
+            pl.when(is_reversed).then(replacement).otherwise(name).alias(name)
+            for name, replacement in replacements
         )
         .group_by("topic", "first", "second", maintain_order=True)
         .agg(
@@ -53,10 +54,10 @@ def read_preferences(data: Any, scores: Scores) -> pl.DataFrame:
     """
     table = read_votes(data, PREFERENCES)
     names_with_scores = {"topic": set(scores.topics), "system": set(scores.systems)}
-    for number, row in enumerate(table.frame.select("topic", "first", "second").iter_rows()):
-        for kind, name in zip(("topic", "system", "system"), row, strict=True):
+    for row, names in enumerate(table.frame.select("topic", "first", "second").iter_rows()):
+        for kind, name in zip(("topic", "system", "system"), names, strict=True):
             if name not in names_with_scores[kind]:
-                raise table.error_at_row(number, f"{kind} {quoted(name or '')} has no scores")
+                raise table.error_at_row(row, f"{kind} {quoted(name or '')} has no scores")
     return table.frame.select(
         *("topic", "first", "second"),
         pl.Series("preferred", parse_signs(table, "preferred"), pl.Int64),
@@ -65,7 +66,7 @@ def read_preferences(data: Any, scores: Scores) -> pl.DataFrame:
     )
 
 
-_COUNTS = {
+_PREFERENCE_COLUMNS = {
     "measure": Column("Measure, the most predictive first.", key=True),
     "preferences": Column(
         "Number of preferences of one run over another, where both runs have scores by the measure."
@@ -81,7 +82,7 @@ _COUNTS = {
     "of decided": Column("`correct` / (`correct` + `wrong`); null if both are 0."),
     "p": Column("p-value of the exact two-sided sign test of `correct` and `wrong`.", pvalue=True),
     "no preference": Column(
-        "Number of pairs of runs that people judged equal; excluded from all proportions.",
+        "Number of pairs of runs that an assessor judged equal; excluded from all proportions.",
         display=False,
     ),
     "both tied": Column("Number of pairs in `no preference` that the measure ties.", display=False),
@@ -110,8 +111,8 @@ class PredictivePower(Study):
     reference: ClassVar[str] = "Sanderson, Paramita, Clough and Kanoulas (2010); Sakai (2013)"
     parts: ClassVar[Sequence[str]] = ("summary", "by_assessor", "versus")
     columns: ClassVar[Mapping[str, Columns]] = {
-        "preferences": _COUNTS,
-        "assessors": {"assessor": Column("Assessor.", key=True), **_COUNTS},
+        "preferences": _PREFERENCE_COLUMNS,
+        "assessors": {"assessor": Column("Assessor.", key=True), **_PREFERENCE_COLUMNS},
         "versus": {
             **MEASURE_PAIR,
             "first only": Column("Number of preferences that only the first measure predicts."),
@@ -130,7 +131,8 @@ class PredictivePower(Study):
             return ()
 
         def describe(row: Mapping[str, Any]) -> tuple[str, str]:
-            predicted, low, high = (percent(row[name]) for name in ("predicted", "low", "high"))
+            names = ("predicted", "low", "high")
+            predicted, low, high = (format_percent(row[name]) for name in names)
             interval = f"{100 * self.confidence:g}% confidence interval {low} to {high}"
             return (
                 f"{row['correct']:,} of {row['preferences']:,}, {predicted} ({interval})",
@@ -138,7 +140,7 @@ class PredictivePower(Study):
             )
 
         names = find_names(rows, "predicted", rows["predicted"][0])
-        lead = describe_extremes(rows, "predicted", "preferences of people predicted", describe)
+        lead = describe_extremes(rows, "predicted", "human preferences predicted", describe)
         if len(names) == 1 < len(rows):
             n_different = self.versus.filter(
                 (pl.col("first") == names[0]) | (pl.col("second") == names[0]),
@@ -164,7 +166,7 @@ class PredictivePower(Study):
         ties = f" (and {counted(n_ties, 'tie')}, not counted)" if n_ties else ""
         return [
             f"predictive power of {counted(len(self.measures), 'measure')}:"
-            f" {counted(self.preferences.height - n_ties, 'preference')} of people{ties}",
+            f" {counted(self.preferences.height - n_ties, 'human preference')}{ties}",
             f"low, high: {100 * self.confidence:g}% confidence interval of predicted; p: sign test"
             " that correct and wrong predictions are equally likely",
         ]
@@ -182,7 +184,7 @@ def predictive_power(
     .. math:: \mathrm{predicted}(M) = \frac{|\{(q, x, y) : x \succ y, \; M(q, x) > M(q, y)\}|}
         {|\{(q, x, y) : x \succ y\}|}
 
-    over topics q on which people preferred the run of system x to the run of system y.
+    over topics q on which an assessor preferred the run of system x to the run of system y.
 
     Source: Sanderson, Paramita, Clough and Kanoulas (2010); Sakai (2013), section 5.3.
 
@@ -237,13 +239,13 @@ def predictive_power(
     if majority:
         table = merge_votes(table)
     names = tuple(scores)
-    preferred = _measure_preferences(list(scores.values()), table)
+    signs = _measure_preferences(list(scores.values()), table)
     votes = table["preferred"].to_numpy().astype(np.float64)
-    summary = _summarise(names, preferred, votes, confidence)
+    summary = _summarise(names, signs, votes, confidence)
     assessor_tables = [summary.clear().insert_column(0, pl.Series("assessor", [], pl.String))]
     for assessor in table["assessor"].drop_nulls().unique(maintain_order=True):
         rows = (table["assessor"] == assessor).fill_null(False).to_numpy()
-        frame = _summarise(names, preferred[:, rows], votes[rows], confidence)
+        frame = _summarise(names, signs[:, rows], votes[rows], confidence)
         assessor_tables.append(frame.select(pl.lit(assessor).alias("assessor"), pl.all()))
     return PredictivePower(
         call,
@@ -251,7 +253,7 @@ def predictive_power(
         preferences=table,
         summary=summary.sort("predicted", descending=True, nulls_last=True, maintain_order=True),
         by_assessor=pl.concat(assessor_tables),
-        versus=_compare_pairs(names, preferred, votes),
+        versus=_compare_pairs(names, signs, votes),
     )
 
 
@@ -260,20 +262,22 @@ def _measure_preferences(scores: list[Scores], table: pl.DataFrame) -> Floats:
     values = orient_values(scores)
     first, second = (label_indices(table[name], scores[0].systems) for name in ("first", "second"))
     rows = label_indices(table["topic"], scores[0].topics)
-    preferred = np.empty((len(scores), table.height))
+    signs = np.empty((len(scores), table.height))
     for topic in np.unique(rows):
         indices = np.flatnonzero(rows == topic)
-        preferred[:, indices] = preference_signs(values[:, topic], first[indices], second[indices])
-    return preferred
+        signs[:, indices] = compute_preference_signs(
+            values[:, topic], first[indices], second[indices]
+        )
+    return signs
 
 
 def _summarise(
-    names: Sequence[str], preferred: Floats, votes: Floats, confidence: float
+    names: Sequence[str], signs: Floats, votes: Floats, confidence: float
 ) -> pl.DataFrame:
-    has_score, is_decided = ~np.isnan(preferred), votes != 0
+    has_score, is_decided = ~np.isnan(signs), votes != 0
     n_preferences = (has_score & is_decided).sum(axis=1)
-    n_correct = ((preferred == votes) & is_decided).sum(axis=1)
-    n_wrong = ((preferred == -votes) & is_decided).sum(axis=1)
+    n_correct = ((signs == votes) & is_decided).sum(axis=1)
+    n_wrong = ((signs == -votes) & is_decided).sum(axis=1)
     low, high = clopper_pearson(n_correct, n_preferences, confidence)
     with np.errstate(invalid="ignore"):
         predicted, of_decided = n_correct / n_preferences, n_correct / (n_correct + n_wrong)
@@ -290,16 +294,16 @@ def _summarise(
             "of decided": of_decided,
             "p": binomial_pvalues(n_correct, n_wrong),
             "no preference": np.full(len(names), (~is_decided).sum()),
-            "both tied": ((preferred == 0) & ~is_decided).sum(axis=1),
+            "both tied": ((signs == 0) & ~is_decided).sum(axis=1),
             "missing": (~has_score).sum(axis=1),
         }
     ).fill_nan(None)
 
 
-def _compare_pairs(names: Sequence[str], preferred: Floats, votes: Floats) -> pl.DataFrame:
+def _compare_pairs(names: Sequence[str], signs: Floats, votes: Floats) -> pl.DataFrame:
     """Compare pairs of measures on the preferences for which both have scores."""
-    is_scored = (~np.isnan(preferred) & (votes != 0)).astype(np.float64)
-    is_correct = (preferred == votes) * is_scored
+    is_scored = (~np.isnan(signs) & (votes != 0)).astype(np.float64)
+    is_correct = (signs == votes) * is_scored
     n_only = (is_correct @ (is_scored - is_correct).T).astype(np.int64)
     i, j = np.triu_indices(len(names), 1)
     return pl.DataFrame(

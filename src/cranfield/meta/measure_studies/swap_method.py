@@ -14,7 +14,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, check_integer, check_proportion
 from cranfield.base.kinds import Numbers, OneOf, check_arguments
 from cranfield.base.text import counted, measure_prefix
-from cranfield.meta.study import MEASURE_COLUMN, Study, percent
+from cranfield.meta.study import MEASURE_COLUMN, Study, format_percent
 from cranfield.meta.study_options import Repeats, Resamples, Seed, check_integers
 from cranfield.meta.test_studies.fast_tests import draw_topic_sets, label_scores
 from cranfield.meta.work import WorkOptions, hash_scores, run_parts, split_repeats, with_work
@@ -123,7 +123,7 @@ class Swaps(Study):
         return pl.DataFrame(rows, schema, orient="row")
 
     def _join_bins(self, size: int, min_comparisons: float) -> list[tuple[float, int, int]]:
-        """Join bins, the highest first, to tuples of low, enough comparisons, and swaps."""
+        """Join bins with few comparisons, from the highest; return low, comparisons and swaps."""
         rows = self.rates.filter(pl.col("size") == size, pl.col("comparisons") > 0)
         bins: list[tuple[float, int, int]] = []
         comparisons = swaps = 0
@@ -182,21 +182,21 @@ class Swaps(Study):
         if row["difference"] is not None:
             sentence = (
                 f"At most {MAX_RATE:.0%} of the differences of {row['difference']:g} or more"
-                f" are reversed on other topics; {percent(row['proportion'])} of the pairs"
+                f" are reversed on other topics; {format_percent(row['proportion'])} of the pairs"
                 " of systems have such a difference."
             )
         else:
             low, comparisons, swaps = self._join_bins(row["size"], 1 / MAX_RATE)[0]
-            proportion = percent(swaps / comparisons)
+            proportion = format_percent(swaps / comparisons)
             sentence = (
                 f"Even of the largest differences ({low:g} or more), {proportion} are reversed on"
                 " other topics."
             )
-        ties = percent(row["ties"] / row["comparisons"])
+        ties = format_percent(row["ties"] / row["comparisons"])
         return (
             f"{measure_prefix(self.measure)}between two sets of {row['size']:,} topics,"
-            f" {percent(row['rate'])} of the pairs of systems change their order and {ties} are"
-            f" tied on at least one of the sets. {sentence}",
+            f" {format_percent(row['rate'])} of the pairs of systems change their order and {ties}"
+            f" are tied on at least one of the sets. {sentence}",
             f"Sample: {counted(self.repeats, 'draw')} of two sets from"
             f" {counted(self.topics, 'topic')}.",
         )
@@ -206,10 +206,10 @@ class Swaps(Study):
 
     def heading(self) -> list[str]:
         condition = f", {self.test} at {self.alpha:g}" if self.test else ""
-        last = self.overall.row(-1, named=True)
+        row = self.overall.row(-1, named=True)
         rate = "no pair compared"
-        if last["rate"] is not None:
-            rate = f"{percent(last['rate'])} of comparisons swapped"
+        if row["rate"] is not None:
+            rate = f"{format_percent(row['rate'])} of comparisons swapped"
         return [
             f"{measure_prefix(self.measure)}swap method: {counted(self.systems, 'system')},"
             f" {counted(self.repeats, 'repeat')}, seed {self.seed}{condition};"
@@ -233,14 +233,15 @@ def _fit_exponential(
 
     weights = np.sqrt(comparisons / comparisons.sum())
 
-    def residuals(a: Floats) -> Floats:
+    def compute_residuals(a: Floats) -> Floats:
         return np.asarray(weights * (a[0] * np.exp(-a[1] * sizes) - rates))
 
     # Start from a line through the logarithms, where rates of 0 count as half a swap.
     logs = np.log(np.maximum(rates, 0.5 / comparisons))
     slope, intercept = np.polyfit(sizes, logs, 1, w=weights)
-    initial = [np.clip(np.exp(intercept), 0.01, 0.99), max(-slope, 1e-3)]
-    fit = least_squares(residuals, initial, bounds=([0.0, 0.0], [1.0, np.inf]), x_scale="jac")
+    start = [np.clip(np.exp(intercept), 0.01, 0.99), max(-slope, 1e-3)]
+    bounds = ([0.0, 0.0], [1.0, np.inf])
+    fit = least_squares(compute_residuals, start, bounds=bounds, x_scale="jac")
     return float(fit.x[0]), float(fit.x[1]), float(np.sqrt((fit.fun**2).sum()))
 
 
@@ -352,12 +353,12 @@ def swap_method(
         test_facts = {**names, "alpha": alpha, "resamples": resamples}
     options = None if test is None else {**test_facts, "seed": seed}
     parsed_sizes = _parse_sizes(sizes, len(scores.topics), replacement, 1 if test is None else 2)
-    about = {"bins": edges, "replacement": replacement, "ties": ties, "test": options, "seed": seed}
+    facts = {"bins": edges, "replacement": replacement, "ties": ties, "test": options, "seed": seed}
     table = run_parts(
         _count_swaps,
         (scores, edges, replacement, ties, options, seed),
         split_repeats(parsed_sizes, repeats, REPEATS_PER_PART, "size-{}-repeats-{}-{}"),
-        about={"study": "swaps", "scores": hash_scores(scores), **about},
+        about={"study": "swaps", "scores": hash_scores(scores), **facts},
         **work,
     )
     return Swaps(
@@ -372,18 +373,18 @@ def swap_method(
     )
 
 
-def _parse_sizes(sizes: Any, n_topics: int, replacement: bool, smallest: int) -> tuple[int, ...]:
+def _parse_sizes(sizes: Any, n_topics: int, replacement: bool, min_size: int) -> tuple[int, ...]:
     """Return distinct sizes of topic sets, ascending; evenly spaced by default."""
-    largest = n_topics if replacement else n_topics // 2
-    if largest < smallest:
+    max_size = n_topics if replacement else n_topics // 2
+    if max_size < min_size:
         raise CranfieldError(
-            f"the swap method requires two sets of {counted(smallest, 'topic')} or more, got"
+            f"the swap method requires two sets of {counted(min_size, 'topic')} or more, got"
             f" {counted(n_topics, 'topic')} in all"
         )
     if sizes is None:
-        grid = np.linspace(smallest, largest, min(MAX_SIZES, largest - smallest + 1))
+        grid = np.linspace(min_size, max_size, min(MAX_SIZES, max_size - min_size + 1))
         return tuple(sorted({int(size) for size in np.rint(grid)}))
-    return tuple(sorted(check_integers("size", sizes, largest, " of topic sets", smallest)))
+    return tuple(sorted(check_integers("size", sizes, max_size, " of topic sets", min_size)))
 
 
 def choose_bins(values: Floats) -> tuple[float, ...]:
@@ -394,20 +395,20 @@ def choose_bins(values: Floats) -> tuple[float, ...]:
     >>> choose_bins(np.array([[0.0, 7.0]]))[:3], choose_bins(np.array([[0.0, 7.0]]))[-1]
     ((0.0, 0.1, 0.2), 6.0)
     """
-    largest = float(np.ptp(values, axis=1).max())
+    max_difference = float(np.ptp(values, axis=1).max())
     unit = 0.01
-    if largest > 1:
-        unit = _round_up(largest / 100)
-    elif 0 < largest <= 0.1:
-        unit = _round_up(largest / 20)
+    if max_difference > 1:
+        unit = _round_up(max_difference / 100)
+    elif 0 < max_difference <= 0.1:
+        unit = _round_up(max_difference / 20)
     edges = (float(f"{step * unit:.12g}") for step in DEFAULT_EDGES)
-    return tuple(edge for edge in edges if edge == 0 or edge < largest * (1 - 1e-9))
+    return tuple(edge for edge in edges if edge == 0 or edge < max_difference * (1 - 1e-9))
 
 
-def _round_up(number: float) -> float:
+def _round_up(value: float) -> float:
     """Round up to 1, 2 or 5 times a power of ten."""
-    power = float(10.0 ** np.floor(np.log10(number)))
-    return power * next(k for k in (1, 2, 5, 10) if k * power >= number * (1 - 1e-9))
+    power = float(10.0 ** np.floor(np.log10(value)))
+    return power * next(k for k in (1, 2, 5, 10) if k * power >= value * (1 - 1e-9))
 
 
 def _parse_bins(bins: Sequence[float]) -> tuple[float, ...]:
@@ -421,14 +422,13 @@ def _count_swaps(shared: tuple[Any, ...], task: tuple[int, int, int]) -> pl.Data
     """Count swaps of all pairs of systems on several pairs of topic sets of a size."""
     scores, edges, replacement, ties, options, seed = shared
     size, start, stop = task
-    integers, unit = as_integers(scores.values, 2 * size)
+    n_topics, (integers, unit) = len(scores.topics), as_integers(scores.values, 2 * size)
     first, second = np.triu_indices(len(scores.systems), 1)
     # Differences below an edge by no more than rounding belong to its bin.
     lower_ends = np.asarray(edges) * (1 - 1e-9)
     totals = np.zeros((4, len(edges)), dtype=np.int64)
     for repeat in range(start, stop):
-        draw = (len(scores.topics), size, repeat, seed)
-        sets = np.stack(draw_topic_sets(*draw, replacement=replacement))
+        sets = np.stack(draw_topic_sets(n_topics, size, repeat, seed, replacement=replacement))
         sums = integers[sets].sum(axis=1)
         difference = sums[:, first] - sums[:, second]
         # Rounding to integers adds an error of at most half a unit per score.
@@ -437,9 +437,9 @@ def _count_swaps(shared: tuple[Any, ...], task: tuple[int, int, int]) -> pl.Data
         if options is not None:
             first_scores = label_scores(scores.values[sets[0]])
             is_compared = compare(first_scores, jobs=1, **options).is_significant()
-        product = np.sign(difference).prod(axis=0)
-        is_tied = product == 0
-        is_swapped = (product < 0) | (is_tied if ties == "swaps" else False)
+        sign_product = np.sign(difference).prod(axis=0)
+        is_tied = sign_product == 0
+        is_swapped = (sign_product < 0) | (is_tied if ties == "swaps" else False)
         bins = np.searchsorted(lower_ends, np.abs(difference[0]) * (unit / size), side="right") - 1
         for row, mask in enumerate(
             (slice(None), is_compared, is_compared & is_swapped, is_compared & is_tied)

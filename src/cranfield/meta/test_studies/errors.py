@@ -16,17 +16,17 @@ from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.proportions import clopper_pearson
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, measure_prefix, names_or_count
-from cranfield.meta.study import Study, describe_extremes, find_names, percent
+from cranfield.meta.study import Study, describe_extremes, find_names, format_percent
 from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes
 from cranfield.meta.test_studies.fast_tests import (
     StudyInputs,
     TestChoice,
     Verdict,
     check_topic_sizes,
+    compute_verdict,
     explain_tests,
     label_scores,
     read_inputs,
-    verdict_or_none,
 )
 from cranfield.meta.work import WorkOptions, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns
@@ -62,7 +62,7 @@ def _draw_swapped(
 def _draw_topics(
     populations: Mapping[bool, Population], seed: int, test: TestChoice, size: int, repeat: int
 ) -> Scores | Floats:
-    values = populations[test.by_shard].draw(size, seed, size, repeat)
+    values = populations[test.uses_shards].draw(size, seed, size, repeat)
     return label_scores(values) if np.isnan(values).any() else values
 
 
@@ -70,18 +70,18 @@ def _make_populations(inputs: StudyInputs, kind: str) -> dict[bool, Population]:
     """Return the populations of topics, by whether tests require scores by shard."""
     [members] = inputs.groups.values()
     populations: dict[bool, Population] = {}
-    for by_shard, test in {test.by_shard: test for test in reversed(inputs.tests)}.items():
+    for uses_shards, test in {test.uses_shards: test for test in reversed(inputs.tests)}.items():
         scores = inputs.select(test, None, members)
         # Impute or exclude missing scores before means are shifted.
         if test.missing in ("drop", "zero"):
             scores = scores.complete(test.missing)[0]
         if kind != "simulated":
-            populations[by_shard] = Resampled(scores.values)
-        elif by_shard:
+            populations[uses_shards] = Resampled(scores.values)
+        elif uses_shards:
             raise PolicyError(f"{test.test} requires scores by shard, which cannot be simulated")
         else:
             # Parametric copulas would make differences more symmetric than in the real scores.
-            populations[by_shard] = fit_simulator(scores, copula="empirical")
+            populations[uses_shards] = fit_simulator(scores, copula="empirical")
     return populations
 
 
@@ -93,17 +93,17 @@ def _compute_block(
     shared: tuple[StudyInputs, ScoreSampler, int, RejectionCounter, Sequence[str]],
     task: tuple[int, int, int],
 ) -> pl.DataFrame:
-    inputs, source, seed, count, columns = shared
+    inputs, draw_scores, seed, count_rejections, columns = shared
     size, start, stop = task
     rows = []
     for repeat in range(start, stop):
         # Seed of randomised tests, independent of the seed of their topics.
         test_seed = int(stream(seed, size, repeat, 1).integers(2**31))
         for test in inputs.tests:
-            verdict, is_computed = verdict_or_none(test, source(test, size, repeat), test_seed)
+            verdict, is_computed = compute_verdict(test, draw_scores(test, size, repeat), test_seed)
             rows += [
                 (size, repeat, test.label, *row, int(not is_computed))
-                for row in count(test, verdict)
+                for row in count_rejections(test, verdict)
             ]
     return pl.DataFrame(rows, schema=["size", "repeat", "test", *columns, "failed"], orient="row")
 
@@ -166,8 +166,9 @@ class FalsePositives(Study):
             is_computed.sum().alias("computed"),
             pl.col("failed").sum(),
         )
-        count, n = (table[name].to_numpy() for name in ("count", "computed"))
-        low, high = (pl.Series(x).fill_nan(None) for x in clopper_pearson(count, n, CONFIDENCE))
+        n_rejected, n_computed = (table[name].to_numpy() for name in ("count", "computed"))
+        interval = clopper_pearson(n_rejected, n_computed, CONFIDENCE)
+        low, high = (pl.Series(bounds).fill_nan(None) for bounds in interval)
         return table.with_columns(low=low, high=high).select(*self.columns["false positives"])
 
     @property
@@ -176,13 +177,13 @@ class FalsePositives(Study):
         rows = self.summary().filter(pl.col("size") == size).drop_nulls("FWER")
         if rows.is_empty():
             return ()
-        highest: Any = rows["FWER"].max()
-        worst_names = names_or_count(find_names(rows, "FWER", highest, "test"), "test")
+        max_rate: Any = rows["FWER"].max()
+        worst_names = names_or_count(find_names(rows, "FWER", max_rate, "test"), "test")
         tests_above = rows.filter(pl.col("low") > self.alpha)["test"].to_list()
         subject = names_or_count(tests_above, "test") if tests_above else "No test"
         return (
             f"If no systems differ, the family-wise error rate on {size} topics is highest for"
-            f" {worst_names}: {percent(highest)}.",
+            f" {worst_names}: {format_percent(max_rate)}.",
             f"{subject} {'have' if len(tests_above) > 1 else 'has'} a rate significantly above"
             f" {self.alpha:g} (95% confidence interval).",
             f"Sample: {counted(self.repeats, 'repeat')}.",
@@ -232,14 +233,14 @@ def false_positives(
     ----------
     scores, tests, by_shard, systems, alpha, missing, resamples
         As for :func:`split_topics`, which raises the same errors.
-    null
-        How to simulate equal systems: scores `centred`, `simulated` (not with scores by shard) or
-        `swapped`.
     sizes
         Numbers of topics, by default the number in `scores`; swapped topics are drawn without
         replacement.
     repeats
         Number of draws of topics.
+    null
+        How to simulate equal systems: scores `centred`, `simulated` (not with scores by shard) or
+        `swapped`.
     seed, jobs, backend, folder, progress
         As for :func:`split_topics`.
 
@@ -271,16 +272,16 @@ def false_positives(
     max_topics = n_topics if null == "swapped" else MAX_TOPICS
     parsed_sizes = check_topic_sizes([n_topics] if sizes is None else sizes, max_topics)
     [members] = inputs.groups.values()
-    source: ScoreSampler = partial(_draw_swapped, inputs, members, seed)
+    draw_scores: ScoreSampler = partial(_draw_swapped, inputs, members, seed)
     if null != "swapped":
         populations = _make_populations(inputs, null).items()
-        equal_populations = {by_shard: p.with_means(p.means.mean()) for by_shard, p in populations}
-        source = partial(_draw_topics, equal_populations, seed)
+        equal_populations = {key: p.with_means(p.means.mean()) for key, p in populations}
+        draw_scores = partial(_draw_topics, equal_populations, seed)
     table = run_parts(
         _compute_block,
-        (inputs, source, seed, _count_significant, ("rejected", "pairs")),
+        (inputs, draw_scores, seed, _count_significant, ("rejected", "pairs")),
         split_repeats(parsed_sizes, repeats, 25),
-        about={"study": "false positives", "null": null, **inputs.about(seed)},
+        about={"study": "false positives", "null": null, **inputs.settings(seed)},
         **work,
     )
     return FalsePositives(
@@ -297,11 +298,11 @@ def false_positives(
 
 def check_null(tests: Iterable[TestChoice], null: str) -> None:
     """Raise an error if a test does not support the scores of a null hypothesis."""
-    bounded = [test.label for test in tests if test.info.bounded]
-    if bounded and null == "centred":
+    bounded_tests = [test.label for test in tests if test.info.bounded]
+    if bounded_tests and null == "centred":
         raise PolicyError(
-            f"{bounded[0]} requires scores from 0 to 1, but the null 'centred' shifts scores; use"
-            " 'simulated' or 'swapped'"
+            f"{bounded_tests[0]} requires scores from 0 to 1, but the null 'centred' shifts scores;"
+            " use 'simulated' or 'swapped'"
         )
 
 
@@ -313,7 +314,7 @@ POPULATIONS = ("simulated", "resampled")
 """Sources of new topics: fitted distributions, or the real topics with replacement."""
 
 EDGES = (0.01, 0.02, 0.05, 0.1)
-"""Bounds of the ranges of true differences, between 0 and infinity."""
+"""Bounds of the ranges of true differences, besides 0 and infinity."""
 
 
 class PowerOfTests(Study):
@@ -411,19 +412,19 @@ class PowerOfTests(Study):
             return ()
 
         def describe(row: Mapping[str, Any]) -> tuple[str, str]:
-            power = percent(row["power"])
+            power = format_percent(row["power"])
             return f"{power} of the pairs", power
 
         text = describe_extremes(rows, "power", "true differences detected", describe, "test")
-        highest: Any = rows["any reversed"].max()
-        names = names_or_count(find_names(rows, "any reversed", highest, "test"), "test")
+        max_rate: Any = rows["any reversed"].max()
+        names = names_or_count(find_names(rows, "any reversed", max_rate, "test"), "test")
         suffix = f" with {names}, the highest rate" if len(rows) > 1 else ""
         return (
             f"{measure_prefix(self.measure)}on {counted(size, 'topic')}"
             f" {text[0].lower()}{text[1:]}",
-            f"A truly worse system is significantly better in {percent(highest)} of the"
+            f"A truly worse system is significantly better in {format_percent(max_rate)} of the"
             f" repeats{suffix}."
-            if highest
+            if max_rate
             else "In no repeat is a truly worse system significantly better.",
             f"Sample: {counted(self.repeats, 'repeat')} with {self.population} topics.",
         )
@@ -499,18 +500,18 @@ def power_of_tests(
     parsed_sizes = check_topic_sizes([n_topics] if sizes is None else sizes, MAX_TOPICS)
     populations = _make_populations(inputs, population)
     true_differences = {
-        # Sets differences within rounding to 0.
-        by_shard: all_pairs(p.means[None, :]).mean_differences(p.means)
-        for by_shard, p in populations.items()
+        # `mean_differences` sets differences within rounding to 0.
+        uses_shards: all_pairs(p.means[None, :]).mean_differences(p.means)
+        for uses_shards, p in populations.items()
     }
-    count = partial(_count_by_range, true_differences, parsed_edges)
-    source = partial(_draw_topics, populations, seed)
-    about = {"study": "power of tests", "population": population, "edges": list(parsed_edges)}
+    count_rejections = partial(_count_by_range, true_differences, parsed_edges)
+    draw_scores = partial(_draw_topics, populations, seed)
+    settings = {"study": "power of tests", "population": population, "edges": list(parsed_edges)}
     table = run_parts(
         _compute_block,
-        (inputs, source, seed, count, ("range", "pairs", "right", "wrong")),
+        (inputs, draw_scores, seed, count_rejections, ("range", "pairs", "right", "wrong")),
         split_repeats(parsed_sizes, repeats, 25),
-        about={**about, **inputs.about(seed)},
+        about={**settings, **inputs.settings(seed)},
         **work,
     )
     [members] = inputs.groups.values()
@@ -533,7 +534,7 @@ def _count_by_range(
     verdict: Verdict,
 ) -> list[tuple[int, ...]]:
     """Count pairs and their right and wrong rejections by range of the true difference."""
-    differences = true_differences[test.by_shard]
+    differences = true_differences[test.uses_shards]
     is_right = verdict.significant & (verdict.order == np.sign(differences))
     is_wrong = verdict.significant & ~is_right
     bins = np.where(differences == 0, 0, 1 + np.searchsorted(edges, np.abs(differences)))

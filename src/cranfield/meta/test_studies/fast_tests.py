@@ -66,7 +66,7 @@ class TestChoice:
         return self.info.random or CORRECTIONS[self.correction or ""].random
 
     @property
-    def by_shard(self) -> bool:
+    def uses_shards(self) -> bool:
         return bool(self.info.shards)
 
     def __call__(self, scores: Scores | Floats, *, seed: int = 0) -> Verdict:
@@ -81,16 +81,16 @@ class TestChoice:
             scores = label_scores(scores)
         if not is_fast and not info.refusal:
             return self._compare(scores, seed)
-        prepared = self.prepare(scores)
+        prepared_scores = self.prepare(scores)
         if not is_fast:
-            return self._test_pairs(prepared.topic_scores)
-        return self._test_by_model(prepared.scores.values, prepared.topic_scores)
+            return self._test_pairs(prepared_scores.topic_scores)
+        return self._test_by_model(prepared_scores.scores.values, prepared_scores.topic_scores)
 
     def prepare(self, scores: Scores) -> PreparedScores:
         """Prepare scores for the test; raise an error for scores that it does not support."""
-        return prepare_scores(scores, self.info, self._missing_policy(scores))
+        return prepare_scores(scores, self.info, self._choose_missing(scores))
 
-    def _missing_policy(self, scores: Scores) -> str | None:
+    def _choose_missing(self, scores: Scores) -> str | None:
         # By default missing scores are an error, except in scores by shard.
         if self.missing is None and scores.shards and self.info.shards == "needed":
             return "available"
@@ -107,8 +107,8 @@ class TestChoice:
         if model.error <= (ROUNDING * np.nanmax(np.abs(values), initial=0.0)) ** 2:
             # If the error is 0, as when all topics have the same scores, use the complete test.
             return self._compare(label_scores(values), seed=0)
-        limit = critical_value(self.alpha, model.means.size, model.df) / np.sqrt(2)
-        is_beyond = np.abs(difference) >= limit * model.standard_errors(pairs)
+        critical_t = compute_critical_value(self.alpha, model.means.size, model.df) / np.sqrt(2)
+        is_beyond = np.abs(difference) >= critical_t * model.standard_errors(pairs)
         return Verdict(order, is_beyond & (order != 0))
 
     def _test_pairs(self, values: Floats) -> Verdict:
@@ -126,7 +126,7 @@ class TestChoice:
             test=self.test,
             correction=self.correction,
             alpha=self.alpha,
-            missing=self._missing_policy(scores),
+            missing=self._choose_missing(scores),
             resamples=self.resamples,
             seed=seed,
             jobs=1,
@@ -152,8 +152,8 @@ def _index_pairs(n_systems: int) -> tuple[Indices, Indices]:
 
 
 @lru_cache(maxsize=4096)
-def critical_value(alpha: float, n_systems: int, df: float) -> float:
-    """Return the critical value of the studentised range, cached for all topic sets."""
+def compute_critical_value(alpha: float, n_systems: int, df: float) -> float:
+    """Return the critical value of the studentised range; topic sets of one size share it."""
     return studentised_range_isf(alpha, n_systems, df)
 
 
@@ -173,7 +173,7 @@ def read_choice(text: Any, *, alpha: float, missing: str | None, resamples: int)
     return TestChoice(pair[0], correction, alpha, missing, resamples)
 
 
-def verdict_or_none(choice: TestChoice, scores: Scores | Floats, seed: int) -> tuple[Verdict, bool]:
+def compute_verdict(choice: TestChoice, scores: Scores | Floats, seed: int) -> tuple[Verdict, bool]:
     """Return the decisions, and whether the test could be computed (otherwise no rejections)."""
     try:
         return choice(scores, seed=seed), True
@@ -217,17 +217,17 @@ class StudyInputs:
         names = np.array(self.scores.topics)[is_constant].tolist()
         return (describe_excluded_topics(names),) if names else ()
 
-    def sizes(self, requested: Sequence[int] | None) -> tuple[int, ...]:
+    def parse_sizes(self, sizes: Sequence[int] | None) -> tuple[int, ...]:
         """Return sizes of disjoint topic sets, up to half of the topics, rounded up."""
         n_topics = len(self.scores.topics)
-        largest = (n_topics + 1) // 2
+        max_size = (n_topics + 1) // 2
         if n_topics < 4:
             raise CranfieldError(f"two disjoint sets require at least 4 topics, got {n_topics}")
-        if requested is None:
-            return tuple(size for size in SIZES if size <= largest) or (largest,)
-        return check_topic_sizes(requested, largest)
+        if sizes is None:
+            return tuple(size for size in SIZES if size <= max_size) or (max_size,)
+        return check_topic_sizes(sizes, max_size)
 
-    def about(self, seed: int) -> dict[str, Any]:
+    def settings(self, seed: int) -> dict[str, Any]:
         """Return the settings that results depend on, besides sizes and repeats."""
         all_scores = [self.scores] if self.by_shard is None else [self.scores, self.by_shard]
         test = self.tests[0]
@@ -245,7 +245,7 @@ class StudyInputs:
 
     def select(self, test: TestChoice, topics: Indices | None, systems: Indices) -> Scores:
         """Select the scores that a test requires, of some or all topics and some systems."""
-        shard_scores = self.by_shard if test.by_shard else None
+        shard_scores = self.by_shard if test.uses_shards else None
         return (shard_scores or self.scores).select(topics, systems)
 
 
@@ -261,9 +261,9 @@ def draw_topic_sets(
     return np.sort(sample[:size]), np.sort(sample[size:])
 
 
-def check_topic_sizes(sizes: Any, largest: int) -> tuple[int, ...]:
+def check_topic_sizes(sizes: Any, max_size: int) -> tuple[int, ...]:
     """Check distinct sizes of topic sets, from 2 to a maximum."""
-    return check_integers("size", sizes, largest, " of topic sets", 2)
+    return check_integers("size", sizes, max_size, " of topic sets", 2)
 
 
 def read_inputs(
@@ -279,16 +279,16 @@ def read_inputs(
     """Read the scores and tests of a study, and check that the tests support the scores."""
     check_list("systems", systems)
     check_list("tests", tests)
-    table = as_scores(scores)
-    if table.axis == "replicate":
-        table.flat()
-    if table.shards:
-        raise PolicyError("scores must be without shards; pass scores by shard as by_shard")
+    topic_scores = as_scores(scores)
+    if topic_scores.axis == "replicate":
+        topic_scores.flat()
+    if topic_scores.shards:
+        raise PolicyError("expected scores by topic, got scores by shard; pass them as by_shard")
     shard_scores = None
     if by_shard is not None:
         if not (shard_scores := as_scores(by_shard)).shards:
-            raise PolicyError("by_shard must have shape (topics, systems, shards)")
-        shard_scores = shard_scores.aligned(table, ("by_shard", "scores"))
+            raise PolicyError("by_shard must be scores by shard, got scores by topic")
+        shard_scores = shard_scores.aligned(topic_scores, ("by_shard", "scores"))
     choices: dict[str, TestChoice] = {}
     for text in tests:
         test = read_choice(text, alpha=alpha, missing=missing, resamples=resamples)
@@ -297,13 +297,13 @@ def read_inputs(
         if test.info.shards == "needed" and shard_scores is None:
             raise PolicyError(f"{test.test} requires scores by {test.info.axis}")
         # Raises an error if the test fails on all topics; failures on samples are only counted.
-        test.prepare(shard_scores if test.by_shard and shard_scores is not None else table)
+        test_scores = shard_scores if test.uses_shards else None
+        test.prepare(topic_scores if test_scores is None else test_scores)
         choices[test.label] = test
     if not choices:
         raise PolicyError("expected at least one test, got none")
-    return StudyInputs(
-        table, shard_scores, tuple(choices.values()), _group_systems(table, systems, teams)
-    )
+    groups = _group_systems(topic_scores, systems, teams)
+    return StudyInputs(topic_scores, shard_scores, tuple(choices.values()), groups)
 
 
 def _group_systems(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[str, Indices]:

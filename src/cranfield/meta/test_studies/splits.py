@@ -14,16 +14,16 @@ from cranfield.base.kinds import check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, names_or_count
 from cranfield.meta.collection_studies.rankings import Teams
-from cranfield.meta.study import Study, percent
+from cranfield.meta.study import Study, format_percent
 from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes
 from cranfield.meta.test_studies.fast_tests import (
     StudyInputs,
     Verdict,
+    compute_verdict,
     draw_topic_sets,
     explain_tests,
     is_bound,
     read_inputs,
-    verdict_or_none,
 )
 from cranfield.meta.work import WorkOptions, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns, readable_table
@@ -87,11 +87,10 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
         raise PolicyError(
             "expected the result of at least one test in `first` and in `second`, got none"
         )
-    pairs = {verdict.order.size for group in verdicts for verdict in group}
-    if len(pairs) > 1:
-        raise PolicyError(
-            f"verdicts must be on the same pairs, got {min(pairs)} and {max(pairs)} pairs"
-        )
+    pair_counts = {verdict.order.size for group in verdicts for verdict in group}
+    if len(pair_counts) > 1:
+        counts_text = f"{min(pair_counts)} and {max(pair_counts)} pairs"
+        raise PolicyError(f"verdicts must be on the same pairs, got {counts_text}")
     # Counts are sums of products of 0, 1 and -1, which are exact in floating point.
     order1, order2 = (np.array([v.order for v in group], dtype=np.float64) for group in verdicts)
     significant1, significant2 = (
@@ -164,12 +163,12 @@ def publication_bias(AA: Any, AD: Any, MA: Any, MD: Any) -> Any:  # noqa: N803
     """
     counts = [as_numbers(count, name) for count, name in zip((AA, AD, MA, MD), COUNTS, strict=True)]
     try:
-        active, opposed, mixed_same, mixed_other = np.broadcast_arrays(*counts)
+        agreements, disagreements, mixed_same, mixed_other = np.broadcast_arrays(*counts)
     except ValueError:
         shapes = ", ".join(str(count.shape) for count in counts)
         raise PolicyError(f"shapes of counts cannot be broadcast: {shapes}") from None
     with np.errstate(invalid="ignore", divide="ignore"):
-        bias = 1 - active / (active + opposed + mixed_same / 2 + mixed_other / 2)
+        bias = 1 - agreements / (agreements + disagreements + mixed_same / 2 + mixed_other / 2)
     return bias if bias.ndim else float(bias)
 
 
@@ -221,16 +220,16 @@ are at least 1.2% of the pairs in printed differences, and at most 0.4% in omitt
 def _declare_statistics() -> dict[str, tuple[str, pl.Expr]]:
     """Return the description and the expression of each statistic over repeats, by column."""
     columns = {}
-    for name, about in AGREEMENTS.items():
+    for name, description in AGREEMENTS.items():
         values = pl.col(name).filter(pl.col("failed") == 0).drop_nans()
         low, high = (values.quantile(level, "linear") for level in (0.05, 0.95))
-        columns["bias mean" if name == "bias" else name] = f"Mean {about}.", values.mean()
+        columns["bias mean" if name == "bias" else name] = f"Mean {description}.", values.mean()
         columns[f"{name} sd"] = f"Standard deviation of `{name}` over repeats.", values.std()
         columns[f"{name} low"] = f"5% quantile of `{name}` over repeats.", low
         columns[f"{name} high"] = f"95% quantile of `{name}` over repeats.", high
         if name in PARTLY_DEFINED:
-            definition = f"Number of repeats with a defined `{name}`."
-            columns[f"defined {name}"] = definition, values.count()
+            count_description = f"Number of repeats with a defined `{name}`."
+            columns[f"defined {name}"] = count_description, values.count()
     return columns
 
 
@@ -269,8 +268,8 @@ class SplitStudy(Study):
             ),
             "first": Column("Name of the test on the first set.", key=True),
             "second": Column("Name of the test on the second set.", key=True),
-            "failed": Column("Number of repeats excluded because the test could not be computed."),
-            **{name: Column(about) for name, (about, _) in _STATISTICS.items()},
+            "failed": Column("Number of failed tests; repeats with a failed test are excluded."),
+            **{name: Column(description) for name, (description, _) in _STATISTICS.items()},
             "bias": Column("Publication bias by the means of AA, AD, MA and MD."),
         },
         "cross": {
@@ -312,8 +311,8 @@ class SplitStudy(Study):
         """Return the agreement of each test on the first set with each test on the second set.
 
         Source: Ferro and Sanderson (2022), section 3.2. Rows with the same test on both sets have
-        the values of tables 2 and 4 to 6; `%MD1` and `%MD2` are the last rows of table 4, and are
-        omitted if that analysis of variance was not studied.
+        the values of tables 2 and 4 to 6; `%MD1` and `%MD2` are the last rows of table 4. Each is
+        omitted if its analysis of variance is not one of the tests.
         """
         rows = self.summary().filter(pl.col("sets") == "1-2")
         pairs = pl.sum_horizontal(*COUNTS, "neither", ignore_nulls=False)
@@ -322,8 +321,8 @@ class SplitStudy(Study):
             if test in self.tests:
                 is_divisor = (pl.col("first") == test) & (pl.col("second") == test)
                 divisor, n_pairs = (
-                    number.filter(is_divisor).first().over("group", "size")
-                    for number in (pl.col("AA"), pairs)
+                    expression.filter(is_divisor).first().over("group", "size")
+                    for expression in (pl.col("AA"), pairs)
                 )
                 difference = 100 * (pl.col("AA") - divisor) / divisor
                 differences[column] = pl.when(divisor >= MIN_PROPORTION * n_pairs).then(difference)
@@ -374,31 +373,32 @@ class SplitStudy(Study):
         # A test with more contradictions than its level allows is not a candidate.
         is_valid = (pl.col("AD") <= self.alpha * pl.col("significant first")).fill_null(False)
         candidates = rows.filter(is_valid)
-        excluded = rows.filter(~is_valid)["first"].to_list()
-        highest = candidates["AA"].max()
+        excluded_tests = rows.filter(~is_valid)["first"].to_list()
+        max_agreements = candidates["AA"].max()
         descriptions = [
             f"{row['first']} ({row['AA']:.1f} of {row['significant first']:.1f} on the first set)"
-            for row in candidates.filter(pl.col("AA") == highest).iter_rows(named=True)
+            for row in candidates.filter(pl.col("AA") == max_agreements).iter_rows(named=True)
         ]
         sentences = []
-        if highest:
+        if max_agreements:
             sentences.append(
                 f"On two sets of {size} topics, the test with the largest mean number of pairs"
                 " significant on both sets in the same direction:"
                 f" {names_or_count(descriptions, 'test')}."
             )
         elif not candidates.is_empty():
-            subject = "none of the other tests" if excluded else "no test"
+            subject = "none of the other tests" if excluded_tests else "no test"
             sentences.append(
                 f"On two sets of {size} topics, {subject} has a pair that is significant on both"
                 " sets in the same direction."
             )
-        if excluded:
+        if excluded_tests:
             sentences.append(
-                f"Excluded tests: {', '.join(excluded)}; more than {percent(self.alpha)} of their"
-                " significant pairs are significant in the opposite direction on the other set."
+                f"Excluded tests: {', '.join(excluded_tests)}; more than"
+                f" {format_percent(self.alpha)} of their significant pairs are significant in the"
+                " opposite direction on the other set."
             )
-        if highest:
+        if max_agreements:
             sentences.append(
                 f"Sample: {counted(self.repeats, 'draw')} from"
                 f" {counted(self.topics, 'topic')}. Tests with more Type I errors also"
@@ -431,7 +431,7 @@ class SplitStudy(Study):
             diagonal = group_rows.filter(is_diagonal).rename({"first": "test"})
             for column, decimals in DECIMALS.items():
                 title = f"{column}: {self.columns['agreement'][column].about[:-1]}; {subject}"
-                tables.append(_table_by_size(diagonal, ["test"], column, title, decimals))
+                tables.append(_make_table_by_size(diagonal, ["test"], column, title, decimals))
             test_labels = [test for test in self.tests if not is_bound(test)]
             # Group by the second test, in the order of tests.
             overlaps = group_rows.filter(
@@ -440,24 +440,26 @@ class SplitStudy(Study):
             ).sort(pl.col("second").cast(pl.Enum(self.tests)), maintain_order=True)
             if overlaps.height:
                 title = f"Overlap of the significant pairs of two tests on the same set; {subject}"
-                tables.append(_table_by_size(overlaps, ["first", "second"], "overlap", title, 2))
-            largest, declared = max(self.sizes), self.columns["cross"]
-            counts = diagonal.filter(pl.col("size") == largest).select("test", *COUNTS, "bias")
-            title = f"Agreements, disagreements and publication bias, sets of {largest} topics"
-            tables.append(readable_table(counts, f"{title}; {subject}", declared))
-            tables += self._cross_tables(group, subject)
+                tables.append(
+                    _make_table_by_size(overlaps, ["first", "second"], "overlap", title, 2)
+                )
+            max_size, columns = max(self.sizes), self.columns["cross"]
+            counts = diagonal.filter(pl.col("size") == max_size).select("test", *COUNTS, "bias")
+            title = f"Agreements, disagreements and publication bias, sets of {max_size} topics"
+            tables.append(readable_table(counts, f"{title}; {subject}", columns))
+            tables += self._make_cross_tables(group, subject)
         return tables
 
-    def _cross_tables(self, group: str, subject: str) -> list[Table]:
+    def _make_cross_tables(self, group: str, subject: str) -> list[Table]:
         """Return the tables of agreements of two tests, and of differences in percent."""
         if len(self.tests) < 2:
             return []
-        rows, largest = self.cross().filter(pl.col("group") == group), max(self.sizes)
-        title = f"Tests on the first and on the second set, sets of {largest} topics; {subject}"
-        declared = self.columns["cross"]
-        tables = [readable_table(rows.filter(pl.col("size") == largest), title, declared)]
+        rows, max_size = self.cross().filter(pl.col("group") == group), max(self.sizes)
+        title = f"Tests on the first and on the second set, sets of {max_size} topics; {subject}"
+        columns = self.columns["cross"]
+        tables = [readable_table(rows.filter(pl.col("size") == max_size), title, columns)]
         if differences := [column for column in COMPARED_MODELS if column in rows.columns]:
-            compared = (
+            difference_rows = (
                 rows.filter(pl.col("first") == pl.col("second"))
                 .rename({"first": "test"})
                 .unpivot(differences, index=["test", "size"], variable_name="than")
@@ -465,11 +467,11 @@ class SplitStudy(Study):
             )
             title = "Active agreements (AA): difference in percent from MD1 (one-way ANOVA), MD2"
             title += f" (two-way ANOVA); {subject}"
-            tables.append(_table_by_size(compared, ["test", "than"], "value", title, 1))
+            tables.append(_make_table_by_size(difference_rows, ["test", "than"], "value", title, 1))
         return tables
 
 
-def _table_by_size(
+def _make_table_by_size(
     frame: pl.DataFrame, keys: list[str], column: str, title: str, decimals: int
 ) -> Table:
     """Make a table of one column of the summary, with a column for each size."""
@@ -546,7 +548,7 @@ def split_topics(
     """
     call = check_arguments(split_topics, locals())
     inputs = read_inputs(scores, by_shard, tests, systems, teams, alpha, missing, resamples)
-    parsed_sizes = inputs.sizes(sizes)
+    parsed_sizes = inputs.parse_sizes(sizes)
     table = run_parts(
         _compute_block,
         (inputs, seed),
@@ -555,7 +557,7 @@ def split_topics(
             for index, group in enumerate(inputs.groups)
             for name, task in split_repeats(parsed_sizes, repeats).items()
         },
-        about={"study": "split topics", **inputs.about(seed)},
+        about={"study": "split topics", **inputs.settings(seed)},
         **work,
     )
     return SplitStudy(
@@ -583,14 +585,14 @@ def _compute_block(
 def _test_split(inputs: StudyInputs, group: str, size: int, repeat: int, seed: int) -> pl.DataFrame:
     verdicts, n_failed = [], []
     topic_sets = draw_topic_sets(len(inputs.scores.topics), size, repeat, seed)
-    for number, topics in enumerate(topic_sets, 1):
-        test_seed = int(stream(seed, size, repeat, number).integers(2**31))
-        results = [
-            verdict_or_none(test, inputs.select(test, topics, inputs.groups[group]), test_seed)
+    for set_number, topics in enumerate(topic_sets, 1):
+        test_seed = int(stream(seed, size, repeat, set_number).integers(2**31))
+        outcomes = [
+            compute_verdict(test, inputs.select(test, topics, inputs.groups[group]), test_seed)
             for test in inputs.tests
         ]
-        verdicts.append([verdict for verdict, _ in results])
-        n_failed.append(np.array([not is_computed for _, is_computed in results], dtype=np.int64))
+        verdicts.append([verdict for verdict, _ in outcomes])
+        n_failed.append(np.array([not is_computed for _, is_computed in outcomes], dtype=np.int64))
     labels = pl.Series(inputs.labels, dtype=pl.String)
     grid = np.indices((len(labels), len(labels))).reshape(2, -1)
     upper = np.triu_indices(len(labels), 1)

@@ -27,7 +27,7 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.resampling import as_integers, draw_topic_counts
 
-SPLITS, SIZES = 100, 20
+SPLITS, MAX_SIZES = 100, 20
 """Number of random splits per size of the halves, and maximum number of sizes."""
 
 
@@ -76,8 +76,8 @@ def expected_tau(
         E[\tau_{AP}] = 1 - \frac{2}{m-1} \sum_{j=2}^m \frac{1}{j-1} \sum_{i<j} P_{ij}
 
     - `ml`: :math:`P_{ij} = T_{n-1}(-\sqrt{n}\, \bar{d} / \hat\sigma)` by Student's distribution,
-      with the mean and the standard deviation of the differences of scores, whose estimate is
-      unbiased for normal differences.
+      with the mean of the differences of scores, and an estimate of their standard deviation that
+      is unbiased for normal differences.
     - `msqd`: as `ml`, but :math:`\hat\sigma` is the slope of a regression through the origin of
       the ordered differences on the normal quantiles of k / (n + 1); ties have their mean rank.
     - `resampling`: the proportion of bootstrap samples of topics with the reverse order.
@@ -130,7 +130,7 @@ def expected_tau(
     p_reversed = _estimate_by_moments(pairs)
     p_reversed["resampling"] = _estimate_by_resampling(pairs, resamples, seed)
     weight = 1 / pairs.second
-    halves = _estimate_by_halves(values, pairs, seed)
+    split_half_tau, split_half_tau_ap = _estimate_by_halves(values, pairs, seed)
     tau = {name: 1 - 2 * float(p.mean()) for name, p in p_reversed.items()}
     tau_ap = {name: 1 - 2 * float((weight * p).sum()) / (m - 1) for name, p in p_reversed.items()}
     return ExpectedTau(
@@ -138,8 +138,8 @@ def expected_tau(
         measure=complete_scores.scores.measure,
         systems=m,
         topics=n,
-        tau=tau | {"split-half": halves[0]},
-        tau_ap=tau_ap | {"split-half": halves[1]},
+        tau=tau | {"split-half": split_half_tau},
+        tau_ap=tau_ap | {"split-half": split_half_tau_ap},
         notes=complete_scores.notes,
     )
 
@@ -155,8 +155,9 @@ def _estimate_by_moments(pairs: Pairs) -> dict[str, Floats]:
         deviation = standard_deviations(differences, mean, rounding)
         sorted_differences = np.sort(differences, axis=1)
         quantile = ndtri(doubled_mid_ranks(sorted_differences, rounding)[0] / 2 / (n + 1))
-        squares = np.maximum((quantile**2).sum(axis=1), np.finfo(float).tiny)
-        slope = np.where(deviation > 0, (sorted_differences * quantile).sum(axis=1) / squares, 0.0)
+        sum_of_squares = np.maximum((quantile**2).sum(axis=1), np.finfo(float).tiny)
+        sum_of_products = (sorted_differences * quantile).sum(axis=1)
+        slope = np.where(deviation > 0, sum_of_products / sum_of_squares, 0.0)
         t = [standardised_difference(mean, sd) for sd in (slope, deviation * bias_correction)]
         return [stdtr(n - 1, -np.sqrt(n) * statistic) for statistic in t]
 
@@ -167,10 +168,10 @@ def _estimate_by_resampling(pairs: Pairs, resamples: int, seed: int) -> Floats:
     """Return the proportion of topic samples with the reverse order; ties count half."""
     integers, _ = as_integers(pairs.values, pairs.n_topics)
     counts = draw_topic_counts(resamples, pairs.n_topics, seed)
-    total = np.zeros(len(pairs))
-    for part in row_slices(resamples, len(pairs), BLOCK):
-        total += np.sign(_pair_differences(counts[part] @ integers, pairs)).sum(axis=0)
-    return (1 - total / resamples) / 2
+    sum_of_signs = np.zeros(len(pairs))
+    for rows in row_slices(resamples, len(pairs), BLOCK):
+        sum_of_signs += np.sign(_pair_differences(counts[rows] @ integers, pairs)).sum(axis=0)
+    return (1 - sum_of_signs / resamples) / 2
 
 
 def _pair_differences(values: Floats, pairs: Pairs) -> Floats:
@@ -181,7 +182,7 @@ def _pair_differences(values: Floats, pairs: Pairs) -> Floats:
 def _estimate_by_halves(values: Floats, pairs: Pairs, seed: int) -> tuple[float, float]:
     """Extrapolate tau and tau AP of disjoint halves to all topics; NaN below 4 topics."""
     n, m = values.shape
-    sizes = np.unique(np.round(np.linspace(1, n // 2, SIZES + 1)))[1:].astype(np.intp)
+    sizes = np.unique(np.round(np.linspace(1, n // 2, MAX_SIZES + 1)))[1:].astype(np.intp)
     if sizes.size == 1:
         sizes = np.append(1, sizes)
     rows: list[Floats] = []

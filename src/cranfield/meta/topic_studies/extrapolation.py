@@ -40,25 +40,25 @@ def compute_t_test_power(noncentrality: Floats, df: int, critical_value: float) 
     >>> compute_t_test_power(np.array([0.0, 2.0]), 98, 1.984467).round(4).tolist()
     [0.05, 0.5082]
     """
-    ends = np.sqrt([gammaincinv(df / 2, 1e-17) * 2 / df, gammainccinv(df / 2, 1e-17) * 2 / df])
-    nodes, weights = _gauss_legendre(256 if df <= 50 else 48)
-    s = ends.mean() + nodes * (ends[1] - ends[0]) / 2
+    bounds = np.sqrt([gammaincinv(df / 2, 1e-17) * 2 / df, gammainccinv(df / 2, 1e-17) * 2 / df])
+    nodes, weights = _compute_nodes(256 if df <= 50 else 48)
+    s = bounds.mean() + nodes * (bounds[1] - bounds[0]) / 2
     # Logarithms of the density, up to a constant.
     logs = xlogy(df - 1, s) - df * s**2 / 2
     weights = weights * np.exp(logs - logs.max())
     weights /= weights.sum()
-    total = np.zeros(noncentrality.shape)
+    t_test_power = np.zeros(noncentrality.shape)
     for value, weight in zip(s, weights, strict=True):
         if weight > 1e-18:
-            total += weight * (
+            t_test_power += weight * (
                 ndtr(noncentrality - critical_value * value)
                 + ndtr(-noncentrality - critical_value * value)
             )
-    return total
+    return t_test_power
 
 
 @lru_cache(maxsize=4)
-def _gauss_legendre(n_nodes: int) -> tuple[Floats, Floats]:
+def _compute_nodes(n_nodes: int) -> tuple[Floats, Floats]:
     return np.polynomial.legendre.leggauss(n_nodes)
 
 
@@ -384,25 +384,24 @@ def extrapolate(
     means = complete_scores.topic_scores.mean(axis=0)
     shrunk = means.mean() + np.sqrt(study.relative().value) * (means - means.mean())
     # A coefficient r for one topic corresponds to the ratio of variances r / (1 - r).
-    single = study.relative(1)
+    coefficient = study.relative(1)
     # To keep the ratio finite, a coefficient of 1 is replaced by the next lower float.
-    coefficients = (min(r, math.nextafter(1, 0)) for r in (single.value, single.low, single.high))
-    ratios = [r / (1 - r) for r in coefficients]
+    values = (coefficient.value, coefficient.low, coefficient.high)
+    ratios = [r / (1 - r) for r in (min(value, math.nextafter(1, 0)) for value in values)]
     rows: list[tuple[Any, ...]] = []
     for size in parsed_sizes:
-        critical_value = _critical_t(correction_name, alpha, m, (size - 1) * (m - 1))
-        expected = [
-            _expectations_of_means(mu, error_variance, size, critical_value)
+        critical_value = _compute_critical_t(correction_name, alpha, m, (size - 1) * (m - 1))
+        expectations = [
+            _compute_expectations(mu, error_variance, size, critical_value)
             for mu in (means, shrunk)
         ]
-        expected += [
-            _expectations_of_normal_sample(ratio, m, size, critical_value) for ratio in ratios
+        expectations += [
+            _compute_normal_expectations(ratio, m, size, critical_value) for ratio in ratios
         ]
-        rows += [
-            (size, name, *values) for name, values in zip(MEAN_ASSUMPTIONS, expected, strict=True)
-        ]
+        assumptions = zip(MEAN_ASSUMPTIONS, expectations, strict=True)
+        rows += [(size, name, *values) for name, values in assumptions]
     differences = np.abs(all_pairs(means[None]).subtract(means))
-    threshold = _critical_t(correction_name, alpha, m, (n - 1) * (m - 1))
+    threshold = _compute_critical_t(correction_name, alpha, m, (n - 1) * (m - 1))
     threshold *= np.sqrt(2 * error_variance / n)
     is_different = differences > ROUNDING * float(np.abs(complete_scores.topic_scores).max())
     return Extrapolation(
@@ -419,7 +418,7 @@ def extrapolate(
     )
 
 
-def _expectations_of_means(
+def _compute_expectations(
     means: Floats, error_variance: float, n_topics: int, critical_value: float
 ) -> tuple[float, float, float]:
     """Return the expected number of significant pairs, and both taus, for known true means."""
@@ -431,7 +430,7 @@ def _expectations_of_means(
     return float(n_significant), float(expected_tau.mean()), float((expected_tau**2).mean())
 
 
-def _expectations_of_normal_sample(
+def _compute_normal_expectations(
     ratio: float, n_systems: int, n_topics: int, critical_value: float
 ) -> tuple[float, float, float]:
     """Return the expected number of significant pairs, and both taus, for a normal sample."""
@@ -442,7 +441,7 @@ def _expectations_of_normal_sample(
     return p_significant * n_systems * (n_systems - 1) / 2, float(tau_truth), float(tau_repeat)
 
 
-def _critical_t(correction: str, alpha: float, n_systems: int, df: int) -> float:
+def _compute_critical_t(correction: str, alpha: float, n_systems: int, df: int) -> float:
     """Return the critical value of the absolute t statistic."""
     if correction == "tukey":
         return studentised_range_isf(alpha, n_systems, df) / float(np.sqrt(2))

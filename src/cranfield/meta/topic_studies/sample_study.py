@@ -15,9 +15,9 @@ from cranfield.base.kinds import Flag, Numbers, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, measure_prefix
 from cranfield.correlation import kendall_tau, tau_ap
-from cranfield.meta.study import MEASURE_COLUMN, Study, percent
+from cranfield.meta.study import MEASURE_COLUMN, Study, format_percent
 from cranfield.meta.study_options import Proportion, Repeats, Resamples, Seed, Sizes, check_integers
-from cranfield.meta.test_studies.fast_tests import TestChoice, check_topic_sizes, verdict_or_none
+from cranfield.meta.test_studies.fast_tests import TestChoice, check_topic_sizes, compute_verdict
 from cranfield.meta.work import WorkOptions, hash_scores, run_parts, split_repeats, with_work
 from cranfield.result import Column, Columns
 from cranfield.significance.differences import ROUNDING, doubled_mid_ranks
@@ -70,7 +70,7 @@ def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataF
         values = all_topics.values[sample]
         means[k] = values.mean(axis=0)
         if size:
-            verdict, is_tested[k] = verdict_or_none(all_topics.choice, values, all_topics.seed)
+            verdict, is_tested[k] = compute_verdict(all_topics.choice, values, all_topics.seed)
             products = all_topics.signs[verdict.significant] * verdict.order[verdict.significant]
             counts[k] = verdict.significant.sum(), (products > 0).sum(), (products < 0).sum()
     ranks = _rank_means(means, all_topics.values, all_topics.lower_is_better)
@@ -92,7 +92,7 @@ def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataF
 
 
 def _rank_means(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
-    """Return twice the mid-ranks by means of values, the best first; shape (samples, systems)."""
+    """Rank systems by `means`; return twice the mid-ranks, shape (samples, systems)."""
     keys = means if lower_is_better else -means
     order = np.argsort(keys, axis=1, kind="stable")
     sorted_keys = np.take_along_axis(keys, order, axis=1)
@@ -219,19 +219,19 @@ class Stability(Study):
             return ()
         # Larger samples agree with all topics by construction.
         half = rows.filter(pl.col("topics") <= self.topics / 2)
-        last = (rows.head(1) if half.is_empty() else half).row(-1, named=True)
+        row = (rows.head(1) if half.is_empty() else half).row(-1, named=True)
         confirmation = ""
-        if last["confirmed"] is not None:
+        if row["confirmed"] is not None:
             confirmation = (
                 " Of the pairs that are significant with all topics,"
-                f" {percent(last['confirmed'])} are also significant in a sample on average."
+                f" {format_percent(row['confirmed'])} are also significant in a sample on average."
             )
         return (
             f"{measure_prefix(self.measure)}Kendall's tau of the orders of systems by samples of"
-            f" {last['topics']:,} topics and by all {self.topics:,} topics is {last['tau']:.2f} on"
-            f" average ({percent(self.confidence)} of samples: {last['tau low']:.2f} to"
-            f" {last['tau high']:.2f}); the first system is the same in"
-            f" {percent(last['same first'])} of the samples.{confirmation}",
+            f" {row['topics']:,} topics and by all {self.topics:,} topics is {row['tau']:.2f} on"
+            f" average ({format_percent(self.confidence)} of samples: {row['tau low']:.2f} to"
+            f" {row['tau high']:.2f}); the first system is the same in"
+            f" {format_percent(row['same first'])} of the samples.{confirmation}",
             f"The {counted(self.repeats, 'sample')} are from one set of topics and overlap; the"
             " agreement between orders of systems on different topics is lower.",
         )
@@ -261,16 +261,16 @@ def _summarise_size(
     }
     for name in TAUS:
         tau = samples[name].fill_nan(None).drop_nulls().to_numpy()
-        low, high = quantile_bounds(tau, confidence) if tau.size else (None, None)
+        low, high = compute_quantile_bounds(tau, confidence) if tau.size else (None, None)
         row |= {name: tau.mean() if tau.size else None, f"{name} low": low, f"{name} high": high}
     counts = samples["significant", "confirmed", "contradicted"].to_numpy().T
     significant, confirmed, contradicted = counts
-    low, high = quantile_bounds(significant, confidence)
+    low, high = compute_quantile_bounds(significant, confidence)
     n_significant = int(np.count_nonzero(all_topics.signs))
     is_best = all_topics.ranks == all_topics.ranks.min()
     return {
         **row,
-        "same first": _first_places(ranks)[:, is_best].sum(axis=1).mean(),
+        "same first": _divide_first_places(ranks)[:, is_best].sum(axis=1).mean(),
         "significant": significant.mean(),
         "significant median": np.median(significant),
         "significant low": low,
@@ -280,14 +280,14 @@ def _summarise_size(
     }
 
 
-def quantile_bounds(samples: Any, confidence: float) -> tuple[Floats, Floats]:
+def compute_quantile_bounds(samples: Any, confidence: float) -> tuple[Floats, Floats]:
     """Return the quantiles (1 - confidence) / 2 and (1 + confidence) / 2 of each column."""
     tail = (1 - confidence) / 2
     low, high = np.quantile(samples, [tail, 1 - tail], axis=0, method="inverted_cdf")
     return low.astype(np.float64), high.astype(np.float64)
 
 
-def _first_places(ranks: Ints) -> Floats:
+def _divide_first_places(ranks: Ints) -> Floats:
     """Divide the first place of each sample among the tied systems; shape (samples, systems)."""
     is_first = ranks == ranks.min(axis=1, keepdims=True)
     return np.asarray(is_first / is_first.sum(axis=1, keepdims=True))
@@ -331,8 +331,6 @@ def stability(
     ----------
     scores
         As for :func:`cranfield.meta.topic_studies.extrapolation.generalizability`.
-    missing
-        How to treat topics without a score of a system: `error` (default), `drop` or `zero`.
     sizes
         Sizes of the topic samples, 2 or more; by default tenths of the number of topics. Without
         replacement they must be below the number of topics.
@@ -340,8 +338,8 @@ def stability(
         Number of samples for each size, and for the confidence intervals of ranks.
     replace
         Whether to draw topics with replacement; required for sizes that are not below the number of
-        topics. Tests then count a topic drawn twice as two topics, and find slightly more
-        significant pairs than with distinct topics.
+        topics. Tests then count a topic drawn twice as two topics, so that slightly more pairs are
+        significant than with distinct topics.
     test
         Significance test for pairs of systems, such as `t` or `friedman`. The names are those of
         :func:`cranfield.compare`. Analyses of variance with Tukey's HSD are fast; other tests call
@@ -355,6 +353,8 @@ def stability(
         and 10 that are below the number of systems.
     confidence
         Proportion of samples within the bounds of the tables, between 0 and 1.
+    missing
+        How to treat topics without a score of a system: `error` (default), `drop` or `zero`.
     seed
         Sample r of size n depends on the seed, n and r only.
     jobs, backend, folder, progress
@@ -396,19 +396,19 @@ def stability(
     """
     call = check_arguments(stability, locals())
     complete_scores = prepare_topic_scores(scores, missing, test)
-    table = complete_scores.scores
-    n_topics, n_systems = complete_scores.topic_scores.shape
+    study_scores, values = complete_scores.scores, complete_scores.topic_scores
+    (n_topics, n_systems), systems = values.shape, study_scores.systems
     parsed_sizes = _parse_sizes(sizes, n_topics, replace)
     top_sizes = [k for k in TOP if k < n_systems]
     if top is not None:
         top_sizes = sorted(check_integers("top", top, n_systems))
     choice = TestChoice(test, correction, alpha, resamples=resamples)
-    verdict = choice(table, seed=seed)
-    means = complete_scores.topic_scores.mean(axis=0)
-    all_ranks = _rank_means(means[None], complete_scores.topic_scores, table.lower_is_better)[0]
+    verdict = choice(study_scores, seed=seed)
+    means = values.mean(axis=0)
+    all_ranks = _rank_means(means[None], values, study_scores.lower_is_better)[0]
     all_topics = AllTopics(
-        values=complete_scores.topic_scores,
-        lower_is_better=table.lower_is_better,
+        values=values,
+        lower_is_better=study_scores.lower_is_better,
         choice=choice,
         replace=bool(replace),
         seed=int(seed),
@@ -424,8 +424,8 @@ def stability(
         },
         about={
             "study": "stability",
-            "scores": hash_scores(table),
-            "lower is better": table.lower_is_better,
+            "scores": hash_scores(study_scores),
+            "lower is better": study_scores.lower_is_better,
             "test": choice.label,
             "alpha": float(alpha),
             "resamples": int(resamples),
@@ -440,19 +440,19 @@ def stability(
         ranks = size_rows["ranks"].to_numpy()
         summaries.append(_summarise_size(size_rows, ranks, all_topics, confidence))
         top_rows += [{"topics": size, **compare_top(ranks, all_ranks, k)} for k in top_sizes]
-        first_places = _first_places(ranks).mean(axis=0)
-        columns = {"topics": [size] * n_systems, "system": table.systems, "first": first_places}
-        places = pl.DataFrame(columns).filter(pl.col("first") > 0)
-        firsts.append(places.sort("first", descending=True, maintain_order=True))
+        first_places = _divide_first_places(ranks).mean(axis=0)
+        columns = {"topics": [size] * n_systems, "system": systems, "first": first_places}
+        first_rows = pl.DataFrame(columns).filter(pl.col("first") > 0)
+        firsts.append(first_rows.sort("first", descending=True, maintain_order=True))
     bootstrap_ranks = rows.filter(pl.col("topics") == 0)["ranks"].to_numpy()
-    low, high = quantile_bounds(bootstrap_ranks, confidence)
+    low, high = compute_quantile_bounds(bootstrap_ranks, confidence)
     rank_columns = {
-        "system": table.systems,
+        "system": systems,
         "mean": means,
         "rank": all_ranks / 2,
         "low": low / 2,
         "high": high / 2,
-        "best": _first_places(bootstrap_ranks).mean(axis=0),
+        "best": _divide_first_places(bootstrap_ranks).mean(axis=0),
     }
     samples = rows.filter(pl.col("topics") > 0).drop("ranks")
     nullable_columns = [f"{name}{end}" for name in TAUS for end in ("", " low", " high")]
@@ -461,8 +461,8 @@ def stability(
     top_schema = {"topics": pl.Int64, "top": pl.Int64, "same": pl.Float64, "overlap": pl.Float64}
     return Stability(
         call,
-        measure=table.measure,
-        systems=table.systems,
+        measure=study_scores.measure,
+        systems=systems,
         topics=n_topics,
         test=choice.test,
         correction=choice.correction,
@@ -478,16 +478,16 @@ def stability(
 
 
 def _parse_sizes(sizes: Iterable[int] | None, n_topics: int, replace: bool) -> list[int]:
-    largest = MAX_TOPICS if replace else n_topics - 1
+    max_size = MAX_TOPICS if replace else n_topics - 1
     if sizes is None:
-        if largest < 2:
+        if max_size < 2:
             raise CranfieldError(f"samples of topics require at least 3 topics, got {n_topics}")
         tenths = {max(2, round(n_topics * k / 10)) for k in range(1, 11)}
-        return sorted(size for size in tenths if size <= largest)
-    parsed = sorted(check_topic_sizes(sizes, MAX_TOPICS))
-    if parsed[-1] > largest:
+        return sorted(size for size in tenths if size <= max_size)
+    parsed_sizes = sorted(check_topic_sizes(sizes, MAX_TOPICS))
+    if parsed_sizes[-1] > max_size:
         raise PolicyError(
-            f"sizes must be below {n_topics:,}, the number of topics, got {parsed[-1]:,}; use"
+            f"sizes must be below {n_topics:,}, the number of topics, got {parsed_sizes[-1]:,}; use"
             " replace=True for larger samples"
         )
-    return parsed
+    return parsed_sizes

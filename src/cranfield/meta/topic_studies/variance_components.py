@@ -15,7 +15,7 @@ from scipy.special import chdtri, fdtri
 from cranfield.base.errors import CranfieldError, PolicyError, check_integer, check_list
 from cranfield.base.kinds import UnitInterval
 from cranfield.base.text import counted, measure_prefix
-from cranfield.meta.study import MEASURE_COLUMN, Study, percent
+from cranfield.meta.study import MEASURE_COLUMN, Study, format_percent
 from cranfield.result import Column, Columns
 from cranfield.significance.models.random_topics import random_topics
 from cranfield.significance.prepare import as_scores, prepare_scores
@@ -132,7 +132,7 @@ class Generalizability(Study):
         The number n of topics is 1 or more; the default is the number in the scores. The interval
         is exact for normal effects: it follows from the F distribution of a ratio of mean squares.
         """
-        return self._coefficient(self._ratios(absolute=False), topics)
+        return self._estimate(self._compute_ratios(absolute=False), topics)
 
     def absolute(self, topics: int | None = None) -> Coefficient:
         r"""Compute the index of dependability for a number of topics.
@@ -145,7 +145,7 @@ class Generalizability(Study):
         The number n of topics is 1 or more; the default is the number in the scores. The interval
         is approximate, even for normal effects.
         """
-        return self._coefficient(self._ratios(absolute=True), topics)
+        return self._estimate(self._compute_ratios(absolute=True), topics)
 
     def topics_for(self, target: float = 0.95, *, absolute: bool = False) -> TopicsFor:
         """Compute the smallest number of topics for which a coefficient reaches a target.
@@ -163,7 +163,7 @@ class Generalizability(Study):
         value, low, high = (
             # Do not round up numbers that are integers within rounding.
             max(1, math.ceil(odds / ratio * (1 - 1e-12))) if ratio > 0 else None
-            for ratio in self._ratios(absolute)
+            for ratio in self._compute_ratios(absolute)
         )
         return TopicsFor(float(target), topics=value, low=high, high=low)
 
@@ -182,37 +182,37 @@ class Generalizability(Study):
         columns = [name for name in self.columns["coefficients"] if name != "measure"]
         return pl.DataFrame(rows, columns, orient="row")
 
-    def _coefficient(self, ratios: tuple[float, float, float], topics: int | None) -> Coefficient:
+    def _estimate(self, ratios: tuple[float, float, float], topics: int | None) -> Coefficient:
         n = self.topics if topics is None else topics
         check_integer("topics", n, 1)
         return Coefficient(*(1.0 if math.isinf(r) else n * r / (1 + n * r) for r in ratios))
 
-    def _ratios(self, absolute: bool) -> tuple[float, float, float]:
+    def _compute_ratios(self, absolute: bool) -> tuple[float, float, float]:
         """Return the ratio of system to error variance for one topic, with its bounds."""
         system, topic, interaction = self.components["variance"].to_list()
-        error = topic + interaction if absolute else interaction
+        error_variance = topic + interaction if absolute else interaction
         tail = (1 - self.confidence) / 2
-        if error <= 0 and system <= 0:
+        if error_variance <= 0 and system <= 0:
             return math.nan, math.nan, math.nan
-        value = system / error if error > 0 else math.inf
-        bound = self._absolute_bound if absolute else self._relative_bound
+        value = system / error_variance if error_variance > 0 else math.inf
+        bound = self._compute_absolute_bound if absolute else self._compute_relative_bound
         return value, bound(tail), bound(1 - tail)
 
-    def _relative_bound(self, tail: float) -> float:
+    def _compute_relative_bound(self, tail: float) -> float:
         ms_system, _, ms_error = self.components["mean square"].to_list()
-        f_error = _f_quantile(tail, self.systems - 1, (self.systems - 1) * (self.topics - 1))
+        f_error = _invert_f(tail, self.systems - 1, (self.systems - 1) * (self.topics - 1))
         if ms_system <= f_error * ms_error:
             return 0.0
         # The product underflows if the coefficient rounds to 1; the ratio then has no bound.
         quotient = ms_system / ms_error / f_error if ms_error * f_error > 0 else math.inf
         return float((quotient - 1) / self.topics)
 
-    def _absolute_bound(self, tail: float) -> float:
+    def _compute_absolute_bound(self, tail: float) -> float:
         ms_system, ms_topic, ms_error = self.components["mean square"].to_list()
         m, n = self.systems, self.topics
         chi_squared = float(chdtri(m - 1, tail)) / (m - 1)
-        f_error = _f_quantile(tail, m - 1, (m - 1) * (n - 1))
-        f_topics = _f_quantile(tail, m - 1, n - 1)
+        f_error = _invert_f(tail, m - 1, (m - 1) * (n - 1))
+        f_topics = _invert_f(tail, m - 1, n - 1)
         if ms_system <= f_error * ms_error:
             return 0.0
         numerator = (ms_system - f_error * ms_error) * (
@@ -251,11 +251,11 @@ class Generalizability(Study):
             {"coefficient": name, **vars(self.topics_for(self.target, absolute=absolute))}
             for name, absolute in (("relative", False), ("absolute", True))
         ]
-        numbers = dict.fromkeys(("topics", "low", "high"), pl.Int64)
-        return pl.DataFrame(rows, {"coefficient": pl.String, "target": pl.Float64, **numbers})
+        integers = dict.fromkeys(("topics", "low", "high"), pl.Int64)
+        return pl.DataFrame(rows, {"coefficient": pl.String, "target": pl.Float64, **integers})
 
 
-def _f_quantile(probability: float, df1: int, df2: int) -> float:
+def _invert_f(probability: float, df1: int, df2: int) -> float:
     """Return the value that F exceeds with a probability."""
     return float(fdtri(df1, df2, 1 - probability))
 
@@ -323,7 +323,7 @@ class Facets(Study):
         The numbers n of topics and k of cells per topic are 1 or more; the defaults are the number
         of topics in the scores, and their mean number of cells.
         """
-        return self._coefficient(topics, cells, absolute=False)
+        return self._estimate(topics, cells, absolute=False)
 
     def absolute(self, topics: int | None = None, cells: int | None = None) -> float:
         r"""Compute the index of dependability, which applies to the means themselves.
@@ -331,7 +331,7 @@ class Facets(Study):
         .. math:: \Phi = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n
             + (\sigma^2_{tk} + \sigma^2_e) / (n k)}
         """
-        return self._coefficient(topics, cells, absolute=True)
+        return self._estimate(topics, cells, absolute=True)
 
     def coefficients(
         self, topics: Iterable[int] = TOPICS, cells: Iterable[int] = CELLS
@@ -342,10 +342,10 @@ class Facets(Study):
         rows = [(n, k, self.relative(n, k), self.absolute(n, k)) for n, k in product(topics, cells)]
         return pl.DataFrame(rows, ["topics", "cells", *_COEFFICIENTS], orient="row")
 
-    def _coefficient(self, topics: int | None, cells: int | None, *, absolute: bool) -> float:
-        for name, number in (("topics", topics), ("cells", cells)):
-            if number is not None:
-                check_integer(name, number, 1)
+    def _estimate(self, topics: int | None, cells: int | None, *, absolute: bool) -> float:
+        for name, value in (("topics", topics), ("cells", cells)):
+            if value is not None:
+                check_integer(name, value, 1)
         n = self.topics if topics is None else int(topics)
         k = self.cells / self.topics if cells is None else int(cells)
         system, topic, interaction, cell, error = self.components["variance"]
@@ -355,11 +355,11 @@ class Facets(Study):
     @property
     def verdict(self) -> tuple[str, ...]:
         proportions = dict(self.components.select("source", "proportion").iter_rows())
-        largest = max(proportions, key=proportions.__getitem__)
+        source = max(proportions, key=proportions.__getitem__)
         return (
             f"{measure_prefix(self.measure)}the largest part of the variance of scores,"
-            f" {percent(proportions[largest])}, comes from {EFFECTS[largest]};"
-            f" {percent(proportions['system'])} comes from differences between systems.",
+            f" {format_percent(proportions[source])}, comes from {EFFECTS[source]};"
+            f" {format_percent(proportions['system'])} comes from differences between systems.",
             f"With {counted(self.topics, 'topic')} of {self.cells / self.topics:.3g} cells each"
             " (shards or query variations), the generalizability coefficient of differences between"
             f" systems is {self.relative():.2f} (1 if differences are the same on all topics and"

@@ -16,7 +16,7 @@ from cranfield.meta.collection_studies.pooling import Pooling
 from cranfield.meta.measure_studies.discriminative import DiscriminativePower
 from cranfield.meta.scale_study import ScaleStudy
 from cranfield.meta.test_studies.splits import SplitStudy
-from cranfield.meta.topic_studies.sample_study import Stability, quantile_bounds
+from cranfield.meta.topic_studies.sample_study import Stability, compute_quantile_bounds
 from cranfield.reporting.charts import theme
 from cranfield.reporting.charts.inputs import check_name
 
@@ -409,7 +409,7 @@ def _stability_rows(study: Stability, name: str) -> pl.DataFrame:
         bounds = []
         for size in table["topics"]:
             confirmed = study.samples.filter(topics=size)["confirmed"].to_numpy()[:, None]
-            bounds.append(quantile_bounds(confirmed / study.significant, study.confidence))
+            bounds.append(compute_quantile_bounds(confirmed / study.significant, study.confidence))
         low, high = (pl.lit(pl.Series([float(pair[k][0]) for pair in bounds])) for k in (0, 1))
     table = table.with_columns(low.alias("confirmed low"), high.alias("confirmed high"))
     return pl.concat(

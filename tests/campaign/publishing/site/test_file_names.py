@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.campaign.pages import link
-from cranfield.campaign.publishing.site import file_names
+from cranfield.campaign.publishing.site import make_file_names
 from cranfield.campaign.rules.task_rules import is_safe_name
 
 HOSTILE = [
@@ -20,7 +20,7 @@ HOSTILE = [
 
 
 def test_hostile_tags() -> None:
-    names = file_names(HOSTILE, reserved=["index", "topics"])
+    names = make_file_names(HOSTILE, reserved=["index", "topics"])
     assert set(names) == set(HOSTILE)
     assert len({name.casefold() for name in names.values()}) == len(HOSTILE)
     assert all(is_safe_name(name) and len(name) < 80 for name in names.values())
@@ -29,22 +29,22 @@ def test_hostile_tags() -> None:
 
 def test_usual_tags_stay_as_they_are() -> None:
     tags = ["bm25", "0", "01", "padua.v2", "a_b-c"]
-    assert file_names(tags) == {tag: tag for tag in tags}
+    assert make_file_names(tags) == {tag: tag for tag in tags}
 
 
 @given(st.lists(st.text(max_size=70), unique=True, max_size=12), st.randoms())
 def test_no_order_and_no_collision(tags: list[str], mixed: random.Random) -> None:
-    names = file_names(tags, reserved=["index"])
+    names = make_file_names(tags, reserved=["index"])
     other = mixed.sample(tags, len(tags))
-    assert file_names(other, reserved=["index"]) == names
+    assert make_file_names(other, reserved=["index"]) == names
     assert len({*(name.casefold() for name in names.values()), "index"}) == len(tags) + 1
     assert all(is_safe_name(name) for name in names.values())
 
 
 def test_a_tag_that_is_the_name_of_anothers_page() -> None:
-    first = file_names(["Run", "run"])
+    first = make_file_names(["Run", "run"])
     tags = ["Run", "run", first["Run"]]
-    names = file_names(tags)
+    names = make_file_names(tags)
     assert len({name.casefold() for name in names.values()}) == 3
 
 

@@ -18,7 +18,7 @@ from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing.bag import write_bag
 from cranfield.campaign.publishing.releasing import release, retract
 from cranfield.campaign.publishing.site import (
-    newest_releases,
+    find_newest_releases,
     read_releases,
     task_leaderboard,
     write_release_site,
@@ -276,7 +276,7 @@ def test_retracted_releases_are_said_and_not_shown(releases: Path, tmp_path: Pat
         note = '{"reason": "the <b>wrong</b> judgments", "retracted": "2026-12-01T00:00:00Z"}'
         (releases / f"{name}.retracted.json").write_text(note)
     (releases / ".adhoc-11.tmp").mkdir()
-    assert [one.id for one in newest_releases(read_releases(releases))] == ["adhoc-2"]
+    assert [one.id for one in find_newest_releases(read_releases(releases))] == ["adhoc-2"]
     site = tmp_path / "public"
     write_release_site(releases, site)
     check_pages(site)
@@ -355,7 +355,7 @@ def test_only_sites_are_replaced(releases: Path, tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match=r"contains 'index.html'"):
         write_release_site(releases, other)
     assert (other / "index.html").read_text() == "mine"
-    with pytest.raises(PolicyError, match="is a file, expected a folder"):
+    with pytest.raises(PolicyError, match="expected a folder, got the file"):
         write_release_site(releases, other / "index.html")
     with pytest.raises(PolicyError, match="outside the campaign's private folder"):
         write_release_site(releases, releases / "public", private_folder=tmp_path)

@@ -8,7 +8,7 @@ from typing import Any
 
 import cranfield as cf
 from cranfield.campaign.results.sheet import Sheet
-from cranfield.campaign.results.sheet_making import SheetInputs, sheet_measures
+from cranfield.campaign.results.sheet_making import SheetInputs, list_sheet_measures
 from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules
 from cranfield.campaign.store.records import ACCEPTED, Submission
 
@@ -48,7 +48,7 @@ def submission(k: int, tag: str, team: str, type: str, **more: Any) -> Submissio
 @cache
 def evaluation(task: TaskRules = TASK) -> cf.Evaluation:
     covid = cf.bundled.trec_covid()
-    return cf.evaluate(covid.runs, covid.qrels, sheet_measures(task))
+    return cf.evaluate(covid.runs, covid.qrels, list_sheet_measures(task))
 
 
 @cache

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.campaign.results.sheet_making import (
     ALL_RUNS,
-    category_value,
-    reference_groups,
-    sheet_inputs,
+    find_reference_groups,
+    get_category_value,
+    make_sheet_inputs,
 )
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store.records import Submission
@@ -94,7 +94,7 @@ def test_few_other_teams_are_not_shown(small: Make, tmp_path: Path) -> None:
     sheet = json.loads(held["adhoc/runs/tag-northlab-1.json"])
     assert sheet["category"] == {"key": "type", "value": "automatic", "runs": 6}
     # To all, the four manual runs are enough.
-    [named] = (one for one in sheet_inputs(campaign).sheets() if one.tag == "tag-westlab-1")
+    [named] = (one for one in make_sheet_inputs(campaign).sheets() if one.tag == "tag-westlab-1")
     assert str(named.category) == "type manual"
 
 
@@ -141,12 +141,14 @@ def test_groups_tell_nothing_of_few_teams(rows: list[tuple[str, str, str]], leas
         for k, (team, type, field) in enumerate(rows)
     ]
     for team in {run.team for run in runs}:
-        chosen = reference_groups(runs, task, team)
+        chosen = find_reference_groups(runs, task, team)
         assert {*chosen} == {run.tag for run in runs if run.team == team}
         shown = {one for one in chosen.values() if one is not None}
         members = {
             group: {
-                r.tag for r in runs if group == ALL_RUNS or category_value(r, group[0]) == group[1]
+                r.tag
+                for r in runs
+                if group == ALL_RUNS or get_category_value(r, group[0]) == group[1]
             }
             for group in shown
         }
@@ -167,15 +169,15 @@ def test_groups_for_all_are_large_enough(rows: list[tuple[str, str, str]], least
         for k, (team, type, field) in enumerate(rows)
     ]
     for run in runs:
-        group = reference_groups(runs, task)[run.tag]
+        group = find_reference_groups(runs, task)[run.tag]
         sizes = [
-            sum(category_value(one, key) == category_value(run, key) for one in runs)
-            * bool(category_value(run, key))
+            sum(get_category_value(one, key) == get_category_value(run, key) for one in runs)
+            * bool(get_category_value(run, key))
             for key in task.categories
         ]
         fitting = [key for key, size in zip(task.categories, sizes, strict=True) if size >= least]
         if fitting:
-            assert group == (fitting[0], category_value(run, fitting[0]))
+            assert group == (fitting[0], get_category_value(run, fitting[0]))
         else:
             assert group == (ALL_RUNS if len(runs) >= least else None)
 

@@ -12,9 +12,13 @@ import pytest
 
 import cranfield as cf
 from cranfield.campaign.pages import render, write_files
-from cranfield.campaign.results.overview import leaderboard_table, make_overview, overview_page
-from cranfield.campaign.results.sheet import Sheet, sheet_values
-from cranfield.campaign.results.sheet_making import index_and_sheets, sheet_page
+from cranfield.campaign.results.overview import (
+    make_leaderboard_table,
+    make_overview,
+    make_overview_page,
+)
+from cranfield.campaign.results.sheet import Sheet, make_sheet_values
+from cranfield.campaign.results.sheet_making import make_index_and_sheets, make_sheet_page
 from cranfield.reporting.page.html import digest
 from tests.campaign.results.sheets import made
 from tests.reporting.page.reading import Page
@@ -46,7 +50,7 @@ def hostile() -> Sheet:
 
 
 def test_any_text_is_text() -> None:
-    page = Page(sheet_page(hostile()))
+    page = Page(make_sheet_page(hostile()))
     assert page.all("img") == page.all("script") == []
     # In no element but a title of a name.
     names = {name for _, attributes in page.elements for name in attributes}
@@ -61,7 +65,7 @@ def test_any_text_is_text() -> None:
 
 
 def test_no_request_and_no_script() -> None:
-    page = Page(sheet_page(made.sheets()[5]))
+    page = Page(make_sheet_page(made.sheets()[5]))
     assert "script-src" not in page.policy
     assert page.policy.startswith(f"default-src 'none'; style-src '{digest(page.style)}';")
     assert "style" not in {name for _, attributes in page.elements for name in attributes}
@@ -75,7 +79,7 @@ def test_no_request_and_no_script() -> None:
 
 def test_each_picture_has_its_numbers_in_a_table() -> None:
     sheet = made.sheets()[5]
-    page = Page(sheet_page(sheet))
+    page = Page(make_sheet_page(sheet))
     assert all(one.get("role") == "img" or one.get("aria-hidden") for one in page.all("svg"))
     captions = [text for inside, text in page.texts if inside[-1:] == ("caption",)]
     assert "Interpolated precision at levels of recall" in captions
@@ -104,7 +108,7 @@ def test_what_is_not_there_is_not_shown() -> None:
         precision_at_recall=(None,) * 11,
         r_precision=None,
     )
-    page = Page(sheet_page(sheet))
+    page = Page(make_sheet_page(sheet))
     assert "too few other runs" in page.shown
     assert "Runs are not compared: there is only one run." in page.shown
     assert "differences" not in [one.get("id") for one in page.all("section")]
@@ -114,12 +118,12 @@ def test_what_is_not_there_is_not_shown() -> None:
 
 def test_the_body_is_part_of_the_page() -> None:
     sheet = made.sheets()[3]
-    assert render("sheet_body.html", **sheet_values(sheet)) in sheet_page(sheet)
+    assert render("sheet_body.html", **make_sheet_values(sheet)) in make_sheet_page(sheet)
 
 
 @pytest.mark.parametrize("sheet", made.sheets()[:3], ids=lambda one: one.tag)
 def test_text_and_page_say_the_same(sheet: Sheet) -> None:
-    page, text = Page(sheet_page(sheet)).shown, sheet.to_text()
+    page, text = Page(make_sheet_page(sheet)).shown, sheet.to_text()
     for value in (sheet.average_precision, *sheet.precision_at_recall, *sheet.measures.values()):
         assert f"{value:.4f}" in page
         assert f"{value:.4f}" in text
@@ -134,14 +138,14 @@ def test_text_and_page_say_the_same(sheet: Sheet) -> None:
 def test_hidden_others_are_not_named() -> None:
     for sheet in made.sheets(others="hidden"):
         assert sheet.comparison.names is None
-        shown = sheet_page(sheet) + sheet.to_text() + sheet.to_json()
+        shown = make_sheet_page(sheet) + sheet.to_text() + sheet.to_json()
         for run in made.submissions():
             if run.tag != sheet.tag and run.tag not in sheet.tag and len(run.tag) > 5:
                 assert run.tag not in shown.replace(sheet.tag, ""), (sheet.tag, run.tag)
 
 
 def test_pages_of_a_task_lead_to_each_other(tmp_path: Path) -> None:
-    files = dict(index_and_sheets(made.sheets()))
+    files = dict(make_index_and_sheets(made.sheets()))
     made_files = write_files(tmp_path / "out", files)
     assert len(made_files) == 1 + 3 * len(made.sheets())
     index = Page((tmp_path / "out/index.html").read_text())
@@ -164,8 +168,8 @@ def test_any_name_is_text_in_an_overview() -> None:
     ev = cf.evaluate(runs, qrels, ["AP", "P@2"])
     handed = [made.submission(k, tag, HOSTILE, HOSTILE) for k, tag in enumerate(runs)]
     found = make_overview(ev, handed, made.TASK, title=HOSTILE, judgments=HOSTILE)
-    page = Page(overview_page(found, {"scores": b"<svg/>"}, ["svg"]))
+    page = Page(make_overview_page(found, {"scores": b"<svg/>"}, ["svg"]))
     assert page.all("script") == []
     assert [str(one["src"])[:26] for one in page.all("img")] == ["data:image/svg+xml;base64,"]
     assert "\x1b" not in page.html
-    assert r"\textless{}img" in leaderboard_table(found).to_latex(caption=True, long=True)
+    assert r"\textless{}img" in make_leaderboard_table(found).to_latex(caption=True, long=True)

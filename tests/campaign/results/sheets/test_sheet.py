@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.campaign.results.sheet import Category, Sheet, SheetComparison, TopicScores
-from cranfield.campaign.results.sheet_making import sheet_measures
+from cranfield.campaign.results.sheet_making import list_sheet_measures
 from tests.campaign.results.sheets import made
 
 texts = st.text(max_size=20)
@@ -108,7 +108,7 @@ def test_levels_of_recall_are_rounded_as_the_rules_of_judging_say(compat: Any) -
     covid = cf.bundled.trec_covid()
     task = replace(made.TASK, judging={} if compat is None else {"compat": compat})
     runs = covid.runs[:3]
-    ev = cf.evaluate(runs, covid.qrels, sheet_measures(task), compat=compat)
+    ev = cf.evaluate(runs, covid.qrels, list_sheet_measures(task), compat=compat)
     sheets = made.inputs(ev, made.submissions()[:3], task).sheets()
     levels = cf.evaluate(runs, covid.qrels, ["iprec_at_recall"], compat=compat)
     for k, tag in enumerate(ev.systems):

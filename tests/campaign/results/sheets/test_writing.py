@@ -15,7 +15,7 @@ import pytest
 import cranfield as cf
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.results.sheet import Sheet
-from cranfield.campaign.results.sheet_making import sheet_inputs
+from cranfield.campaign.results.sheet_making import make_sheet_inputs
 from tests.campaign.results.made import handed_in, judged
 from tests.campaign.results.sheets.conftest import Make
 from tests.reporting.page.reading import Page
@@ -105,7 +105,7 @@ def test_low_scores_that_are_good(small: Make) -> None:
     campaign = small()
     scores = campaign.score(measures=["Unjudged@5"])["Unjudged@5"]
     means = scores.mean()
-    for sheet in sheet_inputs(campaign, measure="Unjudged@5").sheets():
+    for sheet in make_sheet_inputs(campaign, measure="Unjudged@5").sheets():
         assert sheet.lower_is_better
         k = scores.systems.index(sheet.tag)
         assert sheet.comparison.rank == 1 + int((means < means[k]).sum())
@@ -171,4 +171,4 @@ def test_who_was_pooled_is_said_only_where_it_is_known(small: Make) -> None:
 
 
 def of(campaign: cf.campaign.Campaign) -> tuple[Sheet, ...]:
-    return sheet_inputs(OpenedCampaign(campaign.folder)).sheets()
+    return make_sheet_inputs(OpenedCampaign(campaign.folder)).sheets()

@@ -96,7 +96,7 @@ def _parse_lines(content: str) -> Iterator[tuple[str, int]]:
 def _find_topic_id(entry: Any, line: int | None = None) -> str:
     values = [entry.get(key) for key in ID_NAMES] if isinstance(entry, dict) else [entry]
     for value in values:
-        if isinstance(value, (str, int)) and not isinstance(entry, bool):
+        if isinstance(value, (str, int)) and not isinstance(value, bool):
             return str(value)
     names = ", ".join(ID_NAMES)
     raise InputError(f"has a topic without an id; expected one of the keys: {names}", line=line)

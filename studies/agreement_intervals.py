@@ -27,7 +27,7 @@ from cranfield.assess.agreement.coefficients import (
     Tables,
     jackknife,
     parse_coefficient,
-    percentiles,
+    percentile_intervals,
     read_ratings,
     tables_from_joint,
 )
@@ -102,13 +102,15 @@ def covered(
         by_topic = np.tensordot(counts.astype(np.float64), joint, axes=1)
         has = joint.sum(axis=(1, 2)) > 0
         limits = {
-            "pairs": percentiles(
+            "pairs": percentile_intervals(
                 one.compute(tables_from_joint(by_pair.reshape(-1, *total.shape), truth.grades)),
                 0.95,
             ),
-            "topics": percentiles(one.compute(tables_from_joint(by_topic, truth.grades)), 0.95),
+            "topics": percentile_intervals(
+                one.compute(tables_from_joint(by_topic, truth.grades)), 0.95
+            ),
             "jackknife": jackknife(
-                value, without, has, 0.95, are_proportions=one.formula.min_value == 0
+                value, without, has, 0.95, is_proportion=one.formula.min_value == 0
             ),
         }
         for name, (low, high) in limits.items():

@@ -27,7 +27,7 @@ from cranfield.assess.agreement import coefficients
 from cranfield.assess.agreement.coefficients import jackknife, tables_from_joint
 from cranfield.assess.estimates.documents import SampledDocuments, estimate_scores
 from cranfield.assess.estimates.means import Fit
-from cranfield.assess.judges.comparison import PROPORTIONS, calibration, statistics
+from cranfield.assess.judges.comparison import PROPORTIONS, compute_calibration, list_statistics
 from cranfield.assess.judges.rankings import score_by_judges
 from cranfield.assess.judges.reading import GradeScale
 from cranfield.base.arrays import Bools, Floats
@@ -175,13 +175,13 @@ def judges(folder: Path, samples: int) -> None:
     cells = [(topics * 4 + human) * 4 + labels.grades[name] for name in names]
     counts = [np.bincount(cell, minlength=many * 16).reshape(many, 4, 4) for cell in cells]
     joint, grades = np.stack(counts, axis=1).astype(np.float64), np.arange(4.0)
-    of_all = statistics(GradeScale(0, 3), "ordinal")
+    of_all = list_statistics(GradeScale(0, 3), "ordinal")
     of_all["overlap(rel=2)"] = lambda tables: coefficients.overlap(tables.binarize(2))
     truth = {
         name: law(tables_from_joint(joint.sum(axis=0), grades)) for name, law in of_all.items()
     }
     shares = {*PROPORTIONS, "overlap(rel=2)"}
-    calibrated = np.stack([calibration(one, 0.95)[0] for one in np.swapaxes(joint, 0, 1)])
+    calibrated = np.stack([compute_calibration(one, 0.95)[0] for one in np.swapaxes(joint, 0, 1)])
     often = joint.sum(axis=(0, 2))[:, :, None] >= LEAST_PAIRS
     often = np.broadcast_to(often, calibrated.shape)
     for size in (25, 10):
@@ -197,12 +197,14 @@ def judges(folder: Path, samples: int) -> None:
             )
             has = some.sum(axis=(2, 3)) > 0
             for name, law in of_all.items():
-                options: dict[str, Any] = {"bounded": name != "bias"}
+                options: dict[str, Any] = {"is_bounded": name != "bias"}
                 low, high = jackknife(
-                    law(tables), law(without), has, 0.95, are_proportions=name in shares, **options
+                    law(tables), law(without), has, 0.95, is_proportion=name in shares, **options
                 )
                 hits[name] += counted(low, high, truth[name])
-            parts = [calibration(one, 0.95) for one in np.swapaxes(some, 0, 1).astype(np.int64)]
+            parts = [
+                compute_calibration(one, 0.95) for one in np.swapaxes(some, 0, 1).astype(np.int64)
+            ]
             low, high = (np.stack([part[k] for part in parts]) for k in (1, 2))
             hits["calibration"] += counted(low, high, calibrated)
         for name, (hit, known) in hits.items():

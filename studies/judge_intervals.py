@@ -18,8 +18,8 @@ import polars as pl
 from scipy.stats import norm
 
 import cranfield as cf
-from cranfield.assess.agreement.coefficients import jackknife, percentiles
-from cranfield.assess.judges.comparison import calibration
+from cranfield.assess.agreement.coefficients import jackknife, percentile_intervals
+from cranfield.assess.judges.comparison import compute_calibration
 from cranfield.assess.judges.rankings import score_by_judges
 from cranfield.base.arrays import Floats
 from cranfield.base.proportions import wilson
@@ -44,7 +44,7 @@ def calibration_tables() -> None:
                 for n, k in zip(sizes, ones, strict=True):
                     tables = np.zeros((topics, 2, 2), dtype=np.int64)
                     tables[:, 0, 0], tables[:, 1, 0] = n - k, k
-                    _, low, high = calibration(tables, 0.95)
+                    _, low, high = compute_calibration(tables, 0.95)
                     held += int(low[0, 1] <= share <= high[0, 1])
                     width += float(high[0, 1] - low[0, 1]) / SAMPLES
                 total = sizes.sum(axis=1)
@@ -97,11 +97,11 @@ def rankings(samples: int = 400, resamples: int = 300) -> None:
                 one, other = people[drawn], judge[drawn]
                 value = coefficients(one, other, np.full((1, topics), 1 / topics))[:, 0]
                 left = coefficients(one, other, without).T
-                limits = jackknife(value, left, left == left, 0.95, bounded=False)
+                limits = jackknife(value, left, left == left, 0.95, is_bounded=False)
                 weights = (
                     random.multinomial(topics, np.full(topics, 1 / topics), resamples) / topics
                 )
-                again = percentiles(coefficients(one, other, weights).T, 0.95)
+                again = percentile_intervals(coefficients(one, other, weights).T, 0.95)
                 for k, (low, high) in enumerate((limits, again)):
                     held[k] += (low <= truth) & (truth <= high)
                 found += value

@@ -94,7 +94,7 @@ REFUSED: list[Case] = [
     *cases(
         stopping,
         (([1, 0, 1], "Knee"), {"total": 2}, "at most 2 judged documents, got 3"),
-        (([1, NONE], "Knee"), {"total": 2}, "without NaN"),
+        (([1, NONE], "Knee"), {"total": 2}, "got NaN"),
         (([[1], [0]], "Knee"), {"total": 2}, "one-dimensional"),
         ((["x"], "Knee"), {"total": 2}, "labels must be numbers"),
         (([1], "Knee"), {"total": 2, "every": 0}, "every must be an integer from 1"),

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 import cranfield as cf
-from cranfield.assess.judges.bias import is_same_family
+from cranfield.assess.judges.bias import mask_same_family
 from cranfield.collection import read_groups, read_intents, read_lengths
 from cranfield.meta.measure_studies.predictive import read_preferences
 from tests.collection import table_oracle as oracle
@@ -833,7 +833,7 @@ def families_value(rows: list[Record]) -> Any:
 
 
 def read_families(source: Any) -> Any:
-    related = is_same_family(JUDGES, SYSTEMS, source)
+    related = mask_same_family(JUDGES, SYSTEMS, source)
     return tuple(tuple(bool(x) for x in row) for row in related), []
 
 

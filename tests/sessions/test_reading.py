@@ -125,7 +125,7 @@ def test_odd_things_are_counted_and_said(tmp_path: Path) -> None:
         ("<log>\n<session num='1'>\n</log>", 3, "not well-formed XML: mismatched tag"),
         ("<log>\n<a>&nbsp;</a></log>", 2, "not well-formed XML: undefined entity"),
         ("", 1, "not well-formed XML: no element found"),
-        ("<log/>", None, "has no session"),
+        ("<log/>", None, "expected at least one session, got none"),
         ("<log>\n<session/></log>", 2, "a session has no num"),
         ("<log><session num='1'/>\n<session num='1'/></log>", 2, "session '1' occurs twice"),
         (log("\n", interaction(1, {}), "\n", interaction(1, {})), 3, "query '1' occurs twice"),

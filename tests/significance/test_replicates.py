@@ -314,7 +314,7 @@ def test_names_and_tables_of_runs(tmp_path: Path) -> None:
     with pytest.warns(cf.CranfieldWarning, match="1 row ignored"):
         cf.by_replicate(renamed, table(*rows, "y,A,s1"))
     for kind, message, refused, lines in (
-        (cf.PolicyError, "expected runs called SYSTEM@REPLICATE", renamed, None),
+        (cf.PolicyError, "expected runs named SYSTEM@REPLICATE", renamed, None),
         (cf.PolicyError, "got scores also by replicate", folded, rows),
         (cf.PolicyError, "run 'p' is not in", renamed, rows[1:]),
         (cf.InputError, "runs.csv:11: run 'p' occurs twice", renamed, [*rows, "p,A,s9"]),

@@ -10,7 +10,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.measures.grammar import parse_measure, parse_measures
 from cranfield.texts import judge_answers
-from cranfield.texts.gold import text_length
+from cranfield.texts.gold import count_characters
 from tests.collection.refusals import refuses
 
 pytestmark = pytest.mark.filterwarnings(
@@ -46,7 +46,7 @@ def test_allowance() -> None:
 
 
 def test_length_leaves_white_space_out() -> None:
-    assert text_length(" ab\tc\n d\u00a0e ") == 5
+    assert count_characters(" ab\tc\n d\u00a0e ") == 5
     answer = {"nuggets": ["a"], "text": "x y " * 100}
     assert scores_of(answer, "NuggetPrecision") == [0.5]
 

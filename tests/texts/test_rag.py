@@ -109,7 +109,7 @@ def test_failed_labels_count_as_no_support_and_are_counted() -> None:
     [
         ({"nuggets": []}, "a.jsonl:2: has no nuggets (topic '1')"),
         ({"nuggets": None}, "a.jsonl:2: has no nuggets (topic '1')"),
-        ({"nuggets": ["x"]}, "a.jsonl:2: a nugget has no text (topic '1')"),
+        ({"nuggets": ["x"]}, "a.jsonl:2: expected a nugget with a text, got 'x' (topic '1')"),
         ({"run_id": "a"}, "a.jsonl:2: is a second answer of system 'a' (topic '1')"),
         ({"qid": None}, "a.jsonl:2: has no topic"),
         (
@@ -175,5 +175,5 @@ def test_gold_nuggets_of_autonuggetizer(tmp_path: Path) -> None:
     judged = judge_answers({"a": {"1": ["fact 1"]}}, path)
     assert (judged.topics, judged.nuggets.ids) == (("1",), ("fact 0", "fact 1"))
     assert evaluate_answers(judged, "VitalScore").to_dict("a") == {"VitalScore": 0.0}
-    with pytest.raises(InputError, match="expected nuggets as objects with text and importance"):
+    with pytest.raises(InputError, match="expected nuggets with text and importance, got"):
         judge_answers({"a": {"1": []}}, [{"qid": "1", "nuggets": ["fact"]}])

@@ -33,7 +33,7 @@ ARRANGEMENTS = ("judging", "id", "shuffled")
 FORMATS = ("auto", "tsv", "csv", "jsonl", "trec")
 DISTRIBUTIONS = ("document", "topic")
 
-MAX_ASSESSORS = 10_000  # Maximum number of assessors if only their number is given
+MAX_ASSESSORS = 10_000  # Maximum number of assessors without names
 _ORDER_STREAM, _ASSESSOR_STREAM = 0, 1  # Random streams of a topic: order on sheets, assessors
 
 
@@ -186,12 +186,12 @@ def sheets(
     for topic in sorted(topics, key=lambda topic: -rows_of_topic[topic].size):
         assessor_of_topic[topic] = min(range(len(names)), key=loads.__getitem__)
         loads[assessor_of_topic[topic]] += rows_of_topic[topic].size
-    # Columns are the assessor, the topic's and the document's position on the sheet, and the row.
+    # Rows are the assessor, the topic's and the document's position on the sheet, and the document.
     assignments = [np.zeros((4, 0), dtype=np.int64)]
     for topic_index, topic in enumerate(topics):
-        rows, generator = rows_of_topic[topic], named_stream(seed, topic, _ASSESSOR_STREAM)
-        order = np.argsort(generator.permutation(rows.size))
-        first_assessor = (order + generator.integers(len(names))) % len(names)
+        rows, rng = rows_of_topic[topic], named_stream(seed, topic, _ASSESSOR_STREAM)
+        order = np.argsort(rng.permutation(rows.size))
+        first_assessor = (order + rng.integers(len(names))) % len(names)
         counts = np.where(order < round(overlap * rows.size), n_each, 1)
         if by == "topic":
             first_assessor[:] = assessor_of_topic[topic]
@@ -200,24 +200,24 @@ def sheets(
             position = frame["doc"][rows].rank("ordinal").to_numpy()
         elif arranged == "shuffled":
             position = named_stream(seed, topic, _ORDER_STREAM).permutation(rows.size)
-        doc, repeat = ranges(np.zeros_like(counts), counts)
-        assessor = (first_assessor[doc] + repeat) % len(names)
+        doc, repetition = ranges(np.zeros_like(counts), counts)
+        assessor = (first_assessor[doc] + repetition) % len(names)
         topic_position = np.full(doc.size, 0 if arranged == "judging" else topic_index)
         assignments.append(np.stack([assessor, topic_position, position[doc], rows[doc]]))
-    table = np.concatenate(assignments, axis=1)
-    assessor, _, _, row = table[:, np.lexsort(table[2::-1])]
+    assigned = np.concatenate(assignments, axis=1)
+    assessor, _, _, row = assigned[:, np.lexsort(assigned[2::-1])]
     assessor_names = pl.Series("assessor", names, dtype=pl.String).gather(assessor)
-    repeated = (row.size - frame.height) // max(n_each - 1, 1)
+    n_repeated = (row.size - frame.height) // max(n_each - 1, 1)
     sheet_rows = frame[row].select(assessor_names, "topic", "doc")
-    return Sheets(sheet_rows, names, frame.height, repeated, arranged, int(seed))
+    return Sheets(sheet_rows, names, frame.height, n_repeated, arranged, int(seed))
 
 
 _UNGRADED_LINE = re.compile(r'topic[\t,]doc[\t,]grade|.*[\t,]|\{.*"grade":null\}|\S+ 0 \S+|')
-"""A line of a sheet without a grade, in any format."""
+"""Pattern of a line without a grade, in any format of sheets."""
 
 
 def _is_ungraded(file: str) -> bool:
-    """Return True if each line of a file is one of a sheet without a grade."""
+    """Return True if no line of a sheet has a grade; False for other files."""
     lines = Source(file).read().decode(errors="replace").split("\n")
     return all(_UNGRADED_LINE.fullmatch(line.rstrip("\r")) for line in lines)
 
@@ -240,7 +240,8 @@ def _check_assessors(assessors: Any) -> tuple[str, ...]:
         return tuple(str(k + 1) for k in range(assessors))
     names = tuple(assessors)
     if not names or len(set(names)) < len(names) or isinstance(assessors, str):
-        raise PolicyError("assessors must be a positive integer or a list of distinct names")
+        expected = "assessors must be a positive integer or a list of distinct names"
+        raise PolicyError(f"{expected}, got {quoted(assessors)}")
     for name in names:
         if not isinstance(name, str) or not name or "/" in name or "\\" in name:
             reason = f"the name of an assessor must be text without / and \\, got {quoted(name)}"

@@ -77,7 +77,7 @@ class EstimatedRelevant(TableResult):
 
     @property
     def has_total_error(self) -> bool:
-        """Whether the error of the total is known: not 0, or 0 as all documents were sampled."""
+        """Whether the error of the total is not 0, or is 0 because all documents were sampled."""
         return self.total_error != 0 or self.rows["sampled"].equals(self.rows["pooled"])
 
     def heading(self) -> list[str]:
@@ -89,15 +89,16 @@ class EstimatedRelevant(TableResult):
 
 
 def _sen_yates_grundy(cells: Cells, sampled: Floats, relevant: Floats) -> Floats:
-    """Compute terms by cell; the terms of a pair of cells belong to the later cell."""
+    """Compute variance terms by cell; the terms of a pair of cells belong to the later cell."""
     inclusion = cells.inclusion
-    weighted, squares = relevant / inclusion, relevant / inclusion**2
+    weighted, weighted_squares = relevant / inclusion, relevant / inclusion**2
     within_cells = ratio(inclusion**2 - cells.pair_inclusion, cells.pair_inclusion) / inclusion**2
     within_cells *= relevant * (sampled - relevant)
-    differences = sampled * cells.sum_before(squares) + squares * cells.sum_before(sampled)
-    differences -= 2 * weighted * cells.sum_before(weighted)
-    between_cells = ratio(1 - cells.ratio, cells.ratio) * differences
-    return within_cells + between_cells + squares * cells.covariance / inclusion
+    squared_differences = sampled * cells.sum_before(weighted_squares)
+    squared_differences += weighted_squares * cells.sum_before(sampled)
+    squared_differences -= 2 * weighted * cells.sum_before(weighted)
+    between_cells = ratio(1 - cells.dependence, cells.dependence) * squared_differences
+    return within_cells + between_cells + weighted_squares * cells.covariance / inclusion
 
 
 def _horvitz_thompson(cells: Cells, sampled: Floats, relevant: Floats) -> Floats:
@@ -106,14 +107,14 @@ def _horvitz_thompson(cells: Cells, sampled: Floats, relevant: Floats) -> Floats
     pairs = relevant * (relevant - 1)
     within_cells = pairs / inclusion**2 - ratio(pairs, cells.pair_inclusion)
     between_cells = 2 * relevant / inclusion * cells.sum_before(relevant / inclusion)
-    return diagonal + within_cells - between_cells * ratio(1 - cells.ratio, cells.ratio)
+    return diagonal + within_cells - between_cells * ratio(1 - cells.dependence, cells.dependence)
 
 
 VARIANCES: dict[str, Callable[[Cells, Floats, Floats], Floats]] = {
     "sen-yates-grundy": _sen_yates_grundy,
     "horvitz-thompson": _horvitz_thompson,
 }
-"""Estimators of the variance of the estimated number, by name; they return summands by cell."""
+"""Estimators of the variance of the estimate, by name; they return its terms by cell."""
 
 
 UNJUDGED_POLICIES = ("error", "nonrelevant")  # Ways to treat sampled documents without a judgment
@@ -225,13 +226,14 @@ class Sample(Result):
         if qrels is not None:
             self._check_design(qrels)
         grades = self.pool.grades(qrels)
-        missing = np.flatnonzero(self.drawn & (grades == UNJUDGED))
-        if missing.size and unjudged == "error":
-            topic = self.pool.topics[self.pool.topic[missing[0]]]
-            doc = quoted(self.pool.docs[int(missing[0])])
+        unjudged_docs = np.flatnonzero(self.drawn & (grades == UNJUDGED))
+        if unjudged_docs.size and unjudged == "error":
+            topic = self.pool.topics[self.pool.topic[unjudged_docs[0]]]
+            doc = quoted(self.pool.docs[int(unjudged_docs[0])])
             raise PolicyError(
-                f"{counted(missing.size, 'sampled document')} not judged (topic {quoted(topic)},"
-                f" document {doc}); use unjudged='nonrelevant' to count them as not relevant"
+                f"{counted(unjudged_docs.size, 'sampled document')} not judged (topic"
+                f" {quoted(topic)}, document {doc}); use unjudged='nonrelevant' to count them as"
+                " not relevant"
             )
         return np.where(self.drawn, np.maximum(grades, 0), NOT_SAMPLED).astype(np.int32)
 
@@ -350,11 +352,11 @@ class Sample(Result):
         check_arguments(Sample.relevant, locals())
         cells, topics = self.cells, self.pool.topics
         # Documents outside the sample have grades below `rel`.
-        sampled, n_relevant = (
+        n_sampled, n_relevant = (
             np.bincount(cells.doc_cell[documents], minlength=cells.size.size)
             for documents in (self.drawn, self.judged(judgments, unjudged=unjudged) >= rel)
         )
-        variances = VARIANCES[variance](cells, sampled.astype(float), n_relevant.astype(float))
+        variances = VARIANCES[variance](cells, n_sampled.astype(float), n_relevant.astype(float))
 
         def sum_by_topic(values: Floats | Ints) -> Floats:
             sums = np.bincount(cells.topic, weights=values, minlength=len(topics))
@@ -363,15 +365,16 @@ class Sample(Result):
         variance_by_topic = sum_by_topic(np.where(cells.is_estimable, variances, np.nan))
         # If terms cancel, a rounding error may remain.
         variance_by_topic[np.abs(variance_by_topic) < 1e-9] = 0.0
-        error = np.sqrt(np.where(variance_by_topic < 0, np.nan, variance_by_topic))
+        standard_error = np.sqrt(np.where(variance_by_topic < 0, np.nan, variance_by_topic))
         columns: dict[str, Any] = {"topic": pl.Series(topics, dtype=pl.String)}
-        counts = {"pooled": cells.size, "sampled": sampled, "relevant": n_relevant}
+        counts = {"pooled": cells.size, "sampled": n_sampled, "relevant": n_relevant}
         columns |= {name: sum_by_topic(values).astype(np.int64) for name, values in counts.items()}
         columns["estimate"] = sum_by_topic(n_relevant / cells.inclusion)
         # An estimated variance of 0 contributes to the total, but is not informative by itself.
-        is_unknown = (error == 0) & (columns["sampled"] < columns["pooled"])
-        columns["standard error"] = pl.Series(np.where(is_unknown, np.nan, error)).fill_nan(None)
-        return EstimatedRelevant(pl.DataFrame(columns), topics, self.drawing, variance, error)
+        is_unknown = (standard_error == 0) & (columns["sampled"] < columns["pooled"])
+        column = pl.Series(np.where(is_unknown, np.nan, standard_error))
+        frame = pl.DataFrame({**columns, "standard error": column.fill_nan(None)})
+        return EstimatedRelevant(frame, topics, self.drawing, variance, standard_error)
 
     def __len__(self) -> int:
         return int(self.drawn.sum())

@@ -30,12 +30,14 @@ class Cells:
     """Cells (strata or buckets) of all topics, topic by topic."""
 
     doc_cell: Ints  # Cell of each document
-    topic: Ints
+    topic: Ints  # Topic of the cell
     label: Ints  # Number of the cell in its topic, from 1
     size: Ints  # Number of documents
     mean_count: Floats  # Mean of the sample size k
-    pairs: Floats  # Mean of k (k - 1)
-    ratio: Floats  # E(k h) / (E(k) E(h)) for the sample size h of any earlier cell of the topic
+    mean_pairs: Floats  # Mean of k (k - 1)
+    dependence: (
+        Floats  # E(k h) / (E(k) E(h)) for the sample size h of any earlier cell of the topic
+    )
     draw_counts: Callable[[slice, Generator], Ints]  # Draws the sample sizes of cells of a topic
 
     @cached_property
@@ -46,7 +48,7 @@ class Cells:
     @cached_property
     def pair_inclusion(self) -> Floats:
         """Joint inclusion probability of two documents of a cell; 0 for a single document."""
-        return ratio(self.pairs, self.size * (self.size - 1.0))
+        return ratio(self.mean_pairs, self.size * (self.size - 1.0))
 
     def sum_before(self, values: Floats) -> Floats:
         """Sum values over the earlier cells of the same topic, for each cell."""
@@ -61,25 +63,25 @@ class Cells:
         """Compute the joint inclusion probabilities of pairs of documents."""
         cell, other = self.doc_cell[first], self.doc_cell[second]
         is_same_topic = self.topic[cell] == self.topic[other]
-        dependence = np.where(is_same_topic, self.ratio[np.maximum(cell, other)], 1.0)
+        dependence = np.where(is_same_topic, self.dependence[np.maximum(cell, other)], 1.0)
         between = self.inclusion[cell] * self.inclusion[other] * dependence
         within = np.where(first == second, self.inclusion[cell], self.pair_inclusion[cell])
         return np.where(cell == other, within, between)
 
     @cached_property
     def covariance(self) -> Floats:
-        """Covariance of inclusion and sample size; 0 if the size is fixed."""
-        later = self.mean_count * self.ratio
-        other_terms = self.sum_before(self.mean_count) * self.ratio
+        """Covariance of inclusion and the sample size of the topic; 0 if the size is fixed."""
+        later = self.mean_count * self.dependence
+        other_terms = self.sum_before(self.mean_count) * self.dependence
         other_terms += self.sum_all(later) - self.sum_before(later) - later
-        own_term = 1.0 + self.pairs / self.mean_count
+        own_term = 1.0 + self.mean_pairs / self.mean_count
         return self.inclusion * (own_term + other_terms - self.sum_all(self.mean_count))
 
     @cached_property
     def is_estimable(self) -> Bools:
         """Whether any two documents of the cell's topic can both be drawn; shape (cells,)."""
-        is_impossible = (self.size > 1) & (self.pairs == 0)
-        is_impossible |= (number_rows(self.topic) > 1) & (self.ratio == 0)
+        is_impossible = (self.size > 1) & (self.mean_pairs == 0)
+        is_impossible |= (number_rows(self.topic) > 1) & (self.dependence == 0)
         return np.asarray(self.sum_all(is_impossible.astype(np.float64)) == 0)
 
     def draw(self, generators: list[Generator]) -> Bools:
@@ -93,37 +95,39 @@ class Cells:
         # Within a cell, the documents with the smallest random numbers are sampled.
         counts, keys = map(np.concatenate, zip(*draws, strict=True))
         order = np.lexsort((keys, self.doc_cell))
-        begin = np.cumsum(self.size) - self.size
+        first_docs = np.cumsum(self.size) - self.size
         cell = self.doc_cell[order]
-        selected = np.empty(order.size, dtype=bool)
-        selected[order] = np.arange(order.size) - begin[cell] < counts[cell]
-        return selected
+        is_selected = np.empty(order.size, dtype=bool)
+        is_selected[order] = np.arange(order.size) - first_docs[cell] < counts[cell]
+        return is_selected
 
 
-def multinomial_cells(
+def make_multinomial_cells(
     doc_cell: Ints, topic: Ints, label: Ints, size: Ints, mass: Floats, draws: int
 ) -> Cells:
-    """Return cells that are drawn with replacement; only the last of a topic may be smaller."""
+    """Make cells that are drawn with replacement; only the last cell of a topic may be smaller."""
     m = float(draws)
-    mean_count, pairs = m * mass, m * (m - 1) * mass**2
-    ratios = np.full(mass.size, (m - 1) / m)
-    short_topics = np.flatnonzero(size < draws)
-    if short_topics.size:
+    mean_count, mean_pairs = m * mass, m * (m - 1) * mass**2
+    dependence = np.full(mass.size, (m - 1) / m)
+    small_cells = np.flatnonzero(size < draws)
+    if small_cells.size:
         # The sample size of the last cell is binomial, but at most the size of the cell.
-        p, j = mass[short_topics, None], np.arange(draws + 1.0)
+        p, j = mass[small_cells, None], np.arange(draws + 1.0)
         log = gammaln(m + 1) - gammaln(j + 1) - gammaln(m - j + 1)
         probabilities = np.exp(log + xlogy(j, p) + xlog1py(m - j, -p))
-        counts = np.minimum(j, size[short_topics, None])
-        mean_count[short_topics] = (probabilities * counts).sum(axis=1)
-        pairs[short_topics] = (probabilities * counts * (counts - 1)).sum(axis=1)
-        cross = ((m - j) * probabilities * counts).sum(axis=1)
-        ratios[short_topics] = ratio(cross, (1 - mass[short_topics]) * m * mean_count[short_topics])
+        counts = np.minimum(j, size[small_cells, None])
+        mean_count[small_cells] = (probabilities * counts).sum(axis=1)
+        mean_pairs[small_cells] = (probabilities * counts * (counts - 1)).sum(axis=1)
+        joint_moment = ((m - j) * probabilities * counts).sum(axis=1)
+        dependence[small_cells] = ratio(
+            joint_moment, (1 - mass[small_cells]) * m * mean_count[small_cells]
+        )
 
     def draw_counts(cells: slice, generator: Generator) -> Ints:
         sizes = size[cells]
         return np.minimum(generator.multinomial(draws, mass[cells]), sizes) if sizes.size else sizes
 
-    return Cells(doc_cell, topic, label, size, mean_count, pairs, ratios, draw_counts)
+    return Cells(doc_cell, topic, label, size, mean_count, mean_pairs, dependence, draw_counts)
 
 
 SampleSize = int | float  # Number of documents of a stratum, or their proportion in (0, 1]
@@ -138,7 +142,7 @@ class Design:
     requires_strata: bool = False
 
 
-def _stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Cells:
+def _make_stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Cells:
     ends = np.array(list(strata), dtype=np.int64)
     below_last = np.flatnonzero(pool.best_rank > ends[-1])
     if below_last.size:
@@ -147,18 +151,18 @@ def _stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Cells:
             f" rank {ends[-1]}; end it at rank {pool.depth}, or pool to depth {ends[-1]}"
         )
     (topic, label), doc_cell, size = _find_cells(pool, np.searchsorted(ends, pool.best_rank) + 1)
-    requested = list(strata.values())
-    is_number = np.array([isinstance(n, (int, np.integer)) for n in requested])[label - 1]
-    sizes = np.array(requested, dtype=np.float64)[label - 1]
+    sample_sizes = list(strata.values())
+    is_count = np.array([isinstance(n, (int, np.integer)) for n in sample_sizes])[label - 1]
+    sizes = np.array(sample_sizes, dtype=np.float64)[label - 1]
     # A proportion yields at least one document, as an unsampled stratum allows no estimate.
     rounded = np.maximum(1.0, np.floor(sizes * size + 0.5))
-    k = np.where(is_number, np.minimum(sizes, size), rounded)
+    k = np.where(is_count, np.minimum(sizes, size), rounded)
     moments = k, k * (k - 1), np.ones(k.size)
     n_drawn = k.astype(np.int64)
     return Cells(doc_cell, topic, label, size, *moments, lambda cells, _: n_drawn[cells])
 
 
-def _stat_cells(pool: Pool, size: int) -> Cells:
+def _make_stat_cells(pool: Pool, size: int) -> Cells:
     length = np.diff(pool.lists)
     max_length = int(length.max(initial=0))
     # The prior sums W(r) = (1 + 1/r + ... + 1/Z) / 2Z over runs, the weight of rank r of Z in AP.
@@ -172,7 +176,7 @@ def _stat_cells(pool: Pool, size: int) -> Cells:
     (topic, label), doc_cell, sizes = _find_cells(pool, label)
     mass: Floats = np.bincount(doc_cell, weights=prior, minlength=sizes.size).astype(np.float64)
     mass /= np.bincount(topic, weights=mass)[topic]
-    return multinomial_cells(doc_cell, topic, label, sizes, mass, size)
+    return make_multinomial_cells(doc_cell, topic, label, sizes, mass, size)
 
 
 def _find_cells(pool: Pool, label: Ints) -> tuple[tuple[Ints, Ints], Ints, Ints]:
@@ -186,15 +190,15 @@ def _find_cells(pool: Pool, label: Ints) -> tuple[tuple[Ints, Ints], Ints, Ints]
 DESIGNS = Registry(
     "sampling design",
     components={
-        "uniform": Design(lambda pool, size: _stratified_cells(pool, {pool.depth: size})),
-        "strata": Design(_stratified_cells, requires_strata=True),
-        "stat": Design(_stat_cells, columns=("inclusion",)),
+        "uniform": Design(lambda pool, size: _make_stratified_cells(pool, {pool.depth: size})),
+        "strata": Design(_make_stratified_cells, requires_strata=True),
+        "stat": Design(_make_stat_cells, columns=("inclusion",)),
     },
 )
 
 
 def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
-    """Return the size or the sorted strata of a design, and the text form of the design."""
+    """Check the sizes of a design; return the size or sorted strata, and its text form."""
     name = DESIGNS.find(name)
     required = "strata" if DESIGNS[name].requires_strata else "size"
     for option, value in {"size": size, "strata": strata}.items():
@@ -205,8 +209,8 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
         if name == "stat":
             if isinstance(size, float) and 0 < size <= 1:
                 raise PolicyError(
-                    f"size must be an integer from 1 to {DEEPEST:,} with the design 'stat', not a"
-                    " proportion"
+                    f"size must be an integer from 1 to {DEEPEST:,} with the design 'stat', got the"
+                    f" proportion {size}"
                 )
             check_integer("size", size, 1, DEEPEST)
         else:
@@ -214,13 +218,14 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
         return size, f"{name}(size={size})"
     if not (isinstance(strata, Mapping) and strata):
         raise PolicyError(
-            "strata must map last ranks to sample sizes or proportions, such as {10: 1.0}"
+            "strata must map last ranks to sample sizes or proportions, such as {10: 1.0}, got"
+            f" {quoted(strata)}"
         )
-    for end, number in strata.items():
+    for end, sample_size in strata.items():
         check_integer("the last rank of a stratum", end, 1, DEEPEST)
-        _check_size(f"the sample size down to rank {end}", number)
-    ends = dict(sorted(strata.items()))
-    return ends, f"{name}({', '.join(f'{end}={number}' for end, number in ends.items())})"
+        _check_size(f"the sample size down to rank {end}", sample_size)
+    strata = dict(sorted(strata.items()))
+    return strata, f"{name}({', '.join(f'{end}={n}' for end, n in strata.items())})"
 
 
 def _check_size(name: str, value: Any) -> None:
@@ -232,7 +237,7 @@ def _check_size(name: str, value: Any) -> None:
         )
 
 
-MAX_ITEMS = 10**15  # Maximum size of a stratum, far below the integers that floats lack
+MAX_ITEMS = 10**15  # Maximum size of a stratum, so that floats represent sizes exactly
 MAX_SPREAD = 1e100  # Maximum standard deviation, so that its product with a size does not overflow
 
 
@@ -282,9 +287,11 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) ->
             f" {size.shape} and {spread.shape}"
         )
     if not ((size >= 1) & (size <= MAX_ITEMS) & (size == np.trunc(size))).all():
-        raise PolicyError(f"sizes of strata must be integers from 1 to {MAX_ITEMS:,}")
+        expected = f"sizes of strata must be integers from 1 to {MAX_ITEMS:,}"
+        raise PolicyError(f"{expected}, got {quoted(sizes)}")
     if not ((spread >= 0) & (spread <= MAX_SPREAD)).all():
-        raise PolicyError(f"spreads of strata must be finite numbers from 0 to {MAX_SPREAD:g}")
+        expected = f"spreads of strata must be finite numbers from 0 to {MAX_SPREAD:g}"
+        raise PolicyError(f"{expected}, got {quoted(spreads)}")
     check_integer("min_labels", min_labels, 0)
     low = np.minimum(min_labels, size)
     check_integer("labels", labels, int(low.sum()), int(size.sum()))
@@ -299,12 +306,12 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) ->
 
 
 def _distribute(weight: Floats, low: Floats, high: Floats, total: int) -> Floats:
-    """Return numbers proportional to weights, within bounds, with the given total."""
+    """Return numbers proportional to weights, within bounds, that sum to the total."""
     # If all strata with positive weight are full, the remainder is distributed by size.
     limit = np.where(weight > 0, high, low)
     if limit.sum() < total:
         return _distribute(np.where(weight > 0, 0.0, high), limit, high, total)
-    # The sum increases with the factor of the weights, which is found by bisection.
+    # The sum increases with the factor of the weights, so bisection determines the factor.
     lower, upper = 0.0, float((high[weight > 0] / weight[weight > 0]).max())
     for _ in range(200):
         middle = (lower + upper) / 2

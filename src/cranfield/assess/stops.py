@@ -38,19 +38,19 @@ BLOCK_SIZE = 1 << 20  # Maximum number of entries of the arrays computed at a ti
 class JudgingState:
     """Input of a rule: relevance in order of judging, size of the pool, and targets if any."""
 
-    relevant: Bools
-    total: int
-    targets: Bools | None = None
+    is_relevant: Bools
+    pool_size: int
+    is_target: Bools | None = None
 
     @cached_property
     def relevant_after(self) -> Ints:
         """Number of relevant documents after 0, 1, ... judgments; shape (judgments + 1,)."""
-        return np.asarray(np.r_[0, np.cumsum(self.relevant)], dtype=np.int64)
+        return np.asarray(np.r_[0, np.cumsum(self.is_relevant)], dtype=np.int64)
 
     @cached_property
     def judgments_to_relevant(self) -> Ints:
         """Number of judgments up to and including each relevant document; shape (relevant,)."""
-        return np.flatnonzero(self.relevant) + 1
+        return np.flatnonzero(self.is_relevant) + 1
 
 
 RuleValues = tuple[Floats, Floats, Bools]  # Value, bound and decision by number of judgments
@@ -61,7 +61,7 @@ class Rule(Spec):
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""
-    words: ClassVar[str] = ""  # Template of a sentence with the fields `value` and `bound`
+    template: ClassVar[str] = ""  # Explanation with the fields `value` and `bound`
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:
         """Apply the rule after each number of judgments."""
@@ -137,7 +137,7 @@ class RecallTest(Rule):
     name = "RecallTest"
     aliases = ("CMH",)
     source = "Callaghan and Müller-Hansen (2020)"
-    words = (
+    template = (
         "the probability of so few relevant documents among the last n judgments, minimised over n"
         " (not a p-value), is {value:.4g}; the rule stops below {bound:.4g}"
     )
@@ -157,7 +157,7 @@ class RecallTest(Rule):
             r = state.relevant_after[s]
             n_missing = r * recall.denominator // recall.numerator + 1 - r
             row, urn = np.nonzero(urn_starts < s[:, None])
-            n_outside, urn_size = state.total - s[row], s[row] - urn_starts[urn]
+            n_outside, urn_size = state.pool_size - s[row], s[row] - urn_starts[urn]
             p = _compute_lower_tail(r[row] - urn, n_missing[row], urn_size, n_outside)
             np.minimum.at(value[rows], row, p)
         bound = np.full(after.size, float(1 - fraction_of(self.confidence)))
@@ -167,11 +167,11 @@ class RecallTest(Rule):
 def _compute_lower_tail(
     relevant_inside: Ints, relevant_outside: Ints, urn_size: Ints, n_outside: Ints
 ) -> Floats:
-    """Compute the hypergeometric probability of at most so many relevant documents in the urn."""
-    k, size = relevant_inside + relevant_outside, urn_size + n_outside
+    """Compute the hypergeometric probability of at most `relevant_inside` in the urn."""
+    n_relevant, size = relevant_inside + relevant_outside, urn_size + n_outside
     probability = np.zeros(relevant_inside.size)
     is_possible = relevant_outside <= n_outside
-    is_below_mean = relevant_inside * size <= k * urn_size
+    is_below_mean = relevant_inside * size <= n_relevant * urn_size
     # Sum the tail whose terms decrease: below the expected number, or above it.
     for is_lower_tail in (True, False):
         rows = np.flatnonzero(is_possible & (is_below_mean == is_lower_tail))
@@ -179,16 +179,17 @@ def _compute_lower_tail(
         rows, x = rows[x <= urn_size[rows]], x[x <= urn_size[rows]]
         if not is_lower_tail:
             probability[is_possible & ~is_below_mean] = 1.0
-        kk, n, m = k[rows], urn_size[rows], size[rows]
-        term = np.exp(_log_choose(kk, x) + _log_choose(m - kk, n - x) - _log_choose(m, n))
+        # Of m documents, k are relevant; of the n documents in the urn, x are.
+        k, n, m = n_relevant[rows], urn_size[rows], size[rows]
+        term = np.exp(_log_choose(k, x) + _log_choose(m - k, n - x) - _log_choose(m, n))
         total = np.zeros(rows.size)
         while term.any():
             total += term
             if is_lower_tail:
-                step = x * (m - kk - n + x) / ((kk - x + 1.0) * (n - x + 1))
+                step = x * (m - k - n + x) / ((k - x + 1.0) * (n - x + 1))
                 x = x - 1
             else:
-                step = (kk - x) * (n - x) / ((x + 1.0) * (m - kk - n + x + 1))
+                step = (k - x) * (n - x) / ((x + 1.0) * (m - k - n + x + 1))
                 x = x + 1
             term = np.where(term > 1e-18 * total, term * step, 0.0)
         probability[rows] = total if is_lower_tail else np.clip(1.0 - total, 0.0, 1.0)
@@ -209,7 +210,7 @@ class Knee(Rule):
 
     name = "Knee"
     source = _SOURCE
-    words = (
+    template = (
         "the bend (slope ratio) of the gain curve is {value:.4g}; the rule stops at {bound:.4g} or"
         " more, but not before min_judgments"
     )
@@ -230,13 +231,13 @@ class Target(Rule):
 
     name = "Target"
     source = _SOURCE
-    words = "{value:g} of {bound:g} targets found"
+    template = "{value:g} of {bound:g} targets found"
     n_targets: int = parameter(10, integer(1), "number of targets")
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:
-        if state.targets is None:
+        if state.is_target is None:
             raise PolicyError(f"{self} requires targets, a mask of the judged documents")
-        value = np.r_[0, np.cumsum(state.targets)][after].astype(np.float64)
+        value = np.r_[0, np.cumsum(state.is_target)][after].astype(np.float64)
         bound = np.full(after.size, float(self.n_targets))
         return value, bound, value >= bound
 
@@ -250,7 +251,7 @@ class Line(Rule):
     name = "Line"
     aliases = ("2399",)
     source = _SOURCE
-    words = "{value:g} documents judged; the rule stops at {bound:g}"
+    template = "{value:g} documents judged; the rule stops at {bound:g}"
     each: float = parameter(1.2, number(0), "judgments for each relevant document")
     more: float = parameter(2399, number(0), "additional judgments")
 
@@ -269,7 +270,7 @@ class Budget(Rule):
 
     name = "Budget"
     source = _SOURCE
-    words = "{value:g} documents judged; the rule stops at {bound:g}"
+    template = "{value:g} documents judged; the rule stops at {bound:g}"
     bend: float = parameter(6.0, number(0), "minimum bend (slope ratio) of the gain curve")
     draws: float = parameter(10.0, number(0), "relevant documents in a random sample of equal size")
     proportion: float = parameter(
@@ -277,12 +278,12 @@ class Budget(Rule):
     )
 
     def apply(self, state: JudgingState, after: Ints) -> RuleValues:
-        relevant = state.relevant_after[after]
-        sufficient = np.full(after.size, np.inf)
-        is_bent = (_compute_bend(state, after) >= self.bend) & (relevant > 0)
-        sufficient[is_bent] = self.draws * state.total / relevant[is_bent]
+        n_relevant = state.relevant_after[after]
+        n_sufficient = np.full(after.size, np.inf)
+        is_bent = (_compute_bend(state, after) >= self.bend) & (n_relevant > 0)
+        n_sufficient[is_bent] = self.draws * state.pool_size / n_relevant[is_bent]
         value = after.astype(np.float64)
-        bound = np.minimum(sufficient, self.proportion * state.total)
+        bound = np.minimum(n_sufficient, self.proportion * state.pool_size)
         return value, bound, value >= bound
 
 
@@ -347,7 +348,7 @@ class Stopping(Result):
         "relevant": Column("Number of relevant documents among the judged ones."),
         "value": Column("Statistic of the rule."),
         "bound": Column("Value of the statistic at which the rule stops."),
-        "stop": Column("Whether the rule says to stop now; more judgments may reverse this."),
+        "stop": Column("Whether the rule stops; more judgments may reverse this."),
     }
 
     rules: tuple[Rule, ...]
@@ -370,7 +371,7 @@ class Stopping(Result):
         """Return the decision of each rule after the last judgment."""
         last_rows = self._frame()[self.after.size - 1 :: self.after.size].to_dicts()
         return tuple(
-            Verdict(**row, reason=rule.words.format(**row))
+            Verdict(**row, reason=rule.template.format(**row))
             for rule, row in zip(self.rules, last_rows, strict=True)
         )
 
@@ -434,10 +435,11 @@ def stopping(
     [0.1111, 12.0]
     """
     check_arguments(stopping, locals())
-    parsed = parse_rules(rules)
+    rules = parse_rules(rules)
     grades = as_numbers(labels, "labels")
     if grades.ndim != 1 or np.isnan(grades).any():
-        raise PolicyError("labels must be a one-dimensional sequence of grades without NaN")
+        got = "NaN" if grades.ndim == 1 else f"shape {grades.shape}"
+        raise PolicyError(f"labels must be a one-dimensional sequence of grades, got {got}")
     if grades.size > total:
         raise PolicyError(f"expected at most {total:,} judged documents, got {grades.size:,}")
     is_target = None
@@ -448,10 +450,10 @@ def stopping(
             raise PolicyError(reason)
     after = np.unique(np.r_[np.arange(every, grades.size + 1, every), grades.size])
     state = JudgingState(grades >= rel, int(total), is_target)
-    value, bound, stop = np.zeros((3, len(parsed), after.size))
-    for k, rule in enumerate(parsed):
+    value, bound, stop = np.zeros((3, len(rules), after.size))
+    for k, rule in enumerate(rules):
         value[k], bound[k], stop[k] = rule.apply(state, after)
-    return Stopping(parsed, int(total), after, state.relevant_after[after], value, bound, stop > 0)
+    return Stopping(rules, int(total), after, state.relevant_after[after], value, bound, stop > 0)
 
 
 def stopping_by_topic(

@@ -212,7 +212,7 @@ def _parse_grade_scale(grades: str | None) -> Any:
         return cli.parse_grades(grades)
     from cranfield.assess.judges.reading import read_scale
 
-    return read_scale(grades, lowest=-(10**9)).grades
+    return read_scale(grades, min_grade=-(10**9)).grades
 
 
 def _parse_columns(
@@ -232,9 +232,9 @@ def _compare_gold(consensus: cf.assess.Consensus, gold: cf.Qrels) -> tuple[pl.Da
     import numpy as np
     import polars as pl
 
-    from cranfield.assess.labels.reading import gold_levels
+    from cranfield.assess.labels.reading import match_gold
 
-    gold_level, gold_notes = gold_levels(gold, consensus.labels)
+    gold_level, gold_notes = match_gold(gold, consensus.labels)
     rows = np.flatnonzero(gold_level >= 0)
     n_grades = consensus.labels.grades.size
     # The last column counts pairs that were dropped for a tie.

@@ -21,7 +21,7 @@ from cranfield.base.errors import (
     quoted,
     warn,
 )
-from cranfield.correlation.tau import paired_values
+from cranfield.correlation.tau import pair_values
 
 MAX_TERMS = 100_000
 """Maximum number of terms to add for an infinite sum; longer sums use an equally exact formula."""
@@ -50,9 +50,9 @@ def compute_rbo(
     short_length, length = shorter.length, longer.length
     depth = np.arange(1, length + 1)
     is_common = (shorter.top > 0) & (longer.top > 0)
-    short_cut, short_size = _cut_groups(shorter, length, ties)
-    long_cut, long_size = _cut_groups(longer, length, ties)
-    overlaps = _overlap_by_depth(shorter, longer, is_common, short_cut, long_cut)
+    short_cut, short_size = _compute_cuts(shorter, length, ties)
+    long_cut, long_size = _compute_cuts(longer, length, ties)
+    overlaps = _compute_overlaps(shorter, longer, is_common, short_cut, long_cut)
     norm = np.sqrt(short_size * long_size) if ties == "b" else (short_size + long_size) / 2
     # Beyond its end, the shorter ranking has unseen items, which may be in the longer one.
     is_unshared = (longer.top > 0) & ~is_common
@@ -61,27 +61,27 @@ def compute_rbo(
     n_unseen = np.maximum(depth - short_length, 0)
     n_full = np.minimum(n_unseen, n_complete)
     max_overlap = n_full + long_cut * np.minimum(n_unseen - n_full, n_begun - n_complete)
-    mean = (n_complete + long_cut * (n_begun - n_complete)) / np.maximum(n_begun, 1)
+    mean_proportion = (n_complete + long_cut * (n_begun - n_complete)) / np.maximum(n_begun, 1)
     agreement = float(overlaps[short_length - 1] / norm[short_length - 1])
-    weight = (1 - p) * p ** (depth - 1.0)
+    weights = (1 - p) * p ** (depth - 1.0)
     n_common = int(is_common.sum())
-    lowest = float(weight @ (overlaps / norm)) + n_common * (1 - p) * _sum_tail(p, length)
-    ext = float(weight @ ((overlaps + agreement * n_unseen * mean) / norm))
+    min_value = float(weights @ (overlaps / norm)) + n_common * (1 - p) * _sum_tail(p, length)
+    ext = float(weights @ ((overlaps + agreement * n_unseen * mean_proportion) / norm))
     # At the end of rankings of equal length all items count fully, with or without ties.
     ext += p**length * (n_common + (length - short_length) * agreement) / length
-    highest = float(weight @ ((overlaps + max_overlap) / norm))
+    max_value = float(weights @ ((overlaps + max_overlap) / norm))
     # Beyond both ends, each new item is in the other ranking, until all are in both.
-    end = length + short_length - n_common
-    depths = np.arange(length + 1, end + 1)
-    highest += float(((1 - p) * p ** (depths - 1.0)) @ (2 - end / depths)) + p**end
+    last_depth = length + short_length - n_common
+    depths = np.arange(length + 1, last_depth + 1)
+    max_value += float(((1 - p) * p ** (depths - 1.0)) @ (2 - last_depth / depths)) + p**last_depth
     # Rounding errors must not exceed the range.
-    lowest = min(max(lowest, 0.0), 1.0)
-    highest = min(max(highest, lowest), 1.0)
-    return min(max(ext, lowest), highest), lowest, highest - lowest
+    min_value = min(max(min_value, 0.0), 1.0)
+    max_value = min(max(max_value, min_value), 1.0)
+    return min(max(ext, min_value), max_value), min_value, max_value - min_value
 
 
-def _cut_groups(groups: TieGroups, max_depth: int, ties: str) -> tuple[Floats, Floats]:
-    """Return the proportion of the tie group at each depth, and the size of the ranking so far."""
+def _compute_cuts(groups: TieGroups, max_depth: int, ties: str) -> tuple[Floats, Floats]:
+    """Compute the proportion of the tie group at each depth, and the size of the ranking so far."""
     depth = np.arange(1, max_depth + 1)
     # All k items of a group have its first rank, so the group covers k depths. Beyond its end a
     # ranking is continued without ties.
@@ -94,10 +94,10 @@ def _cut_groups(groups: TieGroups, max_depth: int, ties: str) -> tuple[Floats, F
     return proportion, np.asarray(top - 1 + n_items * proportion ** (2 if ties == "b" else 1))
 
 
-def _overlap_by_depth(
+def _compute_overlaps(
     shorter: TieGroups, longer: TieGroups, is_common: Any, short_cut: Floats, long_cut: Floats
 ) -> Floats:
-    """Return the overlap down to each depth; tie groups that are cut count by their proportion."""
+    """Compute the overlap at each depth; tie groups that are cut count by their proportion."""
     max_depth = short_cut.size
     short_top, long_top = shorter.top[is_common], longer.top[is_common]
     short_bottom, long_bottom = shorter.bottom[is_common], longer.bottom[is_common]
@@ -117,7 +117,7 @@ def _count_reached(ranks: Ints, max_depth: int) -> Ints:
 
 @lru_cache
 def _sum_tail(p: float, depth: int) -> float:
-    """Return the infinite sum of p^(d-1) / d over all d beyond a depth."""
+    """Compute the infinite sum of p^(d-1) / d over all d beyond a depth."""
     n_terms = int(np.ceil(-40 / np.log(p)))
     if n_terms > MAX_TERMS:
         d = np.arange(1, depth + 1)
@@ -142,7 +142,7 @@ class RBO:
     res
         Residual: the highest possible value minus `min`.
     p
-        The persistence.
+        Persistence.
     ties
         Treatment of ties.
     """
@@ -227,11 +227,11 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     first_groups, second_groups = _read_groups(first), _read_groups(second)
     groups = (*first_groups, *second_groups)
     items = dict.fromkeys(item for group in groups for item in group)
-    are_numbers = [
+    number_flags = [
         {str(item).isdecimal() for group in ranking for item in group}
         for ranking in (first_groups, second_groups)
     ]
-    if are_numbers in ([{True}, {False}], [{False}, {True}]):
+    if number_flags in ([{True}, {False}], [{False}, {True}]):
         warn("rbo: the rankings have no item in common, as the ids of only one ranking are numbers")
     codes = {item: code for code, item in enumerate(items)}
     first_ranks, second_ranks = (_index_groups(g, codes) for g in (first_groups, second_groups))
@@ -262,13 +262,13 @@ def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     True
     """
     p = check_rbo_options(p, ties)
-    a, b = paired_values(x, y)
+    a, b = pair_values(x, y)
     if len(a) > 1:
         raise CranfieldError(f"scores must have shape (items,), got {a.shape}")
     if not a.size:
         raise CranfieldError("expected at least one item, got none")
     if np.isnan(a).any() or np.isnan(b).any():
-        raise CranfieldError("scores must not be NaN")
+        raise CranfieldError("scores must be numbers, got NaN")
     return RBO(*compute_rbo(group_scores(a[0]), group_scores(b[0]), p, ties), p, ties)
 
 
@@ -287,12 +287,12 @@ def group_scores(scores: Floats) -> TieGroups:
 
 
 def _read_groups(ranking: Any) -> list[list[Any]]:
-    """Return the tie groups of a ranking; untied items are groups of one."""
+    """Read the tie groups of a ranking; untied items are groups of one."""
     if isinstance(ranking, (str, bytes)):
         raise CranfieldError(f"a ranking must be a sequence of ids, got {quoted(ranking)}")
     if isinstance(ranking, (set, frozenset)) or not isinstance(ranking, Iterable):
-        kind = type(ranking).__name__
-        raise CranfieldError(f"a ranking must be a sequence of ids, or ids with scores, got {kind}")
+        got = type(ranking).__name__
+        raise CranfieldError(f"a ranking must be a sequence of ids, or ids with scores, got {got}")
     if getattr(getattr(ranking, "dtype", None), "kind", "") == "f":
         raise CranfieldError(
             "a ranking must be a sequence of ids, or ids with scores, got floats; pass a mapping"
@@ -310,7 +310,8 @@ def _read_groups(ranking: Any) -> list[list[Any]]:
         groups = [list(item) if isinstance(item, group_types) else [item] for item in ranking]
     groups = [[_as_id(item) for item in group] for group in groups]
     if not groups or not all(groups):
-        raise CranfieldError("a ranking and its tie groups must not be empty")
+        got = "an empty tie group" if groups else "an empty ranking"
+        raise CranfieldError(f"a ranking must be a sequence of ids, or ids with scores, got {got}")
     items = set()
     for group in groups:
         for item in group:
@@ -321,7 +322,7 @@ def _read_groups(ranking: Any) -> list[list[Any]]:
 
 
 def _as_id(item: Any) -> Any:
-    """Return integers as text, as ids are in files; other ids unchanged."""
+    """Convert integers to text, like ids in files; return other ids unchanged."""
     try:
         hash(item)
     except TypeError:

@@ -12,11 +12,11 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError, check_choice, check_number, quoted
 
 Signs = NDArray[np.int8]
-BLOCK_SIGNS = 2**20  # signs in a block: enough to be fast, few enough for processor caches
+BLOCK_SIGNS = 2**20  # Number of signs computed at a time, which fit into processor caches
 
 
-def paired_values(x: Any, y: Any) -> tuple[Floats, Floats]:
-    """Return the arrays of x and y with shape (sets, items); a single set is broadcast.
+def pair_values(x: Any, y: Any) -> tuple[Floats, Floats]:
+    """Pair the values of x and y as arrays of shape (sets, items); a single set is broadcast.
 
     Items of two data frames or pandas series are paired by label.
     """
@@ -41,7 +41,8 @@ def _as_sets(values: Any) -> Floats:
     except (TypeError, ValueError):
         array = np.empty((0, 0, 0))
     if array.ndim not in {1, 2}:
-        raise CranfieldError("values must be numbers, of shape (items,) or (sets, items)")
+        expected = "values must be numbers, of shape (items,) or (sets, items)"
+        raise CranfieldError(f"{expected}, got {quoted(values)}")
     if array.ndim == 2 and array.shape[1] == 1 and hasattr(type(values), "columns"):
         raise CranfieldError(
             "expected one value for each item, got a data frame of one column; pass the column"
@@ -67,7 +68,7 @@ def _match_items(x: Any, y: Any) -> Ints | slice:
         return slice(None)
     if len(positions) == len(labels) and positions.keys() == {*labels}:
         return np.array([positions[label] for label in labels])
-    # A default index says nothing on items.
+    # A default index does not name items.
     if any(type(index).__name__ == "RangeIndex" for index in indices):
         return slice(None)
     unmatched = next((label for label in labels if label not in positions), labels[0])
@@ -86,14 +87,14 @@ def iterate_blocks(n_sets: int, n_items: int) -> Iterator[tuple[slice, slice]]:
             yield slice(start, start + block_sets), slice(row, row + block_rows)
 
 
-def signs(values: Floats, rows: slice) -> Signs:
-    """Compare items with all others: 1 if the other is higher; shape (sets, rows, items)."""
+def compute_signs(values: Floats, rows: slice) -> Signs:
+    """Compare items with all items: 1 if the other is higher, -1 if lower; (sets, rows, items)."""
     row_values, column_values = values[:, rows, None], values[:, None, :]
     return np.subtract(column_values > row_values, column_values < row_values, dtype=np.int8)
 
 
 VARIANTS = ("b", "a")
-MAX_PAIRWISE_ITEMS = 1_000  # number of items above which sorting is faster than comparing all pairs
+MAX_PAIRWISE_ITEMS = 1_000  # Number of items above which sorting is faster than comparing pairs
 
 
 def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") -> Floats:
@@ -142,9 +143,9 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
     """
     check_choice("variant", variant, VARIANTS)
     check_number("rounding", rounding, 0)
-    a, b = paired_values(x, y)
+    a, b = pair_values(x, y)
     n_sets, n_items = a.shape
-    out = np.full(n_sets, np.nan)
+    correlations = np.full(n_sets, np.nan)
     indices = np.flatnonzero(~(np.isnan(a).any(axis=1) | np.isnan(b).any(axis=1)))
     if n_items > 1 and indices.size:
         if n_items > MAX_PAIRWISE_ITEMS and not rounding:
@@ -153,17 +154,17 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
             agreement, pairs = _compare_pairs(a[indices], b[indices], rounding)
         n_pairs = pairs[0] if variant == "a" else np.sqrt(pairs[1] * pairs[2])
         with np.errstate(invalid="ignore"):
-            out[indices] = np.where(n_pairs > 0, agreement / n_pairs, np.nan)
-    return out[0] if np.ndim(x) == 1 and np.ndim(y) == 1 else out
+            correlations[indices] = np.where(n_pairs > 0, agreement / n_pairs, np.nan)
+    return correlations[0] if np.ndim(x) == 1 and np.ndim(y) == 1 else correlations
 
 
 def _compare_pairs(a: Floats, b: Floats, rounding: float) -> tuple[Floats, Floats]:
-    """Return twice P - Q, and twice the numbers of pairs: all, untied in x, and untied in y."""
+    """Compute twice P - Q, and twice the numbers of pairs: all, untied in x, and untied in y."""
     # Each pair is compared in both directions, so that no list of pairs is needed.
     n_sets, n_items = a.shape
     agreement, pairs = np.zeros(n_sets), np.zeros((3, n_sets))
     for block, rows in iterate_blocks(n_sets, n_items):
-        x, y = signs(a[block], rows), signs(b[block], rows)
+        x, y = compute_signs(a[block], rows), compute_signs(b[block], rows)
         is_counted = np.ones_like(x)
         if rounding:
             with np.errstate(invalid="ignore"):
@@ -180,7 +181,7 @@ def _compare_pairs(a: Floats, b: Floats, rounding: float) -> tuple[Floats, Float
 
 
 def _compare_by_sorting(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return the numbers of `_compare_pairs`, not doubled."""
+    """Compute P - Q, and the numbers of pairs: all, untied in x, and untied in y."""
     from scipy.stats import kendalltau
 
     n_items = a.shape[1]
@@ -254,7 +255,7 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
     (0.7777777777777778, 0.3333333333333333)
     """
     check_choice("ties", ties, TIES)
-    a, b = paired_values(x, truth)
+    a, b = pair_values(x, truth)
     values = _compute_tau_ap(a, b, ties)
     if symmetric:
         values = (values + _compute_tau_ap(b, a, ties)) / 2
@@ -262,31 +263,31 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
 
 
 def _compute_tau_ap(a: Floats, truth: Floats, ties: str) -> Floats:
-    """Return tau AP of each set, the mean over items of the proportion of correct items above."""
+    """Compute tau AP of each set, as the mean of correct minus incorrect proportions over items."""
     n_sets, n_items = a.shape
-    total, n_counted = np.zeros((2, n_sets))
+    totals, n_counted = np.zeros((2, n_sets))
     is_constant = np.ones(n_sets, dtype=bool)
     for block, rows in iterate_blocks(n_sets, n_items):
-        order, reference = signs(a[block], rows), signs(truth[block], rows)
+        order, reference = compute_signs(a[block], rows), compute_signs(truth[block], rows)
         n_above = (order > 0).sum(axis=2)
         n_correct = ((order > 0) & (reference > 0)).sum(axis=2)
         if ties == "b":
-            total[block] += ((2 * n_correct - n_above) / np.maximum(n_above, 1)).sum(axis=1)
+            totals[block] += ((2 * n_correct - n_above) / np.maximum(n_above, 1)).sum(axis=1)
             n_counted[block] += (n_above > 0).sum(axis=1)
             is_constant[block] &= ~reference.any(axis=(1, 2))
         else:
             difference = n_correct - ((order > 0) & (reference < 0)).sum(axis=2)
-            weight = _mean_weight(n_above, (order == 0).sum(axis=2))
-            total[block] += (difference * weight).sum(axis=1)
+            weight = _compute_mean_weights(n_above, (order == 0).sum(axis=2))
+            totals[block] += (difference * weight).sum(axis=1)
     if ties == "a":
         n_counted[:], is_constant[:] = n_items - 1, n_items < 2
     has_nan = np.isnan(a).any(axis=1) | np.isnan(truth).any(axis=1)
     is_undefined = is_constant | (n_counted == 0) | has_nan
-    return np.where(is_undefined, np.nan, total / np.maximum(n_counted, 1))
+    return np.where(is_undefined, np.nan, totals / np.maximum(n_counted, 1))
 
 
-def _mean_weight(n_above: Any, n_tied: Any) -> Floats:
-    """Return the mean of 1/(r - 1) over the possible ranks r of tied items; 0 for r = 1."""
+def _compute_mean_weights(n_above: Any, n_tied: Any) -> Floats:
+    """Compute the mean of 1/(r - 1) over the possible ranks r of tied items; 0 for r = 1."""
     # Pairs within a tie group are equally often in either order, so they add nothing.
     max_rank = n_above.max(initial=0) + n_tied.max()
     harmonic = np.append(0.0, np.cumsum(1 / np.arange(1, max_rank + 1)))

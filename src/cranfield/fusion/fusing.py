@@ -225,7 +225,7 @@ def fusion_methods() -> pl.DataFrame:
 def _read_weights(
     weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]
 ) -> Floats:
-    """Return the weight of each run, in the order of names."""
+    """Read the weight of each run, in the order of names."""
     if weights is None:
         return np.ones(len(names))
     if isinstance(weights, Mapping):
@@ -252,18 +252,18 @@ def _read_weights(
 def _warn_of_single_topics(tops: Sequence[RunTop], topics: Sequence[str]) -> None:
     """Warn of topics that only one run has, unless this run has no common topic at all."""
     n_runs = Counter(topic for top in tops for topic in top.topics)
-    sharing = [top for top in tops if any(n_runs[topic] > 1 for topic in top.topics)]
-    single = {topic for top in sharing for topic in top.topics if n_runs[topic] == 1}
-    if single:
-        verb = "is" if len(single) == 1 else "are"
-        names = some_of((quoted(topic) for topic in topics if topic in single), 3)
+    overlapping_tops = [top for top in tops if any(n_runs[topic] > 1 for topic in top.topics)]
+    unshared = {topic for top in overlapping_tops for topic in top.topics if n_runs[topic] == 1}
+    if unshared:
+        verb = "is" if len(unshared) == 1 else "are"
+        names = some_of((quoted(topic) for topic in topics if topic in unshared), 3)
         warn(
-            f"{len(single)} of {counted(len(topics), 'topic')} {verb} in one run only ({names}),"
+            f"{len(unshared)} of {counted(len(topics), 'topic')} {verb} in one run only ({names}),"
             " so that a single run determines the fused ranking"
         )
 
 
-_MIN_DEPTH = 10  # depth from which rankings of the same documents have some in common
+_MIN_DEPTH = 10  # depth from which rankings of one collection should have documents in common
 _MANY_TIES = 0.5  # proportion of tied documents above which ids determine most ranks
 
 
@@ -273,13 +273,12 @@ def _warn_of_scores(
     """Warn of mostly tied scores, of missing scores, and of raw scores below 0."""
     tied = [k for k, top in enumerate(tops) if top.tied > _MANY_TIES]
     if tied and not fusion.by_score:
-        worst = max(tied, key=lambda k: tops[k].tied)
+        most_tied = max(tied, key=lambda k: tops[k].tied)
         warn(
-            f"{count_runs(tied, names)} mostly tied scores ({tops[worst].tied:.0%} of the"
-            f" documents of {quoted(names[worst])}), so that document ids determine most ranks;"
+            f"{count_runs(tied, names)} mostly tied scores ({tops[most_tied].tied:.0%} of the"
+            f" documents of {quoted(names[most_tied])}), so that document ids determine most ranks;"
             " ties='rank' or ties='input' keeps the order of the run"
         )
-
     unscored = [k for k, top in enumerate(tops) if not top.has_scores]
     if unscored and norm not in {"rank", "borda"}:
         warn(
@@ -303,12 +302,12 @@ def _warn_of_other_documents(
     n_runs = np.zeros(len(ids), dtype=np.int64)
     for top in tops:
         n_runs[np.unique(top.docs)] += 1
-    filled = [k for k, top in enumerate(tops) if top.docs.size]
-    alone = [k for k in filled if (n_runs[tops[k].docs] == 1).all()]
-    if alone and len(filled) > 1:
-        example = f"{quoted(names[alone[0]])} has {quoted(ids[int(tops[alone[0]].docs[0])])}"
+    nonempty = [k for k, top in enumerate(tops) if top.docs.size]
+    isolated = [k for k in nonempty if (n_runs[tops[k].docs] == 1).all()]
+    if isolated and len(nonempty) > 1:
+        example = f"{quoted(names[isolated[0]])} has {quoted(ids[int(tops[isolated[0]].docs[0])])}"
         warn(
-            f"{count_runs(alone, names)} no document in common with any other run ({example});"
+            f"{count_runs(isolated, names)} no document in common with any other run ({example});"
             " check that document ids have the same form in all runs"
         )
 
@@ -332,7 +331,7 @@ def _describe_fusion(
     has_weights: bool,
     weights: Floats,
 ) -> MetadataPlace:
-    """Return metadata of the fused run that describe the method and the runs."""
+    """Describe the method and the runs in metadata of the fused run."""
     from cranfield.collection.metadata.metadata import Metadata
 
     runs = [

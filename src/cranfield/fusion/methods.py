@@ -30,9 +30,8 @@ from cranfield.fusion.rankings import Rankings
 def refuse_infinite(scores: Floats) -> Floats:
     """Return the fused scores; raise if one is infinite."""
     if not np.isfinite(scores).all():
-        raise PolicyError(
-            "fused scores are too large; use smaller weights, or a norm such as min-max"
-        )
+        advice = "use smaller weights, or a norm such as min-max"
+        raise PolicyError(f"fused scores must be finite, got infinity; {advice}")
     return scores
 
 
@@ -67,7 +66,7 @@ class RankSum(Fusion):
         raise NotImplementedError
 
     def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
-        rank_weights = _float_weights(self, int(np.diff(rankings.lists).max(initial=1)))
+        rank_weights = _round_weights(self, int(np.diff(rankings.lists).max(initial=1)))
         row_weights = rank_weights[rankings.rank - 1] * weights[rankings.system]
         total = np.bincount(rankings.ranked, weights=row_weights, minlength=rankings.size)
         return total * self.factor(rankings.run_counts)
@@ -78,12 +77,12 @@ class RankSum(Fusion):
 
 
 @lru_cache(8)
-def _float_weights(method: RankSum, n_ranks: int) -> Floats:
+def _round_weights(method: RankSum, n_ranks: int) -> Floats:
     return np.array([float(weight) for weight in method.rank_weights(n_ranks)])
 
 
 class ReciprocalRankFusion(RankSum):
-    """The sum of 1/(k + rank) over the runs that have the document."""
+    """Sum of 1/(k + rank) over the runs that have the document."""
 
     name = "RRF"
     aliases = ("reciprocal-rank-fusion",)
@@ -95,7 +94,7 @@ class ReciprocalRankFusion(RankSum):
 
 
 class RankBiasedCentroid(RankSum):
-    """The sum of (1 - p) p^(rank - 1) over the runs that have the document."""
+    """Sum of (1 - p) p^(rank - 1) over the runs that have the document."""
 
     name = "RBC"
     aliases = ("rank-biased-centroid",)
@@ -110,7 +109,7 @@ class RankBiasedCentroid(RankSum):
 
 
 class InverseSquareRank(RankSum):
-    """The sum of 1/rank^2 over the n runs that have the document, times n."""
+    """Sum of 1/rank^2 over the n runs that have the document, times n."""
 
     name = "ISR"
     aliases = ("inverse-square-rank",)
@@ -124,7 +123,7 @@ class InverseSquareRank(RankSum):
 
 
 class LogInverseSquareRank(InverseSquareRank):
-    """The sum of 1/rank^2 over the n runs that have the document, times log(n + sigma)."""
+    """Sum of 1/rank^2 over the n runs that have the document, times log(n + sigma)."""
 
     name = "LogISR"
     aliases = ("logn-ISR",)
@@ -156,13 +155,13 @@ class Borda(Fusion):
 
 
 def borda_points(rankings: Rankings) -> Ints:
-    """Return twice the points of each row, minus those of documents that its run does not rank."""
-    size = np.diff(rankings.starts)[rankings.topic[rankings.ranked]]
-    return np.asarray(size - 2 * rankings.rank + _list_lengths(rankings) + 1)
+    """Compute twice the points of each row, minus those of documents that its run does not rank."""
+    n_docs = np.diff(rankings.starts)[rankings.topic[rankings.ranked]]
+    return np.asarray(n_docs - 2 * rankings.rank + _get_lengths(rankings) + 1)
 
 
 class Condorcet(Fusion):
-    """The number of documents that the document beats by a majority of votes.
+    """Number of documents that the document beats by a majority of votes.
 
     Runs rank ranked documents above unranked ones; a run that ranks neither does not vote.
     """
@@ -180,13 +179,13 @@ class Condorcet(Fusion):
 def count_wins(rankings: Rankings, topic: int) -> Ints:
     """Count the documents of a topic that each of its documents beats."""
     start, stop = rankings.starts[topic : topic + 2].tolist()
-    systems, size = len(rankings.systems), stop - start
-    bounds = rankings.lists[topic * systems : (topic + 1) * systems + 1].tolist()
+    n_systems, n_docs = len(rankings.systems), stop - start
+    bounds = rankings.lists[topic * n_systems : (topic + 1) * n_systems + 1].tolist()
     lists = [rankings.ranked[a:b] - start for a, b in pairwise(bounds)]
     n_runs = rankings.run_counts[start:stop]
-    wins = np.zeros(size, dtype=np.int64)
-    block_size = max(1, _BLOCK_PAIRS // max(1, size))
-    for first in range(0, size, block_size):
+    wins = np.zeros(n_docs, dtype=np.int64)
+    block_size = max(1, _BLOCK_PAIRS // max(1, n_docs))
+    for first in range(0, n_docs, block_size):
         block = slice(first, first + block_size)
         # A run that ranks only one of two documents votes for it; a run that ranks both cancels out
         # here, and votes by rank below.
@@ -226,32 +225,32 @@ def max_norm(rankings: Rankings) -> Floats:
 
 def sum_norm(rankings: Rankings) -> Floats:
     r"""Scale scores to sum 1: :math:`(s - \min s) / \sum (s - \min s)`; 1/n if all are equal."""
-    scores = _scaled_scores(rankings)
+    scores = _scale_scores(rankings)
     excess = scores - _reduce_rankings(rankings, scores, np.minimum)[rankings.cell]
     totals = np.bincount(rankings.cell, weights=excess, minlength=rankings.lists.size - 1)
     row_totals = totals[rankings.cell]
-    return np.where(row_totals > 0, ratio(excess, row_totals), 1 / _list_lengths(rankings))
+    return np.where(row_totals > 0, ratio(excess, row_totals), 1 / _get_lengths(rankings))
 
 
 def z_score_norm(rankings: Rankings) -> Floats:
     """Standardise scores by the mean and standard deviation of the ranking; 0 if all are equal."""
-    cells, lengths = rankings.lists.size - 1, np.maximum(np.diff(rankings.lists), 1)
-    scores = _scaled_scores(rankings)
-    mean = np.bincount(rankings.cell, weights=scores, minlength=cells) / lengths
+    n_rankings, lengths = rankings.lists.size - 1, np.maximum(np.diff(rankings.lists), 1)
+    scores = _scale_scores(rankings)
+    mean = np.bincount(rankings.cell, weights=scores, minlength=n_rankings) / lengths
     deviations = scores - mean[rankings.cell]
-    variance = np.bincount(rankings.cell, weights=deviations**2, minlength=cells) / lengths
+    variance = np.bincount(rankings.cell, weights=deviations**2, minlength=n_rankings) / lengths
     return ratio(deviations, np.sqrt(variance)[rankings.cell])
 
 
 def rank_norm(rankings: Rankings) -> Floats:
     """Return 1 - (r - 1)/n for rank r of n documents, ignoring scores."""
-    return np.asarray(1 - (rankings.rank - 1) / _list_lengths(rankings))
+    return np.asarray(1 - (rankings.rank - 1) / _get_lengths(rankings))
 
 
 def borda_norm(rankings: Rankings) -> Floats:
     """Return 1 - (r - 1)/n for rank r, where n counts the documents of all runs."""
-    size = np.diff(rankings.starts)[rankings.topic[rankings.ranked]]
-    return np.asarray(1 - (rankings.rank - 1) / size)
+    n_docs = np.diff(rankings.starts)[rankings.topic[rankings.ranked]]
+    return np.asarray(1 - (rankings.rank - 1) / n_docs)
 
 
 NORMS: dict[str, Callable[[Rankings], Floats]] = {
@@ -266,7 +265,7 @@ NORMS: dict[str, Callable[[Rankings], Floats]] = {
 """Normalisations of the scores of a ranking, by name."""
 
 
-def _unranked_borda_scores(rankings: Rankings) -> Floats:
+def _compute_unranked_borda_scores(rankings: Rankings) -> Floats:
     """Return the norm `borda` of documents that a run does not rank; shape (topics, systems)."""
     # The mean of the remaining ranks, 1/2 - (m - 1)/(2 n) for a run with m of the n documents
     # (Renda and Straccia 2003); infinite for runs without any document for a topic.
@@ -275,15 +274,15 @@ def _unranked_borda_scores(rankings: Rankings) -> Floats:
     return np.where(lengths > 0, mean_points, np.inf)
 
 
-def _list_lengths(rankings: Rankings) -> Ints:
+def _get_lengths(rankings: Rankings) -> Ints:
     """Return the length of the ranking of each row."""
     return np.asarray(np.diff(rankings.lists)[rankings.cell])
 
 
-def _scaled_scores(rankings: Rankings) -> Floats:
+def _scale_scores(rankings: Rankings) -> Floats:
     """Divide the scores of each ranking by a power of 2, so that sums and squares are finite."""
-    _, power = np.frexp(_reduce_rankings(rankings, np.abs(rankings.scores), np.maximum))
-    return np.asarray(np.ldexp(rankings.scores, -power[rankings.cell]))
+    _, exponents = np.frexp(_reduce_rankings(rankings, np.abs(rankings.scores), np.maximum))
+    return np.asarray(np.ldexp(rankings.scores, -exponents[rankings.cell]))
 
 
 def _reduce_rankings(rankings: Rankings, values: Floats, reduce: np.ufunc) -> Floats:
@@ -299,10 +298,10 @@ _ABSENT = parameter("zero", choice("zero", "out"), "score of unranked documents:
 
 @dataclass(frozen=True, eq=False)
 class DocumentScores:
-    """Scores of all documents, in order of the documents; the scores of a document ascend."""
+    """Scores of all documents, sorted by document and then ascending by score."""
 
     values: Floats
-    starts: Ints  # index of the first score of each document
+    starts: Ints  # index of the first value of each document
     sizes: Ints  # number of scores of each document
     n_counted: Ints  # number of scores that count in means and factors, by document
     n_runs: Ints  # number of runs with documents for the topic of each document
@@ -326,7 +325,7 @@ class Combination(Fusion):
             return np.zeros(0)
         row_scores = refuse_infinite(NORMS[norm](rankings) * weights[rankings.system])
         if norm == "borda":
-            table = (_unranked_borda_scores(rankings) * weights)[rankings.topic]
+            table = (_compute_unranked_borda_scores(rankings) * weights)[rankings.topic]
             table[rankings.ranked, rankings.system] = row_scores
             table.sort(axis=1)
             is_score = np.isfinite(table)
@@ -343,7 +342,7 @@ class Combination(Fusion):
 
 
 class CombSum(Combination):
-    """The sum of the scores; with weights of runs, linear interpolation."""
+    """Sum of the scores; with weights of runs, linear interpolation."""
 
     name = "CombSUM"
     aliases = ("linear", "interpolation", "sum", "wsum", "relative-score-fusion", "RSF")
@@ -353,7 +352,7 @@ class CombSum(Combination):
 
 
 class CombMnz(Combination):
-    """The sum of the scores, times the number of runs that have the document."""
+    """Sum of the scores, times the number of runs that have the document."""
 
     name = "CombMNZ"
     aliases = ("mnz",)
@@ -363,7 +362,7 @@ class CombMnz(Combination):
 
 
 class CombGmnz(Combination):
-    """The sum of the scores, times a power of the number of runs that have the document."""
+    """Sum of the scores, times a power of the number of runs that have the document."""
 
     name = "CombGMNZ"
     aliases = ("gmnz",)
@@ -375,7 +374,7 @@ class CombGmnz(Combination):
 
 
 class CombMax(Combination):
-    """The largest score."""
+    """Largest score."""
 
     name = "CombMAX"
     aliases = ("max",)
@@ -385,7 +384,7 @@ class CombMax(Combination):
 
 
 class CombMed(Combination):
-    """The median of the scores; runs without the document count 0, or are excluded."""
+    """Median of the scores; runs without the document count 0, or are excluded."""
 
     name = "CombMED"
     aliases = ("med", "median")
@@ -407,7 +406,7 @@ class CombMed(Combination):
 
 
 class CombAnz(Combination):
-    """The mean of the scores over the runs that have the document."""
+    """Mean of the scores over the runs that have the document."""
 
     name = "CombANZ"
     aliases = ("anz", "mean")
@@ -417,7 +416,7 @@ class CombAnz(Combination):
 
 
 class CombMin(Combination):
-    """The smallest score; runs without the document count 0, or are excluded."""
+    """Smallest score; runs without the document count 0, or are excluded."""
 
     name = "CombMIN"
     aliases = ("min",)

@@ -32,19 +32,19 @@ class RunTop:
     topics: tuple[str, ...]
     sizes: Ints  # number of documents of each topic; shape (topics,)
     docs: pl.Series
-    scores: Floats  # of each row; empty unless requested
+    scores: Floats  # score of each row; empty unless requested
     contradictions: int = 0  # number of adjacent scores with ranks in the opposite order
     tied: float = 0.0  # proportion of documents that share their score with another of the topic
-    has_scores: bool = True  # whether the scores, if requested, are not negative ranks
+    has_scores: bool = True  # False if the requested scores are negated ranks
 
 
 @dataclass(frozen=True, eq=False)
 class NumberedTop:
     """The top documents of a run, in order of topic and rank; topics are those of all runs."""
 
-    starts: Ints  # of the rows of each topic; shape (topics + 1,)
+    starts: Ints  # first row of each topic; shape (topics + 1,)
     docs: Ints  # numbers of documents, in the order of the bytes of their ids
-    scores: Floats  # of each row; empty unless requested
+    scores: Floats  # score of each row; empty unless requested
 
     def slice_topics(self, first: int, stop: int) -> NumberedTop:
         """Return the rows of a range of topics."""
@@ -56,7 +56,7 @@ class NumberedTop:
 def top_rows(
     run: Run, stem: str | None, *, depth: int | None, ties: str, scored: bool = True
 ) -> RunTop:
-    """Return the top documents of each topic, by default all, with scores if `scored`."""
+    """Select the top documents of each topic, by default all, with scores if `scored`."""
     order = order_documents(run, ties)
     rows, sizes = order.rows, order.counts
     if depth is not None:
@@ -72,9 +72,9 @@ def top_rows(
     )
 
 
-def count_runs(affected: Sequence[int], names: Sequence[str]) -> str:
+def count_runs(run_indices: Sequence[int], names: Sequence[str]) -> str:
     """Return the beginning of a sentence, such as `1 of 2 runs has`."""
-    return f"{len(affected)} of {len(names)} runs {'has' if len(affected) == 1 else 'have'}"
+    return f"{len(run_indices)} of {len(names)} runs {'has' if len(run_indices) == 1 else 'have'}"
 
 
 def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop]) -> None:
@@ -82,21 +82,23 @@ def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop]) -> None:
     counts = {name: top.contradictions for name, top in zip(names, tops, strict=True)}
     notes = notes_on_contradictions(counts)
     n_runs = Counter(topic for top in tops for topic in top.topics)
-    alone = [
+    isolated = [
         k
         for k, top in enumerate(tops)
         if top.topics and all(n_runs[topic] == 1 for topic in top.topics)
     ]
-    if alone and len(tops) > 1:
-        runs = count_runs(alone, names)
-        example = f"{quoted(names[alone[0]])} has {some_of(map(quoted, tops[alone[0]].topics), 3)}"
+    if isolated and len(tops) > 1:
+        runs = count_runs(isolated, names)
+        example = (
+            f"{quoted(names[isolated[0]])} has {some_of(map(quoted, tops[isolated[0]].topics), 3)}"
+        )
         notes.append(f"{runs} no topic in common with any other run ({example}); check topic ids")
     for note in notes:
         warn(note)
 
 
 def all_topics(tops: Iterable[RunTop]) -> list[str]:
-    """Return the topics of all runs, in order."""
+    """List the topics of all runs, in order."""
     return topic_order(list({topic for top in tops for topic in top.topics}))
 
 
@@ -106,8 +108,8 @@ def number_jointly(
     """Number topics and documents jointly over all runs; also return document ids by number."""
     docs = pl.concat([top.docs for top in tops])
     ids = docs.unique().sort()
-    numbers = pl.DataFrame({"doc": ids, "number": np.arange(len(ids))})
-    numbered_docs = pl.DataFrame({"doc": docs}).join(numbers, on="doc", maintain_order="left")
+    doc_numbers = pl.DataFrame({"doc": ids, "number": np.arange(len(ids))})
+    numbered_docs = pl.DataFrame({"doc": docs}).join(doc_numbers, on="doc", maintain_order="left")
     ends = np.cumsum([len(top.docs) for top in tops])
     docs_of_runs = np.split(numbered_docs["number"].to_numpy(), ends[:-1])
     topic_numbers = {topic: i for i, topic in enumerate(topics)}
@@ -123,14 +125,14 @@ def _align_topics(top: RunTop, docs: Ints, topic_numbers: Mapping[str, int]) -> 
     starts = np.r_[0, np.cumsum(sizes)]
     if (topics[1:] > topics[:-1]).all():
         return NumberedTop(starts, docs, top.scores)
-    first = np.zeros(len(topic_numbers), dtype=np.int64)
-    first[topics] = np.cumsum(top.sizes) - top.sizes
-    _, rows = ranges(first, first + sizes)
+    first_rows = np.zeros(len(topic_numbers), dtype=np.int64)
+    first_rows[topics] = np.cumsum(top.sizes) - top.sizes
+    _, rows = ranges(first_rows, first_rows + sizes)
     return NumberedTop(starts, docs[rows], top.scores[rows] if top.scores.size else top.scores)
 
 
 _MAX_SPARSITY = 4
-"""Largest ratio of cells to values of a table of documents and systems; else a list is sorted."""
+"""Largest ratio of cells to values at which a table of documents and systems is sorted."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,9 +180,9 @@ class Rankings(Pairs):
     @cached_property
     def best_rank(self) -> NDArray[np.int32]:
         """Best rank of each document in any run, from 1; shape (documents,)."""
-        best = np.full(self.size, self.depth, dtype=np.int32)
-        np.minimum.at(best, self.ranked, self.rank)
-        return best
+        best_ranks = np.full(self.size, self.depth, dtype=np.int32)
+        np.minimum.at(best_ranks, self.ranked, self.rank)
+        return best_ranks
 
     @cached_property
     def runs_of_topic(self) -> Ints:
@@ -219,12 +221,12 @@ class Rankings(Pairs):
     ) -> Self:
         """Build rankings from the top rows of runs; documents of a topic are sorted by id."""
         if not all(isinstance(topic, str) for topic in topics):
-            raise PolicyError("topics of rankings must be strings")
+            raise PolicyError(f"topics of rankings must be strings, got {quoted(topics)}")
         check_integer("depth", depth, 0, np.iinfo(np.int32).max)
         sizes = np.stack([np.diff(top.starts) for top in tops], axis=1)
         offsets = np.cumsum([0, *(top.starts[-1] for top in tops[:-1])])
-        first = np.stack([top.starts[:-1] for top in tops], axis=1) + offsets
-        _, rows = ranges(first.ravel(), (first + sizes).ravel())
+        first_rows = np.stack([top.starts[:-1] for top in tops], axis=1) + offsets
+        _, rows = ranges(first_rows.ravel(), (first_rows + sizes).ravel())
         topic = np.repeat(np.arange(len(topics)), sizes.sum(axis=1))
         pairs = topic * len(ids) + np.concatenate([top.docs for top in tops])[rows]
         pairs, ranked = np.unique(pairs, return_inverse=True)
@@ -242,8 +244,8 @@ class Rankings(Pairs):
 
     def ascending(self, values: Floats) -> Floats:
         """Sort the values of rows by document, then by value, so that sums have one fixed order."""
-        cells = self.size * len(self.systems)
-        if cells > _MAX_SPARSITY * values.size:
+        n_cells = self.size * len(self.systems)
+        if n_cells > _MAX_SPARSITY * values.size:
             return values[np.lexsort((values, self.ranked))]
         table = np.full((self.size, len(self.systems)), np.inf)
         table[self.ranked, self.system] = values

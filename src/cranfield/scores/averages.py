@@ -90,9 +90,9 @@ def fill_missing(
     check_choice("missing", missing, MISSING)
     masks = [np.isnan(table) for table in tables]
     n_missing = sum(int(mask.sum()) for mask in masks)
-    all_topics = np.ones(len(tables[0]), dtype=bool)
+    includes_all = np.ones(len(tables[0]), dtype=bool)
     if not n_missing:
-        return list(tables), all_topics, ()
+        return list(tables), includes_all, ()
     is_complete = ~np.any([mask.reshape(len(mask), -1).any(axis=1) for mask in masks], axis=0)
     incomplete = f"no topic has a score of every system{suffix}"
     if missing == "error":
@@ -107,7 +107,7 @@ def fill_missing(
         )
     if missing == "zero":
         filled = [np.where(mask, 0.0, table) for mask, table in zip(masks, tables, strict=True)]
-        return filled, all_topics, (f"{counted(n_missing, 'missing score')} counted as 0",)
+        return filled, includes_all, (f"{counted(n_missing, 'missing score')} counted as 0",)
     if not is_complete.any():
         raise CranfieldError(incomplete)
     note = f"{counted(int((~is_complete).sum()), 'topic')} excluded: no score"

@@ -359,7 +359,7 @@ class Scores(Averages, FrameMixin, Plotted):
             tuple(labels[index] for index in axis_indices.tolist())
             for axis_indices, labels in zip(indices, self.labels.values(), strict=True)
         ]
-        # Contiguous in memory: the order of additions depends on it.
+        # np.ix_ copies to contiguous memory, on which the order of additions depends.
         values = self.values[np.ix_(*indices)]
         labels: Any = dict(zip(("topics", "systems", "shards"), names, strict=False))
         return replace(self, values=values, **labels)
@@ -560,16 +560,18 @@ def combine_systems(scores_by_system: Mapping[str, Scores]) -> Scores:
     >>> combine_systems({"a": a, "b": b}).values.tolist()
     [[0.5, nan], [1.0, 0.25]]
     """
-    tables = list(scores_by_system.values())
-    first = tables[0]
-    if any(table.shards != first.shards for table in tables):
-        raise CranfieldError("all systems must have scores on the same shards")
-    topics = tuple(dict.fromkeys(topic for table in tables for topic in table.topics))
+    score_list = list(scores_by_system.values())
+    first = score_list[0]
+    for scores in score_list:
+        if scores.shards != first.shards:
+            expected = "all systems must have scores on the same shards"
+            raise CranfieldError(f"{expected}, got {first!r} and {scores!r}")
+    topics = tuple(dict.fromkeys(topic for scores in score_list for topic in scores.topics))
     rows = {topic: row for row, topic in enumerate(topics)}
-    values = np.full((len(topics), len(tables), *first.values.shape[2:]), np.nan)
-    for k, table in enumerate(tables):
-        values[[rows[topic] for topic in table.topics], k] = table.values[:, 0]
-    if any(table.lower_is_better != first.lower_is_better for table in tables):
+    values = np.full((len(topics), len(score_list), *first.values.shape[2:]), np.nan)
+    for k, scores in enumerate(score_list):
+        values[[rows[topic] for topic in scores.topics], k] = scores.values[:, 0]
+    if any(scores.lower_is_better != first.lower_is_better for scores in score_list):
         raise CranfieldError(
             "expected one measure, but lower scores are better for some systems only"
         )
@@ -580,7 +582,7 @@ def combine_systems(scores_by_system: Mapping[str, Scores]) -> Scores:
 
 def common_settings(scores: Mapping[str, Scores]) -> dict[str, Any]:
     """Return the settings that all scores share."""
-    first, *others = (table.settings for table in scores.values())
+    first, *others = (measure_scores.settings for measure_scores in scores.values())
     return {k: v for k, v in first.items() if all(other.get(k) == v for other in others)}
 
 
@@ -594,45 +596,46 @@ def align_scores(
 
     Infinite scores raise an error, and so do scores by shard, unless `shards` is True.
     """
-    (first, like), *_ = scores.items()
+    (first, reference), *_ = scores.items()
     aligned = {}
-    for name, table in scores.items():
+    for name, measure_scores in scores.items():
         if not shards:
-            table.flat(f"{format_name(name)} has scores by shard")
-        finite = table.finite(f" by {format_name(name)}")
-        aligned[name] = finite.aligned(like, (format_name(name), format_name(first)))
+            measure_scores.flat(f"{format_name(name)} has scores by shard")
+        finite = measure_scores.finite(f" by {format_name(name)}")
+        aligned[name] = finite.aligned(reference, (format_name(name), format_name(first)))
     return aligned
 
 
 def complete_scores(
     scores: Mapping[str, Scores], missing: str
 ) -> tuple[dict[str, Scores], tuple[str, ...]]:
-    """Apply a policy for missing scores to aligned scores of measures, keeping topics equal."""
+    """Apply a policy for missing scores to aligned scores; all measures keep the same topics."""
     names = list(scores)
     filled_values, is_complete, notes = fill_missing(
-        [table.values for table in scores.values()],
+        [measure_scores.values for measure_scores in scores.values()],
         missing,
         cell=lambda k, cell: f"{scores[names[k]].cell(cell)} has no score of {quoted(names[k])}",
         suffix=" by every measure",
     )
+    topics = tuple(compress(scores[names[0]].topics, is_complete))
     return {
-        name: replace(table, values=values, topics=tuple(compress(table.topics, is_complete)))
-        for (name, table), values in zip(scores.items(), filled_values, strict=True)
+        name: replace(measure_scores, values=values, topics=topics)
+        for (name, measure_scores), values in zip(scores.items(), filled_values, strict=True)
     }, notes
 
 
 def overall_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
     """Return the aggregated score of each system (rows) by each measure (columns)."""
     systems = next(iter(scores.values())).systems
-    for table in scores.values():
-        table.flat("a table of systems does not take scores by shard")
-    columns = {name: table.overall() for name, table in scores.items()}
+    for measure_scores in scores.values():
+        measure_scores.flat("scores by shard cannot be written as a table of systems")
+    columns = {name: measure_scores.overall() for name, measure_scores in scores.items()}
     return pl.DataFrame({"system": pl.Series(systems, dtype=pl.String), **columns}).fill_nan(None)
 
 
 def long_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
     """Return a row for each score: measure, topic, system, third axis if any, score or null."""
     return pl.concat(
-        table.to_long().select(pl.lit(name).alias("measure"), pl.all())
-        for name, table in scores.items()
+        measure_scores.to_long().select(pl.lit(name).alias("measure"), pl.all())
+        for name, measure_scores in scores.items()
     )

@@ -1,4 +1,4 @@
-"""Names of replicates: the system and the replicate of each run."""
+"""Split names of runs into a system and a replicate."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _split_name(run: str, single: bool) -> tuple[str, str]:
     if single:
         return run, ""
     raise PolicyError(
-        f"expected runs called SYSTEM{MARK}REPLICATE, or a table of replicates (run, system,"
+        f"expected runs named SYSTEM{MARK}REPLICATE, or a table of replicates (run, system,"
         f" replicate), got {quoted(run)}"
     )
 

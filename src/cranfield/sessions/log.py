@@ -41,7 +41,7 @@ DEFAULT_SYSTEM = "log"
 
 CLICK_JUDGMENTS = re.compile(r"clicks(?::(\d+(?:\.\d+)?))?", re.ASCII)
 """Name of judgments derived from clicks, optionally with the minimum dwell time in seconds."""
-_LONG_DWELL = 3600.0  # median dwell in seconds above which it may be in milliseconds
+_LONG_DWELL = 3600.0  # Median dwell time above which a warning suggests that times are in ms
 
 LIST_KEY = ["system", "session", "query"]
 """Columns that identify a result list."""
@@ -203,21 +203,21 @@ class Sessions:
             if topic in code_of and (query is not None or not current)
         ]
         if not pairs:
-            first = next((topic for topic in self.topics if topic is not None), None)
+            first_topic = next((topic for topic in self.topics if topic is not None), None)
             required = (
                 "; a column topic, or a table of topics of sessions (session, topic), is required"
             )
-            session_topics = f"no topics{required}" if first is None else quoted(first)
+            session_topics = f"no topics{required}" if first_topic is None else quoted(first_topic)
             raise InputError(
                 f"expected sessions with judged topics, such as {quoted(judgments.topics[0])}, got"
                 f" {session_topics}",
                 source=self.source,
             )
         sorted_rows = np.argsort(judgments.codes, kind="stable")
-        size = np.bincount(judgments.codes, minlength=len(judgments.topics))
-        start = np.cumsum(size) - size
+        n_judgments = np.bincount(judgments.codes, minlength=len(judgments.topics))
+        starts = np.cumsum(n_judgments) - n_judgments
         topic = np.array([code for _, code in pairs])
-        codes, positions = ranges(start[topic], start[topic] + size[topic])
+        codes, positions = ranges(starts[topic], starts[topic] + n_judgments[topic])
         rows = sorted_rows[positions]
         return Qrels(
             topics=tuple(name for name, _ in pairs),
@@ -317,7 +317,7 @@ class Sessions:
             (counts.repeated_in_list, "document", " repeated in one list"),
             (counts.lost_clicks, "click", " on ranks without a result"),
         ]
-        notes = [f"{counted(number, noun)}{detail}" for number, noun, detail in anomalies if number]
+        notes = [f"{counted(n, noun)}{detail}" for n, noun, detail in anomalies if n]
         return f"Sessions({', '.join(sizes)}{'; ' if notes else ''}{', '.join(notes)})"
 
 
@@ -362,10 +362,10 @@ class ConcatenatedSessions(Sequence[Run]):
     def __getitem__(self, index: slice) -> Sequence[Run]: ...
     def __getitem__(self, index: int | slice) -> Run | Sequence[Run]:
         if isinstance(index, slice):
-            return [self._run(i) for i in range(len(self))[index]]
-        return self._run(range(len(self))[index])
+            return [self._make_run(i) for i in range(len(self))[index]]
+        return self._make_run(range(len(self))[index])
 
-    def _run(self, system: int) -> Run:
+    def _make_run(self, system: int) -> Run:
         rows = self.rows.filter(pl.col("system") == system)
         session_codes, codes = np.unique(rows["session"].to_numpy(), return_inverse=True)
         ranks = rows["rank"].to_numpy()
@@ -418,7 +418,7 @@ class ConcatenatedSessions(Sequence[Run]):
             policies["lengths"] = read_lengths(policies["lengths"])
         session_qrels = self.sessions.qrels(qrels)
         judged = judge(list(self), session_qrels, **policies)
-        queries = self._queries_of_documents(judged)
+        queries = self._match_queries(judged)
         if judged.policies.depth is not None:
             queries = queries.where(queries.rank <= judged.policies.depth)
 
@@ -437,7 +437,7 @@ class ConcatenatedSessions(Sequence[Run]):
         return replace(judged, policies=replace(judged.policies, unjudged="condensed")).condensed()
 
     def _intents_by_session(self, table: IntentTable) -> IntentTable:
-        """Return the intents by session: each session gets the intents of its topic."""
+        """Convert intents by topic to intents by session."""
         sessions = pl.DataFrame({"name": self.sessions.names, "topic": self.sessions.topics})
         rows_of_topics = pl.DataFrame({"topic": table.topics}).with_row_index("row")
         pairs = sessions.join(rows_of_topics, on="topic", maintain_order="left_right")
@@ -450,8 +450,8 @@ class ConcatenatedSessions(Sequence[Run]):
             table.name,
         )
 
-    def _queries_of_documents(self, judged: JudgedRuns) -> Rows:
-        """Return the query of each document, in the order of the judged runs."""
+    def _match_queries(self, judged: JudgedRuns) -> Rows:
+        """Match queries to documents, in the order of the judged runs."""
         positions = find_label_positions(self.sessions.names, judged.topics)
         topic = positions[self.rows["session"].to_numpy()]
         cell = self.rows["system"].to_numpy() * judged.shape[0] + topic
@@ -530,15 +530,16 @@ def concatenate(
     cell = rows["system"].to_numpy() * len(sessions.names) + rows["session"].to_numpy()
     rank: Ints = number_rows(cell)
     ranked = rows.select("system", "session", pl.Series("rank", rank), "query", "doc")
-    settings = {"depth": depth, "duplicates": duplicates, "until_click": until_click}
-    removed, cut = n_rows - ranked.height, sessions.results.height - n_rows
-    return ConcatenatedSessions(sessions, ranked, removed, cut, {**settings, **sessions.runs_read})
+    settings: dict[str, Any] = {"depth": depth, "duplicates": duplicates}
+    settings |= {"until_click": until_click, **sessions.runs_read}
+    n_removed, n_cut = n_rows - ranked.height, sessions.results.height - n_rows
+    return ConcatenatedSessions(sessions, ranked, n_removed, n_cut, settings)
 
 
 def match_clicks(
     sessions: Sessions, qrels: Qrels, judged: JudgedRuns, lengths: DocumentTable | None
 ) -> Clicks:
-    """Return the clicks by system and judged session, in order of time; `qrels` are by session."""
+    """Match clicks to judged sessions, by system and in order of time; `qrels` are by session."""
     positions = find_label_positions(sessions.names, judged.topics)
     names = pl.Series(sessions.names, dtype=pl.String)
     grades = qrels.flat().to_polars().select("grade", "doc", name="topic")
@@ -634,7 +635,7 @@ def append_runs(
     rankings = [_rank_results(run, sessions.names, i, ties) for i, run in enumerate(run_list)]
     ranked_by_run = [{*frame["session"]} for frame in rankings]
     has_queries = [query is not None for query in sessions.current]
-    if not any(has_queries):  # as in a table, which does not name current queries
+    if not any(has_queries):  # Tables do not name current queries
         has_queries = [True] * len(has_queries)
     ranked_sessions = set().union(*ranked_by_run)
     indices = [i for i, has_query in enumerate(has_queries) if has_query or i in ranked_sessions]
@@ -690,9 +691,9 @@ def _rank_results(run: Run, names: Sequence[str], system: int, ties: str) -> pl.
             source=run.name,
         )
     if is_unknown.any():
-        first = quoted(run.topics[int(np.argmax(is_unknown))])
-        number = counted(int(is_unknown.sum()), "topic")
-        warn(f"{run.name}: {number} excluded: not a session, such as {first}")
+        example = quoted(run.topics[int(np.argmax(is_unknown))])
+        topics = counted(int(is_unknown.sum()), "topic")
+        warn(f"{run.name}: {topics} excluded: not a session, such as {example}")
     order = order_documents(run, ties)
     rows = order.rows
     session, ranks = session_codes[run.codes[rows]], order.ranks_of(rows)

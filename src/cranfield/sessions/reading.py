@@ -52,7 +52,7 @@ def _parse_seconds(cell: Any) -> float | None:
             cell = datetime.fromisoformat(cell.strip())
         except ValueError:
             return None
-        # Times without a zone must not depend on that of the machine.
+        # Times without a zone are in UTC, whatever the zone of the machine.
         cell = cell if cell.tzinfo else cell.replace(tzinfo=UTC)
     if hasattr(cell, "timestamp"):
         return float(cell.timestamp())
@@ -61,7 +61,7 @@ def _parse_seconds(cell: Any) -> float | None:
 
 
 def _parse_query(cell: Any) -> str | None:
-    """Read a query id; an integer loses its decimals, so that 1.0 is 1."""
+    """Read a query id; integers are written without decimals, so that 1.0 is 1."""
     number = None if isinstance(cell, bool) else finite(cell)
     is_integer = number is not None and number.is_integer() and "." in str(cell)
     return str(int(number)) if number is not None and is_integer else ID.read(cell)
@@ -91,7 +91,7 @@ TOPIC = Column("topic", ID, "topic of session")
 QUERY = Column("query", replace(ID, read=_parse_query, exact=None), "query of session")
 
 
-def _topic_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+def _convert_topics(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     if all(isinstance(topic, (str, int)) for topic in data.values()):
         if TOPIC.named_in([*data]):
             raise InputError("expected an array of records, got one record", source=source)
@@ -131,7 +131,7 @@ TOPICS = Schema(
     "table of session topics",
     (SESSION, TOPIC),
     lines=Lines(("session", "topic"), 2, cut=lambda line: between_tabs(line, {2}) or line.split()),
-    mapping=_topic_columns,
+    mapping=_convert_topics,
 )
 
 
@@ -144,30 +144,30 @@ _ITEM_TAGS = {"interaction", "result", "click"}
 _MISSING_TIMES = {"", "NA", "NaN", "nan"}
 
 
-def _wrong(element: Element, reason: str) -> InputError:
+def _error_at(element: Element, reason: str) -> InputError:
     return InputError(reason, line=element.line)
 
 
-def _required(element: Element, name: str) -> str:
+def _read_attribute(element: Element, name: str) -> str:
     value = element.attributes.get(name, "").strip()
     if not value:
-        raise _wrong(element, f"a {element.tag} has no {name}")
+        raise _error_at(element, f"a {element.tag} has no {name}")
     return value
 
 
-def _positive_integer(element: Element, text: str, noun: str) -> int:
+def _parse_positive(element: Element, text: str, noun: str) -> int:
     text = text.strip()
     if not _DIGITS.fullmatch(text) or int(text) < 1:
-        raise _wrong(element, f"{noun} must be a positive integer, got {quoted(text)}")
+        raise _error_at(element, f"{noun} must be a positive integer, got {quoted(text)}")
     return int(text)
 
 
-def _texts_of(item: Element) -> dict[str, str]:
-    """Return the rank, document, title and snippet of a result or a click, empty if missing."""
+def _read_texts(item: Element) -> dict[str, str]:
+    """Read the rank, document, title and snippet of a result or a click, empty if missing."""
     texts = dict.fromkeys(("rank", "doc", "title", "snippet"), "")
     for element in item.walk():
         if element.tag in _ITEM_TAGS and element is not item:
-            raise _wrong(element, f"{element.tag} must not be inside a {item.tag}")
+            raise _error_at(element, f"{element.tag} must not be inside a {item.tag}")
         if _DOCUMENT_TAG.fullmatch(element.tag):
             texts["doc"] = element.text.strip()
         elif element.tag in _TEXT_TAGS:
@@ -175,14 +175,14 @@ def _texts_of(item: Element) -> dict[str, str]:
     return texts | {"rank": texts["rank"].strip()}
 
 
-def _time_of(element: Element, name: str) -> float:
+def _read_time(element: Element, name: str) -> float:
     text = element.attributes.get(name, "").strip()
     if text in _MISSING_TIMES:
         return nan
     if clock := _CLOCK.fullmatch(text):
         return int(clock[1]) * 3600 + int(clock[2]) * 60 + float(clock[3])
     if not _SECONDS.fullmatch(text):
-        raise _wrong(element, f"time must be h:m:s or a number of seconds, got {quoted(text)}")
+        raise _error_at(element, f"time must be h:m:s or a number of seconds, got {quoted(text)}")
     return float(text)
 
 
@@ -244,17 +244,17 @@ def read_sessions(
         if clicks is not None:
             reason = "has its own clicks and cannot be combined with a table of clicks"
             raise InputError(reason, source=source.name)
-        sessions = _sessions_of_xml(source, topics)
+        sessions = _read_xml_sessions(source, topics)
     else:
-        sessions = _sessions_of_table(data, clicks, topics, on_duplicate)
+        sessions = _read_session_table(data, clicks, topics, on_duplicate)
     counts, name = sessions.counts, sessions.source
     if counts.lost_clicks:
         warn(f"{name}: {counted(counts.lost_clicks, 'click')} excluded: no result at the rank")
     if counts.repeated_in_list:
         warn(f"{name}: {counted(counts.repeated_in_list, 'document')} repeated in one list")
     if empty_sessions := counts.without_queries:
-        number = f"{counted(len(empty_sessions), 'session')} without queries"
-        warn(f"{name}: {number}, such as {quoted(empty_sessions[0])}")
+        sessions_text = f"{counted(len(empty_sessions), 'session')} without queries"
+        warn(f"{name}: {sessions_text}, such as {quoted(empty_sessions[0])}")
     return sessions
 
 
@@ -278,7 +278,7 @@ def read_session_topics(data: Any) -> dict[str, str]:
     {'1': '1', '2': '6'}
     """
     table = read_table(data, TOPICS)
-    return _value_by_session(table.frame, "topic", table.source)
+    return _read_value_by_session(table.frame, "topic", table.source)
 
 
 def _is_xml(source: Source) -> bool:
@@ -295,8 +295,8 @@ def _is_xml(source: Source) -> bool:
     )
 
 
-def _value_by_session(frame: pl.DataFrame, column: str, source: str) -> dict[str, str]:
-    """Return the topic or the user of each session; an error if a session has two."""
+def _read_value_by_session(frame: pl.DataFrame, column: str, source: str) -> dict[str, str]:
+    """Read the topic or the user of each session; refuse a session with two."""
     pairs = frame.select("session", column).unique(maintain_order=True)
     values: dict[str, str] = {}
     for session, value in pairs.iter_rows():
@@ -320,7 +320,7 @@ def _read_log(
 
     def check_new(element: Element, noun: str, *key: object) -> None:
         if (noun, *key) in keys:
-            raise _wrong(element, f"{noun} {quoted(key[-1])} occurs twice")
+            raise _error_at(element, f"{noun} {quoted(key[-1])} occurs twice")
         keys.add((noun, *key))
 
     with in_source(source.name):
@@ -328,7 +328,7 @@ def _read_log(
             parent = element.parent.tag if element.parent else ""
             match element.tag:
                 case "session":
-                    name = _required(element, "num")
+                    name = _read_attribute(element, "num")
                     check_new(element, "session", name)
                     names[name], query, session = None, 0, session + 1
                     current.append(None)
@@ -338,36 +338,36 @@ def _read_log(
                     names[name] = element.attributes.get("num", "").strip() or None
                 case "interaction":
                     number = element.attributes.get("num", str(query + 1))
-                    query = _positive_integer(element, number, "query number")
+                    query = _parse_positive(element, number, "query number")
                     check_new(element, "query", session, query)
-                    start = _time_of(element, "starttime")
+                    start = _read_time(element, "starttime")
                     rows["query"].append([0, session, query, "", start])
                 case "query" if parent == "currentquery":
                     current[-1] = element.text.strip()
                 case "query" if parent == "interaction":
                     rows["query"][-1][3] = element.text.strip()
                 case "result":
-                    texts = _texts_of(element)
-                    rank = _positive_integer(element, _required(element, "rank"), "rank")
+                    texts = _read_texts(element)
+                    rank = _parse_positive(element, _read_attribute(element, "rank"), "rank")
                     if not texts["doc"]:
-                        raise _wrong(element, f"result {rank} has no document")
+                        raise _error_at(element, f"result {rank} has no document")
                     check_new(element, "rank", session, query, rank)
                     columns = (texts[column] for column in ("doc", "title", "snippet"))
                     rows["result"].append([0, session, query, rank, *columns])
                 case "click":
-                    texts = _texts_of(element)
+                    texts = _read_texts(element)
                     if not texts["rank"] and not texts["doc"]:
-                        raise _wrong(element, "a click must have a rank or a document")
-                    times = _time_of(element, "starttime"), _time_of(element, "endtime")
+                        raise _error_at(element, "a click must have a rank or a document")
+                    times = _read_time(element, "starttime"), _read_time(element, "endtime")
                     has_rank = texts["rank"] != ""
-                    rank = _positive_integer(element, texts["rank"], "rank") if has_rank else 0
+                    rank = _parse_positive(element, texts["rank"], "rank") if has_rank else 0
                     rows["click"].append([0, session, query, rank or None, *times, texts["doc"]])
         if not names:
-            raise InputError("has no session")
+            raise InputError("expected at least one session, got none")
     return names, current, rows
 
 
-def _sessions_of_xml(source: Source, topics: Any) -> Sessions:
+def _read_xml_sessions(source: Source, topics: Any) -> Sessions:
     """Read a log of the TREC Session track."""
     names, current, rows = _read_log(source)
     topic_of = {} if topics is None else read_session_topics(topics)
@@ -375,8 +375,9 @@ def _sessions_of_xml(source: Source, topics: Any) -> Sessions:
     results = pl.DataFrame(rows["result"], RESULT_SCHEMA, orient="row")
     clicks = pl.DataFrame(rows["click"], CLICK_SCHEMA | {"doc": pl.String}, orient="row")
     # A click with a document but no rank is on the best rank of that document.
-    best = results.group_by("session", "query", "doc").agg(best_rank=pl.col("rank").min())
-    clicks = clicks.join(best, on=["session", "query", "doc"], how="left", maintain_order="left")
+    keys = ["session", "query", "doc"]
+    best_ranks = results.group_by(keys).agg(best_rank=pl.col("rank").min())
+    clicks = clicks.join(best_ranks, on=keys, how="left", maintain_order="left")
     clicks = clicks.with_columns(rank=pl.coalesce("rank", "best_rank"))
     return _make_sessions(
         names=[*names],
@@ -400,17 +401,17 @@ def _warn_of_order(
         warn_of_missing_ranks(source, labels, codes.to_numpy().astype(np.int32), ranks, "session")
     if "score" not in columns:
         return
-    ordered = results.sort(RESULT_KEY, maintain_order=True) if "rank" in columns else results
-    change = pl.col("score").diff().over(LIST_KEY)
-    rises = ordered.filter(change > 0)
+    sorted_results = results.sort(RESULT_KEY, maintain_order=True) if "rank" in columns else results
+    score_change = pl.col("score").diff().over(LIST_KEY)
+    rises = sorted_results.filter(score_change > 0)
     if "rank" in columns and rises.height:
-        number = counted(rises.height, "contradiction")
+        contradictions = counted(rises.height, "contradiction")
         warn(
-            f"{source}: ranks contradict the scores ({number}); results of sessions are ordered"
-            " by rank"
+            f"{source}: ranks contradict the scores ({contradictions}); results of sessions are"
+            " ordered by rank"
         )
     elif "rank" not in columns:
-        has_falls = ordered.select((change < 0).any()).item()
+        has_falls = sorted_results.select((score_change < 0).any()).item()
         if not has_falls and rises.height >= 4 and rises.select(LIST_KEY).n_unique() > 1:
             warn(
                 f"{source}: the scores of every list rise in the order of the file, and the"
@@ -424,15 +425,15 @@ def _warn_of_order(
             )
 
 
-def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Sessions:
+def _read_session_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -> Sessions:
     table = read_table(data, _SESSIONS)
     source = table.source
     if not {"rank", "score"} & {*table.names}:
         raise InputError("expected a column rank or score, got neither", source=source)
     frame = table.frame.with_columns(pl.col("system").fill_null(DEFAULT_SYSTEM))
-    topic_of = _value_by_session(frame, "topic", source) if "topic" in table.names else {}
+    topic_of = _read_value_by_session(frame, "topic", source) if "topic" in table.names else {}
     if "user" in table.names:
-        _value_by_session(frame.drop_nulls("user"), "user", source)
+        _read_value_by_session(frame.drop_nulls("user"), "user", source)
         if frame["user"].n_unique() > 1:
             warn(f"{source}: columns not used: 'user', because each session has one user")
     topic_of |= {} if topics is None else read_session_topics(topics)
@@ -464,15 +465,15 @@ def _sessions_of_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) -
         results = results.sort("score", "doc", descending=True, maintain_order=True)
         results = results.with_columns(rank=rank)
     is_first = mask_first_occurrences(results, *RESULT_KEY)
-    repeats = (~is_first).arg_true()
-    if len(repeats) and on_duplicate == "first":
+    repeat_rows = (~is_first).arg_true()
+    if len(repeat_rows) and on_duplicate == "first":
         warn(
-            f"{source}: {counted(len(repeats), 'result')} excluded: an earlier result of the list"
-            " has the same rank"
+            f"{source}: {counted(len(repeat_rows), 'result')} excluded: an earlier result of the"
+            " list has the same rank"
         )
         results = results.filter(is_first)
-    elif len(repeats):
-        row = results.row(int(repeats[0]), named=True)
+    elif len(repeat_rows):
+        row = results.row(int(repeat_rows[0]), named=True)
         raise InputError(
             f"rank {row['rank']} occurs twice in query {row['query']} of session"
             f" {quoted(names[row['session']])}",
@@ -517,9 +518,10 @@ def _warn_of_times(frame: pl.DataFrame, keys: pl.DataFrame, source: str) -> None
     times = frame.group_by(LIST_KEY).agg(pl.col("time").min()).drop_nulls()
     queries = keys.join(times, on=LIST_KEY).sort(*group, "number")
     previous = pl.col("query").shift().over(group)
-    late = queries.with_columns(previous=previous).filter((pl.col("time").diff() < 0).over(group))
-    if late.height:
-        pair = f"{quoted(late['previous'][0])} before {quoted(late['query'][0])}"
+    queries = queries.with_columns(previous=previous)
+    misordered = queries.filter((pl.col("time").diff() < 0).over(group))
+    if misordered.height:
+        pair = f"{quoted(misordered['previous'][0])} before {quoted(misordered['query'][0])}"
         warn(
             f"{source}: the order of queries contradicts their times ({pair}); number the queries"
             " of each session from 1 in order of time"
@@ -548,9 +550,9 @@ def _read_clicks(
         start = pl.col("start") if "start" in table.names else pl.lit(0.0)
         frame = frame.with_columns(end=pl.coalesce("end", start + pl.col("dwell")), start=start)
     frame = _encode(frame, keys, names, systems)
-    by_rank = results.select(*RESULT_KEY, shown="doc").with_columns(pl.col("rank").cast(pl.Int32))
+    by_rank = results.select(*RESULT_KEY, hit="doc").with_columns(pl.col("rank").cast(pl.Int32))
     frame = frame.join(by_rank, on=RESULT_KEY, how="left", maintain_order="left")
-    is_other = frame["doc"].is_not_null() & frame["doc"].ne_missing(frame["shown"])
+    is_other = frame["doc"].is_not_null() & frame["doc"].ne_missing(frame["hit"])
     if is_other.any():
         key = [*LIST_KEY, "doc"]
         by_doc = results.sort("rank").unique(key, keep="first").select(*key, doc_rank="rank")
@@ -558,8 +560,8 @@ def _read_clicks(
         has_rank = frame["rank"].is_not_null()
         frame = frame.with_columns(rank=pl.when(is_other).then("doc_rank").otherwise("rank"))
         if n_moved := int((is_other & has_rank & frame["rank"].is_not_null()).sum()):
-            moved = f"{counted(n_moved, 'click')} counted at the rank of the document"
-            warn(f"{table.source}: {moved}, which differs from the rank of the click")
+            clicks_text = f"{counted(n_moved, 'click')} counted at the rank of the document"
+            warn(f"{table.source}: {clicks_text}, which differs from the rank of the click")
     return frame
 
 
@@ -590,10 +592,11 @@ def _make_sessions(
         for frame, schema in zip(frames, (QUERY_SCHEMA, RESULT_SCHEMA, CLICK_SCHEMA), strict=True)
     )
     results = results.sort(*RESULT_KEY, maintain_order=True)
-    valid = clicks.join(results, on=RESULT_KEY, how="semi", maintain_order="left")
-    # A click without a time stays behind the click before it.
+    n_clicks = clicks.height
+    clicks = clicks.join(results, on=RESULT_KEY, how="semi", maintain_order="left")
+    # A click without a time stays after the previous click.
     start_time = pl.col("start").fill_nan(None).forward_fill().over("system", "session")
-    valid = valid.sort("system", "session", start_time, maintain_order=True, nulls_last=False)
+    clicks = clicks.sort("system", "session", start_time, maintain_order=True, nulls_last=False)
     return Sessions(
         names=tuple(names),
         topics=tuple(topics),
@@ -601,7 +604,7 @@ def _make_sessions(
         current=tuple(current),
         queries=queries.sort(*LIST_KEY, maintain_order=True),
         results=results,
-        clicks=valid,
+        clicks=clicks,
         source=source,
-        lost_clicks=clicks.height - valid.height,
+        lost_clicks=n_clicks - clicks.height,
     )

@@ -30,10 +30,10 @@ from cranfield.sources.schemas import Column, Lines, Schema, is_repeated, option
 from cranfield.sources.values import LABEL, NAME, Kind, absent, any_value, is_broken_text
 from cranfield.texts.gold import (
     AMOUNT,
+    ANSWER_COLUMNS,
     IMPORTANCE,
     NUGGET,
     NUGGETS,
-    OF_ANSWERS,
     SUPPORT,
     SYSTEM,
     TEXT,
@@ -42,11 +42,11 @@ from cranfield.texts.gold import (
     build_nuggets,
     check_name_used,
     check_topics,
-    input_files,
+    count_characters,
+    get_stem,
+    list_inputs,
     name_systems,
     read_nuggets,
-    stem_of,
-    text_length,
     warn_missing,
 )
 
@@ -64,7 +64,7 @@ ANSWERS = Schema(
         optional("text", ANSWER_TEXT),
     ),
     noun="answers",
-    decisive=("status", "support", *OF_ANSWERS),
+    decisive=("status", "support", *ANSWER_COLUMNS),
     lines=Lines(_NTCIR_COLUMNS, 2, has_more=True),
     tuples=_NTCIR_COLUMNS,
 )
@@ -210,12 +210,12 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
     JudgedAnswers(1 topic, 2 systems, 3 matches)
     """
     gold = read_nuggets(nuggets)
-    return build_answers([_read_answer_table(file, name) for file in input_files(answers)], gold)
+    return build_answers([_read_answer_table(file, name) for file in list_inputs(answers)], gold)
 
 
 def _read_answer_table(data: Any, name: str | None) -> Table:
     if isinstance(data, Mapping):
-        data = list(_answer_rows(data))
+        data = list(_iterate_answers(data))
     columns = read_columns(data, ANSWERS)
     cells = columns.select(ANSWERS)
     n_rows = len(cells["topic"])
@@ -230,7 +230,7 @@ def _read_answer_table(data: Any, name: str | None) -> Table:
     return name_systems(table, name, data)
 
 
-def _answer_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
+def _iterate_answers(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
     for system, topics in pairs_of(data, "system", "topic: answer", "answers"):
         for topic, answer in topics.items():
             row: dict[str, Any] = {"system": system, "topic": topic}
@@ -254,7 +254,7 @@ def _answer_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
 _HAS_NUGGET = pl.col("nugget").is_not_null()
 _ANSWER = ("topic", "system")
 _INVALID_ANSWERS = {
-    "unknown gold nugget {nugget}": _HAS_NUGGET & pl.col("place").is_null(),
+    "unknown gold nugget {nugget}": _HAS_NUGGET & pl.col("index").is_null(),
     "the answer of this topic has two lengths, {first_length:g} and {length:g}": pl.col("is_known")
     & (pl.col("length") != pl.col("first_length")),
     "nugget {nugget} is matched twice by system {system}": _HAS_NUGGET & pl.col("is_repeated"),
@@ -263,25 +263,27 @@ _INVALID_ANSWERS = {
 
 def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
     frame = pl.concat([table.frame for table in tables])
-    text_lengths = [None if text is None else text_length(text) for text in frame["text"]]
+    text_lengths = [None if text is None else count_characters(text) for text in frame["text"]]
     frame = frame.with_columns(
         length=pl.coalesce("length", pl.Series(text_lengths, dtype=pl.Float64)),
         is_known=pl.col("topic").is_in([*gold.topics]),
         is_repeated=is_repeated(*_ANSWER, "nugget"),
     )
     frame = frame.with_columns(first_length=pl.col("length").drop_nulls().first().over(_ANSWER))
-    frame = frame.join(gold.places, on=["topic", "nugget"], how="left", maintain_order="left")
+    frame = frame.join(gold.indices, on=["topic", "nugget"], how="left", maintain_order="left")
     start = 0
     for table in tables:
-        part = replace(table, frame=frame[start : start + table.frame.height])
-        part.check(_INVALID_ANSWERS)
-        start += part.frame.height
+        joined = replace(table, frame=frame[start : start + table.frame.height])
+        joined.check(_INVALID_ANSWERS)
+        start += joined.frame.height
     systems = tuple(frame["system"].unique(maintain_order=True))
-    skipped = frame.filter(~pl.col("is_known"))["topic"].unique(maintain_order=True).to_list()
+    skipped_topics = (
+        frame.filter(~pl.col("is_known"))["topic"].unique(maintain_order=True).to_list()
+    )
     frame = frame.filter("is_known")
     nouns = {"text": "answer", "gold": "nuggets"}
     source = tables[0].source
-    check_topics(systems, {*frame["system"]}, skipped, gold.topics, **nouns, source=source)
+    check_topics(systems, {*frame["system"]}, skipped_topics, gold.topics, **nouns, source=source)
     shape = (len(gold.topics), len(systems))
     length, answered = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
     topic = find_label_positions(frame["topic"].to_list(), gold.topics)
@@ -298,14 +300,14 @@ def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
         answered=answered,
         length=length,
         cell=matches["cell"].to_numpy(),
-        nugget=matches["place"].to_numpy(),
+        nugget=matches["index"].to_numpy(),
         position=matches["position"].fill_null(np.nan).to_numpy(),
         support=matches["support"].to_numpy(),
     )
 
 
 FAILED_LABEL = "failed"
-"""Label that AutoNuggetizer writes if its model returned none."""
+"""Label that AutoNuggetizer writes if its model returned no label."""
 
 _NONEMPTY_LIST = Kind(lambda cell: cell if isinstance(cell, list) and cell else None, pl.Object)
 
@@ -363,12 +365,12 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
     JudgedAnswers(1 topic, 1 system, 1 match)
     """
     tables: list[Table] = []
-    gold: list[dict[str, Any]] = []
+    gold_rows: list[dict[str, Any]] = []
     is_name_used = False
     first_nuggets: dict[str, Counter[tuple[str, Any]]] = {}
-    answered: set[tuple[str, str]] = set()
+    answered_cells: set[tuple[str, str]] = set()
     n_failed_labels = 0
-    for file in input_files(data):
+    for file in list_inputs(data):
         table = read_table(file, ASSIGNMENTS)
         if "candidate_text" in table.names:
             raise InputError(
@@ -378,19 +380,19 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             )
         rows: list[dict[str, Any]] = []
         for row, (topic, run, labels, text, _) in enumerate(table.rows()):
-            system = run or name or stem_of(file)
+            system = run or name or get_stem(file)
             is_name_used |= run is None
-            if (topic, system) in answered:
+            if (topic, system) in answered_cells:
                 raise table.error_at_row(
                     row, f"is a second answer of system {quoted(system)}", topic
                 )
-            answered.add((topic, system))
+            answered_cells.add((topic, system))
             nuggets, n_failed = _read_labels(labels, partial(table.error_at_row, row, topic=topic))
             n_failed_labels += n_failed
             counts = Counter((nugget, importance) for nugget, importance, _ in nuggets)
             if topic not in first_nuggets:
                 first_nuggets[topic] = counts
-                gold += [{"topic": topic, "nugget": n, "importance": i} for n, i, _ in nuggets]
+                gold_rows += [{"topic": topic, "nugget": n, "importance": i} for n, i, _ in nuggets]
             elif first_nuggets[topic] != counts:
                 difference = (counts - first_nuggets[topic]) or (first_nuggets[topic] - counts)
                 example = quoted(next(iter(difference))[0])
@@ -406,22 +408,22 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             f"{tables[-1].source}: {counted(n_failed_labels, 'label')} with value 'failed':"
             " a failed assignment counts as no support, a failed importance as okay"
         )
-    return build_answers(tables, build_nuggets(read_table(gold, NUGGETS)))
+    return build_answers(tables, build_nuggets(read_table(gold_rows, NUGGETS)))
 
 
 def _read_labels(
-    cells: list[Any], wrong: Callable[[str], InputError]
+    cells: list[Any], make_error: Callable[[str], InputError]
 ) -> tuple[list[tuple[str, Any, Any]], int]:
-    """Return text, importance and support of the nuggets, and the number of failed labels."""
+    """Read text, importance and support of the nuggets, and count failed labels."""
     nuggets: list[tuple[str, Any, Any]] = []
     counts: Counter[str] = Counter()
     n_failed = 0
     for nugget in cells:
         text = nugget.get("text") if isinstance(nugget, Mapping) else None
         if not isinstance(text, str) or not text.strip():
-            raise wrong("a nugget has no text")
+            raise make_error(f"expected a nugget with a text, got {quoted(nugget)}")
         if is_broken_text(text):
-            raise wrong(NUGGET.kind.reason("nugget", text))
+            raise make_error(NUGGET.kind.reason("nugget", text))
         labels: list[Any] = []
         for name, default_label, noun, kind in (
             ("importance", "okay", "importance", IMPORTANCE),
@@ -429,12 +431,12 @@ def _read_labels(
         ):
             label = nugget.get(name)
             if absent(label):
-                raise wrong(f"nugget {quoted(text)} has no {name}")
+                raise make_error(f"nugget {quoted(text)} has no {name}")
             if label == FAILED_LABEL:
                 n_failed += 1
                 label = default_label
             elif kind.read(label) is None:
-                raise wrong(kind.reason(noun, label))
+                raise make_error(kind.reason(noun, label))
             labels.append(label)
         counts[text] += 1
         numbered_text = text if counts[text] == 1 else f"{text} #{counts[text]}"

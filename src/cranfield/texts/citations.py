@@ -19,12 +19,12 @@ from cranfield.sources.columns import Table, pairs_of, read_table, transpose_row
 from cranfield.sources.schemas import Column, Schema, differs, is_repeated, optional
 from cranfield.sources.values import LABEL, NAME, Cells
 from cranfield.texts.gold import (
-    OF_ANSWERS,
+    ANSWER_COLUMNS,
     SUPPORT,
     SYSTEM,
     TOPIC,
     YES_OR_NO,
-    input_files,
+    list_inputs,
     name_systems,
     warn_missing,
 )
@@ -75,13 +75,13 @@ _TOPIC_FIELDS = ("topic_id", "narrative_id", "qid", "query_id", "topic")
 
 
 def _find_sentences(record: Mapping[Any, Any]) -> list[Any] | None:
-    """Return the sentences of an answer of TREC RAG, or of RAGTIME and BioGen (`responses`)."""
+    """Find the sentences of an answer of TREC RAG, or of RAGTIME and BioGen (`responses`)."""
     fields = (record.get(name) for name in ("answer", "responses"))
     return next((sentences for sentences in fields if isinstance(sentences, list)), None)
 
 
 def _find_document(citation: Any, references: Any) -> Any:
-    """Return a cited document, identified by its index among the references or by its id."""
+    """Find a cited document by its index among the references, or by its id; None if unknown."""
     if isinstance(citation, int) and not isinstance(citation, bool):
         if references is None:
             return citation
@@ -90,17 +90,17 @@ def _find_document(citation: Any, references: Any) -> Any:
     return citation if isinstance(citation, str) else None
 
 
-def _one_document(cell: Any) -> str | None:
-    """Return the id of a document; None for an empty list, and for a list of several."""
+def _read_document(cell: Any) -> str | None:
+    """Read the id of a document; None for a list in brackets or with semicolons."""
     doc = LABEL.read(cell)
-    parts = (doc or "").split(";")
-    is_list = len(parts) > 1 and "://" not in parts[0] and all(len(p.split()) == 1 for p in parts)
+    ids = (doc or "").split(";")
+    is_list = len(ids) > 1 and "://" not in ids[0] and all(len(p.split()) == 1 for p in ids)
     return None if is_list or re.fullmatch(r"\[.*\]", doc or "") else doc
 
 
 _CITED = replace(
     NAME,
-    read=_one_document,
+    read=_read_document,
     exact=None,
     problem="not the id of one document; write a row with an id for each citation",
     missing=lambda cell: NAME.missing(cell) or str(cell).strip() == "[]",
@@ -117,7 +117,7 @@ _CITATIONS = Schema(
     noun="citations",
     otherwise="csv",
     nested=_read_answers,
-    decisive=("status", *OF_ANSWERS),
+    decisive=("status", *ANSWER_COLUMNS),
 )
 
 _SUPPORT = replace(
@@ -191,7 +191,7 @@ class JudgedCitations(Scorable):
         return np.bincount(self.sentence, minlength=len(self.cell))
 
     def missing_error(self, measure: object, fact: str, sentence: int) -> MeasureError:
-        """Return the error for a measure that requires a fact which is missing for a sentence."""
+        """Make the error for a measure that requires a fact which is missing for a sentence."""
         topic, system = divmod(int(self.cell[sentence]), len(self.systems))
         return MeasureError(
             f"{measure} requires {fact}; it is missing for a sentence of topic"
@@ -250,73 +250,73 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
     JudgedCitations(1 topic, 1 system, 3 sentences, 3 citations)
     """
     if isinstance(data, Mapping):
-        data = list(_citation_rows(data))
-    degrees = None if support is None else read_table(support, _SUPPORT)
+        data = list(_iterate_citations(data))
+    support_table = None if support is None else read_table(support, _SUPPORT)
     tables = []
-    for file in input_files(data):
+    for file in list_inputs(data):
         table = name_systems(read_table(file, _CITATIONS), name, file)
         has_citations = table.frame["citation"].is_not_null().any()
         has_support = "support" in table.names or table.frame["support"].is_not_null().any()
-        if degrees is None and has_citations and not has_support:
+        if support_table is None and has_citations and not has_support:
             raise InputError(
                 "expected the support of citations; add a column support, or a table of support"
                 " with topic, sentence (its number from 1), citation and support",
                 source=table.source,
             )
-        tables.append(table if degrees is None else _add_support(table, degrees))
-    if degrees is not None:
-        _warn_unmatched(degrees, pl.concat([table.frame for table in tables]))
+        tables.append(table if support_table is None else _add_support(table, support_table))
+    if support_table is not None:
+        _warn_unmatched(support_table, pl.concat([table.frame for table in tables]))
     if len(tables) > 1:
         frame = pl.concat([table.frame for table in tables])
         tables = [Table(frame, "citations", tables[0].names, None)]
     return _build_citations(tables[0])
 
 
-def _add_support(table: Table, degrees: Table) -> Table:
-    """Add the support of citations, of their system or else of any; exclude those without it."""
+def _add_support(table: Table, support: Table) -> Table:
+    """Add support by system, or else by citation only; exclude citations without support."""
     if table.frame["support"].is_not_null().any():
         raise PolicyError("a table of support cannot be combined with citations that have support")
     if "0" not in table.frame["sentence"]:
         reason = f"expected numbers of sentences from 1, as in {table.source}, got 0"
-        degrees.refuse(degrees.frame["sentence"] == "0", lambda _: reason)
+        support.refuse(support.frame["sentence"] == "0", lambda _: reason)
     frame, keys = table.frame, ["topic", "sentence", "citation"]
     for names in ([*keys, "system"], keys):
-        labels = (
-            degrees.frame if "system" in names else degrees.frame.filter(pl.col("system").is_null())
-        )
+        labels = support.frame
+        if "system" not in names:
+            labels = labels.filter(pl.col("system").is_null())
         labels = labels.select(*names, degree="support")
         frame = frame.join(labels, on=names, how="left", maintain_order="left")
         frame = frame.with_columns(support=pl.coalesce("support", "degree")).drop("degree")
     is_excluded = _HAS_DOC & ~_HAS_SUPPORT
     for row in frame.select(is_excluded & _IS_FIRST).to_series().arg_true():
         topic, sentence, doc = frame.select(keys).row(row)
-        reason = f"citation {quoted(doc)} of sentence {sentence} has no support in {degrees.source}"
-        raise table.error_at_row(row, reason, topic)
-    if excluded := frame.filter(is_excluded).height:
+        reason = f"citation {quoted(doc)} of sentence {sentence} has no support"
+        raise table.error_at_row(row, f"{reason} in {support.source}", topic)
+    if n_excluded := frame.filter(is_excluded).height:
         reason = "excluded: no support label (required for the first citation of a sentence only)"
-        warn(f"{table.source}: {counted(excluded, 'citation')} {reason}")
+        warn(f"{table.source}: {counted(n_excluded, 'citation')} {reason}")
     return replace(table, frame=frame).gather(frame.select((~is_excluded).arg_true()).to_series())
 
 
-def _warn_unmatched(degrees: Table, citations: pl.DataFrame) -> None:
-    """Warn of labels of support that match no citation."""
+def _warn_unmatched(support: Table, citations: pl.DataFrame) -> None:
+    """Warn of rows of support that match no citation."""
     keys = ["topic", "sentence", "citation"]
     is_general = pl.col("system").is_null()
     unmatched = pl.concat(
         [
-            degrees.frame.filter(is_general).join(citations, on=keys, how="anti"),
-            degrees.frame.filter(~is_general).join(citations, on=[*keys, "system"], how="anti"),
+            support.frame.filter(is_general).join(citations, on=keys, how="anti"),
+            support.frame.filter(~is_general).join(citations, on=[*keys, "system"], how="anti"),
         ]
     )
     if unmatched.height:
         topic, sentence, doc = unmatched.select(keys).row(0)
-        labels = f"{unmatched.height:,} of {counted(degrees.frame.height, 'label')} of support"
+        labels = f"{unmatched.height:,} of {counted(support.frame.height, 'label')} of support"
         verb = "matches" if unmatched.height == 1 else "match"
         example = f"topic {quoted(topic)}, sentence {quoted(sentence)}, citation {quoted(doc)}"
-        warn(f"{degrees.source}: {labels} {verb} no citation ({example})")
+        warn(f"{support.source}: {labels} {verb} no citation ({example})")
 
 
-def _citation_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
+def _iterate_citations(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
     for system, topics in pairs_of(data, "system", "topic: sentences", "citations"):
         for topic, sentences in topics.items():
             if not _check_list(sentences, topic):

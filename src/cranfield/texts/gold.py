@@ -99,40 +99,42 @@ YES_OR_NO = Kind(_parse_yes_or_no, pl.Float64, "not yes or no", absent)
 TOPIC = Column("topic", LABEL)
 NUGGET = Column("nugget", LABEL)
 SYSTEM = optional("system", NAME)
-OF_ANSWERS = ("judge", "assessor", "replicate")
-"""Kinds of columns whose values distinguish several answers, or several labels of one answer."""
+ANSWER_COLUMNS = ("judge", "assessor", "replicate")
+"""Columns that distinguish several answers, or several labels of one answer."""
 
 
-def text_length(text: str) -> int:
+def count_characters(text: str) -> int:
     """Count the characters that are not white space, as in TREC question answering."""
     return len("".join(text.split()))
 
 
-def input_files(data: Any) -> list[Any]:
-    """Return a list of files unchanged, or a list with the data as its only item."""
+def list_inputs(data: Any) -> list[Any]:
+    """List the inputs: the files of a list of files, or else the data as a whole."""
     is_files = isinstance(data, (list, tuple)) and all(
         isinstance(file, (str, PathLike)) for file in data
     )
     return [*data] if is_files and data else [data]
 
 
-def stem_of(data: Any) -> str:
+def get_stem(data: Any) -> str:
     """Return the stem of a file as the name of its system; `run` for other inputs."""
     return Source(fspath(data)).stem if isinstance(data, (str, PathLike)) else "run"
 
 
-def warn_missing(answered: Bools, topics: Sequence[str], systems: Sequence[str]) -> None:
-    """Warn of missing answers; shape (topics, systems)."""
-    missing = np.argwhere(~answered.T)
-    if len(missing):
-        examples = (f"topic {quoted(topics[t])} of {quoted(systems[s])}" for s, t in missing)
-        answers = f"{counted(len(missing), 'answer')} {'is' if len(missing) == 1 else 'are'}"
+def warn_missing(is_answered: Bools, topics: Sequence[str], systems: Sequence[str]) -> None:
+    """Warn of missing answers, by a mask of shape (topics, systems)."""
+    missing_cells = np.argwhere(~is_answered.T)
+    if len(missing_cells):
+        examples = (f"topic {quoted(topics[t])} of {quoted(systems[s])}" for s, t in missing_cells)
+        answers = (
+            f"{counted(len(missing_cells), 'answer')} {'is' if len(missing_cells) == 1 else 'are'}"
+        )
         warn(f"{answers} missing and counted as 0: {some_of(examples, 5)}")
 
 
 def check_topics(
     systems: Iterable[str],
-    known: Collection[str],
+    known_systems: Collection[str],
     skipped_topics: Collection[str],
     topics: Collection[str],
     *,
@@ -142,20 +144,20 @@ def check_topics(
 ) -> None:
     """Warn of topics without a gold standard; refuse a system that has no other topics.
 
-    `known` are the systems with a text of a topic with a gold standard. `text` and `gold` are the
+    `known_systems` have a text of a topic with a gold standard. `text` and `gold` are the
     nouns for a text of a system and for the gold standard.
     """
-    skipped = some_of(map(quoted, skipped_topics), 3)
+    listing = some_of(map(quoted, skipped_topics), 3)
     for name in systems:
-        if name not in known:
+        if name not in known_systems:
             raise InputError(
                 f"system {quoted(name)} has no {text} for a topic with {gold}; topics without"
-                f" {gold}: {skipped}; topics with {gold}: {some_of(map(quoted, topics), 3)}",
+                f" {gold}: {listing}; topics with {gold}: {some_of(map(quoted, topics), 3)}",
                 source=source,
             )
     if skipped_topics:
         texts = f"{source}: answers to" if text == "answer" else "texts of"
-        warn(f"{texts} {counted(len(skipped_topics), 'topic')} without {gold} skipped ({skipped})")
+        warn(f"{texts} {counted(len(skipped_topics), 'topic')} without {gold} skipped ({listing})")
 
 
 def check_name_used(name: str | None, is_used: bool) -> None:
@@ -168,15 +170,15 @@ def name_systems(table: Table, name: str | None, data: Any) -> Table:
     """Add the name of the system, by default the stem of the file, to rows that do not name it."""
     table.check(unnamed("system"))
     check_name_used(name, bool(table.frame["system"].is_null().all()))
-    system = pl.col("system").fill_null(name or stem_of(data))
+    system = pl.col("system").fill_null(name or get_stem(data))
     return replace(table, frame=table.frame.with_columns(system))
 
 
 _NTCIR_COLUMNS = ("topic", "nugget", "weight", "vital_length")
 
 
-def _read_lists(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
-    """Convert records of AutoNuggetizer, with a list of nuggets, to columns; None for others."""
+def _flatten_nuggets(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
+    """Convert records of AutoNuggetizer, with lists of nuggets, to columns; None for other JSON."""
     records = data if isinstance(data, list) else [data]
     if not all(isinstance(r, Mapping) and isinstance(r.get("nuggets"), list) for r in records):
         return None
@@ -187,7 +189,7 @@ def _read_lists(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | 
         topic = next((record[names[k]] for k in TOPIC.named_in(names)), None)
         for nugget in record["nuggets"]:
             if not isinstance(nugget, Mapping) or "text" not in nugget:
-                reason = "expected nuggets as objects with text and importance"
+                reason = f"expected nuggets with text and importance, got {quoted(nugget)}"
                 raise InputError(reason, source=source, topic=str(topic))
             cells.append((topic, nugget["text"], nugget.get("importance")))
         rows += [row] * len(record["nuggets"])
@@ -206,7 +208,7 @@ NUGGETS = Schema(
     noun="nuggets",
     lines=Lines(_NTCIR_COLUMNS, 4, has_more=True),
     tuples=_NTCIR_COLUMNS,
-    nested=_read_lists,
+    nested=_flatten_nuggets,
     suspicions={
         "expected importance or vital, got both": pl.col("importance").is_not_null()
         & pl.col("vital").is_not_null(),
@@ -256,11 +258,11 @@ class Nuggets:
         return sums.astype(np.float64)
 
     @property
-    def places(self) -> pl.DataFrame:
-        """Data frame with the columns `topic`, `nugget` and `place`, the index of the nugget."""
+    def indices(self) -> pl.DataFrame:
+        """Data frame with the columns `topic`, `nugget` and `index`, the index of the nugget."""
         topics = pl.Series("topic", self.topics, dtype=pl.String).gather(self.topic)
         ids = pl.Series("nugget", self.ids, dtype=pl.String)
-        return pl.DataFrame([topics, ids, pl.Series("place", np.arange(len(ids)))])
+        return pl.DataFrame([topics, ids, pl.Series("index", np.arange(len(ids)))])
 
     def __repr__(self) -> str:
         size = counted(len(self.topics), "topic")
@@ -305,11 +307,11 @@ def read_nuggets(data: Any) -> Nuggets:
     if isinstance(data, Nuggets):
         return data
     if isinstance(data, Mapping):
-        data = list(_nugget_rows(data))
+        data = list(_iterate_nuggets(data))
     return build_nuggets(read_table(data, NUGGETS))
 
 
-def _nugget_rows(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
+def _iterate_nuggets(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
     for topic, nuggets in data.items():
         if isinstance(nuggets, (list, tuple)):
             yield from ({"topic": topic, "nugget": nugget} for nugget in nuggets)
@@ -336,17 +338,17 @@ def build_nuggets(table: Table) -> Nuggets:
         n_vital=pl.col("importance").sum(),
         n_votes=pl.col("importance").count(),
     )
-    # Votes are weights only where no nugget of the topic has a number.
+    # Votes are weights only if no nugget of the topic has a weight.
     has_votes_only = (n_votes > 0) & pl.col("weight").is_null().all().over("topic")
     rows = rows.with_columns(
-        by_votes=pl.when(has_votes_only).then(n_vital / n_vital.max().over("topic").clip(1)),
+        vote_weight=pl.when(has_votes_only).then(n_vital / n_vital.max().over("topic").clip(1)),
         vital=pl.when(n_votes > 0).then((n_vital > n_votes / 2).cast(pl.Float64)),
     )
     topics, topic_of = number_values(rows["topic"])
     explicit_weights, weight, vital_length, vital = (
         rows.select(
             pl.col("weight").fill_null(np.nan),
-            pl.coalesce("weight", "by_votes").fill_null(np.nan).alias("any weight"),
+            pl.coalesce("weight", "vote_weight").fill_null(np.nan).alias("any weight"),
             pl.col("vital_length", "vital").fill_null(np.nan),
         )
         .to_numpy()
@@ -362,8 +364,8 @@ def build_nuggets(table: Table) -> Nuggets:
 def _warn_contradictions(nuggets: Nuggets, weights: Floats, source: str) -> None:
     """Warn of an okay nugget that weighs more than a vital nugget of its topic."""
     max_okay = np.full(len(nuggets.topics), -np.inf)
-    okay = (nuggets.vital == 0) & ~np.isnan(weights)
-    np.maximum.at(max_okay, nuggets.topic[okay], weights[okay])
+    is_okay = (nuggets.vital == 0) & ~np.isnan(weights)
+    np.maximum.at(max_okay, nuggets.topic[is_okay], weights[is_okay])
     rows = np.flatnonzero((nuggets.vital == 1) & (weights < max_okay[nuggets.topic]))
     if rows.size:
         examples = some_of((quoted(nuggets.ids[row]) for row in rows), 3)
@@ -378,9 +380,9 @@ def _check_complete_topics(nuggets: Nuggets, source: str) -> None:
         ("vital string length", nuggets.vital_length),
         ("importance", nuggets.vital),
     ):
-        missing = np.isnan(values)
-        is_partial = nuggets.total(missing * 1.0) * nuggets.total(~missing * 1.0) > 0
-        rows = np.flatnonzero(missing & is_partial[nuggets.topic])
+        is_missing = np.isnan(values)
+        is_partial = nuggets.total(is_missing * 1.0) * nuggets.total(~is_missing * 1.0) > 0
+        rows = np.flatnonzero(is_missing & is_partial[nuggets.topic])
         if rows.size:
             topic = nuggets.topics[nuggets.topic[rows[0]]]
             reason = f"nugget {quoted(nuggets.ids[rows[0]])} has no {label}, but other nuggets of"

@@ -1,4 +1,4 @@
-"""Read summaries and their reference summaries, as numbered words."""
+"""Read texts and their reference texts, as indices of words."""
 
 from __future__ import annotations
 
@@ -28,37 +28,30 @@ from cranfield.sources.columns import (
 )
 from cranfield.sources.schemas import Column, Schema, unnamed
 from cranfield.sources.values import Cells, absent
-from cranfield.texts.gold import (
-    SYSTEM,
-    TEXT,
-    TOPIC,
-    check_topics,
-    name_systems,
-    warn_missing,
-)
+from cranfield.texts.gold import SYSTEM, TEXT, TOPIC, check_topics, name_systems, warn_missing
 
 Tokeniser = Callable[[str], list[str]]
 Sentences = tuple[tuple[int, ...], ...]
 """Indices of the words of a text, by sentence."""
 
 
-def _text_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+def _convert_texts(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     """Convert `{topic: text}` or `{system: {topic: text}}` to columns."""
     if all(isinstance(value, str) for value in data.values()):
         return two_columns("topic", "text")(data, source)
     return three_columns("system", "topic", "text", inner_form="topic: text")(data, source)
 
 
-def _reference_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+def _convert_references(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     """Convert `{topic: text}`, `{topic: [text, ...]}` or a data set of SQuAD to columns."""
     articles = data.get("data")
     if isinstance(articles, list) and articles and isinstance(articles[0], Mapping):
-        data = _squad_references(articles, source)
+        data = _list_squad_answers(articles, source)
     return two_columns("topic", "text")(data, source)
 
 
-def _squad_references(articles: list[Any], source: str) -> dict[Any, list[Any]]:
-    """Return the answers of each question of a data set of SQuAD."""
+def _list_squad_answers(articles: list[Any], source: str) -> dict[Any, list[Any]]:
+    """List the answers of each question of a data set of SQuAD."""
     try:
         paragraphs = [paragraph for article in articles for paragraph in article["paragraphs"]]
         questions = [question for paragraph in paragraphs for question in paragraph["qas"]]
@@ -71,7 +64,7 @@ def _squad_references(articles: list[Any], source: str) -> dict[Any, list[Any]]:
         raise InputError(reason, source=source) from None
 
 
-def _data_records(data: Any, _source: str) -> tuple[dict[str, list[Any]], list[int]] | None:
+def _convert_alce(data: Any, _source: str) -> tuple[dict[str, list[Any]], list[int]] | None:
     """Convert `{"data": records}` of ALCE to columns; None for other JSON, such as SQuAD."""
     records = data.get("data") if isinstance(data, Mapping) else None
     if not isinstance(records, list) or not all(isinstance(r, Mapping) for r in records):
@@ -83,7 +76,7 @@ def _data_records(data: Any, _source: str) -> tuple[dict[str, list[Any]], list[i
 
 
 _WRITTEN_LIST = re.compile(r"""\[\s*(["']).*["']\s*\]|\{.*["']text["']:.*\}""", re.DOTALL)
-"""A list of texts, or `{"text": texts}`, that was written as text, as by pandas and NumPy."""
+"""Pattern of a list of texts, or of `{"text": texts}`, that pandas or NumPy wrote as text."""
 
 
 def _list_texts(value: Any) -> list[Any]:
@@ -98,8 +91,8 @@ _TEXTS = Schema(
     (_TEXT_TOPIC, Column("text", replace(TEXT, missing=absent), "system text"), SYSTEM),
     noun="summaries",
     otherwise="csv",
-    mapping=_text_columns,
-    nested=_data_records,
+    mapping=_convert_texts,
+    nested=_convert_alce,
     suspicions=unnamed("system"),
     decisive=("status", "replicate"),
 )
@@ -107,7 +100,7 @@ _REFERENCES = replace(
     _TEXTS,
     columns=(_TEXT_TOPIC, Column("text", TEXT, "reference text"), SYSTEM),
     noun="references",
-    mapping=_reference_columns,
+    mapping=_convert_references,
     decisive=("status",),
 )
 
@@ -292,17 +285,19 @@ def judge_summaries(
     advice = "" if "system" in table.names else "; a column system names the system of each text"
     table.check({f"is a second text of system {{system}}{advice}": is_known & (n_texts_before > 0)})
     systems = tuple(table.frame["system"].unique(maintain_order=True))
-    known = table.frame.filter(is_known)
-    skipped = table.frame.filter(~is_known)["topic"].unique(maintain_order=True).to_list()
+    known_rows = table.frame.filter(is_known)
+    skipped_topics = table.frame.filter(~is_known)["topic"].unique(maintain_order=True).to_list()
     nouns = {"text": "text", "gold": "references"}
-    check_topics(systems, {*known["system"]}, skipped, topics, **nouns, source=table.source)
-    rows = known.drop_nulls("text").rows()
+    check_topics(
+        systems, {*known_rows["system"]}, skipped_topics, topics, **nouns, source=table.source
+    )
+    rows = known_rows.drop_nulls("text").rows()
     if tokeniser is None:
         used_texts = [(topic, text) for topic, text, _ in rows]
         used_texts += [(topic, text) for topic, group in reference_texts.items() for text in group]
         tokeniser = _default_tokeniser(used_texts)
     tokenise = find_tokeniser(tokeniser)
-    words: dict[str, int] = {}
+    word_codes: dict[str, int] = {}
     ignored_letters: dict[str, str] = {}
     wordless_topics: list[str] = []
 
@@ -314,13 +309,15 @@ def judge_summaries(
             raise InputError(f"the tokeniser found no words in {quoted(text)}{advice}", topic=topic)
         if text.strip() and not any(lines):
             wordless_topics.append(quoted(topic))
-        if tokenise is alphanumeric and (letters := _OTHER_LETTER.search(text.lower())):
-            ignored_letters.setdefault(topic, letters[0])
+        if tokenise is alphanumeric and (letter := _OTHER_LETTER.search(text.lower())):
+            ignored_letters.setdefault(topic, letter[0])
         return tuple(
-            tuple(words.setdefault(word, len(words)) for word in line) for line in lines if line
+            tuple(word_codes.setdefault(word, len(word_codes)) for word in line)
+            for line in lines
+            if line
         )
 
-    sentences = {
+    encoded_texts = {
         (topics[topic], systems.index(system)): encode(text, topic) for topic, text, system in rows
     }
     encoded_references = tuple(
@@ -338,14 +335,14 @@ def judge_summaries(
             f" {counted(len(ignored_letters), 'topic')} (topic {quoted(topic)}:"
             f" {quoted(letter)}){_ADVICE}"
         )
-    answered = np.zeros((len(topics), len(systems)), dtype=bool)
-    for cell in sentences:
-        answered[cell] = True
-    warn_missing(answered, tuple(topics), systems)
+    is_answered = np.zeros((len(topics), len(systems)), dtype=bool)
+    for cell in encoded_texts:
+        is_answered[cell] = True
+    warn_missing(is_answered, tuple(topics), systems)
     return JudgedSummaries(
         topics=tuple(topics),
         systems=systems,
-        texts=sentences,
+        texts=encoded_texts,
         references=encoded_references,
         settings={"tokeniser": tokeniser if isinstance(tokeniser, str) else "own function"},
     )
@@ -377,40 +374,40 @@ def find_tokeniser(tokeniser: str | Tokeniser) -> Tokeniser:
 def _tokenise(tokenise: Tokeniser, line: str) -> list[str]:
     words: Any = tokenise(line)
     if not isinstance(words, (list, tuple)) or not all(isinstance(word, str) for word in words):
-        raise PolicyError("the tokeniser must return a list of words")
+        raise PolicyError(f"the tokeniser must return a list of words, got {quoted(words)}")
     return list(words)
 
 
 def _check_written_lists(cells: Cells, columns: Columns) -> None:
     """Refuse references that are all lists written as text; warn if only some of them may be."""
     rows = [k for k, cell in enumerate(cells) if not absent(cell)]
-    lists = [k for k in rows if isinstance(cells[k], str) and _WRITTEN_LIST.fullmatch(cells[k])]
-    if lists:
-        text, advice = quoted(cells[lists[0]]), "write a row for each"
-        if len(lists) == len(rows):
+    list_rows = [k for k in rows if isinstance(cells[k], str) and _WRITTEN_LIST.fullmatch(cells[k])]
+    if list_rows:
+        text, advice = quoted(cells[list_rows[0]]), "write a row for each"
+        if len(list_rows) == len(rows):
             reason = f"expected one reference text, got the list {text}; {advice}"
-            raise error_at_row(lists[0], reason, columns.source, columns.lines)
+            raise error_at_row(list_rows[0], reason, columns.source, columns.lines)
         warn(f"{columns.source}: the reference text {text} may be a list of texts; {advice}")
 
 
-def _reference_table(data: Any) -> Table:
+def _read_reference_table(data: Any) -> Table:
     """Read references, with a row for each text of a list."""
     columns = read_columns(data, _REFERENCES)
     cells = columns.select(_REFERENCES)
     _check_written_lists(cells["text"], columns)
     texts = [_list_texts(cell) or [None] for cell in cells["text"]]
     rows = [row for row, group in enumerate(texts) for _ in group]
-    repeated = {name: [column[row] for row in rows] for name, column in cells.items()}
-    repeated["text"] = [text for group in texts for text in group]
+    row_cells = {name: [column[row] for row in rows] for name, column in cells.items()}
+    row_cells["text"] = [text for group in texts for text in group]
     lines = None if columns.lines is None else [columns.lines[row] for row in rows]
-    return convert_columns(repeated, _REFERENCES, columns.source, lines)
+    return convert_columns(row_cells, _REFERENCES, columns.source, lines)
 
 
 def _read_references(data: Any) -> dict[str, list[str]]:
-    table = _reference_table(data)
-    empty = table.frame.filter(pl.col("text").str.strip_chars() == "")["topic"].to_list()
-    if empty and not isinstance(data, Mapping):
-        warn(f"{table.source}: the reference text of topic {quoted(empty[0])} is empty")
+    table = _read_reference_table(data)
+    empty_topics = table.frame.filter(pl.col("text").str.strip_chars() == "")["topic"].to_list()
+    if empty_topics and not isinstance(data, Mapping):
+        warn(f"{table.source}: the reference text of topic {quoted(empty_topics[0])} is empty")
     systems = table.frame["system"].unique(maintain_order=True)
     if len(systems) > 1:
         raise InputError(

@@ -125,4 +125,4 @@ def test_a_sample_of_topics_is_reported() -> None:
     assert cf.assess.ppi_grades(people, judge).notes == ()
     complete = {topic: docs for topic, docs in judge.items() if topic in {"q0", "q1", "q2"}}
     (note,) = cf.assess.ppi_grades(complete, judge).notes
-    assert "no document of 3 topics, where 10 or more of a random sample" in note
+    assert "no document of 3 topics, where a random sample would have 10 or more on average" in note

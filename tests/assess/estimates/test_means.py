@@ -350,7 +350,9 @@ def test_series_of_items_in_another_order() -> None:
         ppi_mean([None if label != label else label for label in HUMAN], JUDGE).estimate == expected
     )
     for pair in ((human[::-1], judge), (human, judge.rename(lambda item: item + 1))):
-        with pytest.raises(PolicyError, match="must have the same index, in the same order"):
+        with pytest.raises(
+            PolicyError, match="must have the same index, got different labels or orders"
+        ):
             ppi_mean(*pair)
     strata = pd.Series(np.repeat(["a", "b"], 10), index=human.index[::-1])
     with pytest.raises(PolicyError, match="must have the same index"):

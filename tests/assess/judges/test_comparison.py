@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 import cranfield as cf
-from cranfield.assess.judges.comparison import calibration
+from cranfield.assess.judges.comparison import compute_calibration
 from tests.assess.judges.llmjudge import judges, labels, published, written
 
 CUTS = ("0|123", "01|23", "012|3")
@@ -86,7 +86,7 @@ def test_calibration_has_the_variance_of_the_jackknife() -> None:
     """Written out with a loop over the topics that are left out, where pairs of a topic differ."""
     rng = np.random.default_rng(4)
     tables = rng.poisson(rng.gamma(1.0, 9.0, (30, 2, 2)))
-    share, low, high = calibration(tables, 0.9)
+    share, low, high = compute_calibration(tables, 0.9)
     for label, grade in np.ndindex(2, 2):
         ones, all_of = tables[:, grade, label], tables[:, :, label].sum(axis=1)
         p, n = ones.sum() / all_of.sum(), all_of.sum()
@@ -106,7 +106,7 @@ def test_calibration_has_the_variance_of_the_jackknife() -> None:
 def test_calibration_of_independent_pairs_is_wilsons() -> None:
     """Each topic has the same table: no more than binomial spread, and the design effect is 1."""
     topics, table = 4000, np.array([[3, 1], [2, 4]])
-    share, low, high = calibration(np.broadcast_to(table, (topics, 2, 2)), 0.95)
+    share, low, high = compute_calibration(np.broadcast_to(table, (topics, 2, 2)), 0.95)
     for label in range(2):
         n, k = topics * table[:, label].sum(), topics * table[1, label]
         limits = stats.binomtest(k, n).proportion_ci(method="wilson")
@@ -116,11 +116,11 @@ def test_calibration_of_independent_pairs_is_wilsons() -> None:
 
 
 def test_calibration_where_there_is_little() -> None:
-    one_topic = calibration(np.array([[[2, 0], [1, 0]]]), 0.95)
+    one_topic = compute_calibration(np.array([[[2, 0], [1, 0]]]), 0.95)
     assert one_topic[0][0].tolist() == pytest.approx([2 / 3, 1 / 3])
     assert (one_topic[1][0].tolist(), one_topic[2][0].tolist()) == ([0, 0], [1, 1])
     assert np.isnan([part[1] for part in one_topic]).all()
-    certain = calibration(np.array([[[5, 0], [0, 0]], [[5, 0], [0, 0]]]), 0.95)
+    certain = compute_calibration(np.array([[[5, 0], [0, 0]], [[5, 0], [0, 0]]]), 0.95)
     # Two topics count as two pairs, however many pairs they have.
     t = stats.t.ppf(0.975, 1)
     assert certain[1][0, 0] == pytest.approx(1 / (1 + t**2 / 2))
@@ -165,10 +165,10 @@ def test_what_is_not_defined_is_said() -> None:
 @pytest.mark.parametrize(
     ("options", "wrong"),
     [
-        ({"scale": "3..0"}, "its lowest and highest grade"),
-        ({"scale": "a..b"}, "its lowest and highest grade"),
+        ({"scale": "3..0"}, "a lowest and highest grade"),
+        ({"scale": "a..b"}, "a lowest and highest grade"),
         ({"scale": (0.5, 3)}, "a grade of a scale must be an integer"),
-        ({"scale": 3}, "its lowest and highest grade"),
+        ({"scale": 3}, "a lowest and highest grade"),
         ({"scale": (0, 1000)}, "at most 101 grades, got 1,001"),
         ({"level": "linear"}, "unknown level 'linear'; expected one of:"),
         ({"confidence": 1}, "confidence must be a number between 0 and 1"),

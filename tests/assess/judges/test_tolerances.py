@@ -15,8 +15,8 @@ from cranfield.assess.judges.tolerances import (
     AT_MOST,
     WITHIN,
     check_tolerances,
-    judge_interval,
-    topics_to_decide,
+    compute_required_topics,
+    decide_verdict,
 )
 from cranfield.base.errors import PolicyError
 
@@ -50,7 +50,7 @@ JUDGES = {"llm": machine()}
     ],
 )
 def test_verdicts(low: float, high: float, tolerance: float, side: str, verdict: str) -> None:
-    assert judge_interval(low, high, tolerance, side) == verdict
+    assert decide_verdict(low, high, tolerance, side) == verdict
 
 
 def test_bias_of_scores_is_a_t_interval_with_bonferroni() -> None:
@@ -66,14 +66,14 @@ def test_bias_of_scores_is_a_t_interval_with_bonferroni() -> None:
         assert (row["low"], row["high"]) == pytest.approx(expected, abs=1e-12)
 
 
-def test_topics_to_decide_is_the_smallest_number() -> None:
+def test_required_topics_are_the_smallest_number() -> None:
     sd, distance, level = 0.31, 0.07, 0.95
     half = stats.t.ppf((1 + level) / 2, 24) * sd / 25**0.5
     smallest = next(
         n for n in count(2) if stats.t.ppf((1 + level) / 2, n - 1) * sd / n**0.5 < distance
     )
-    assert topics_to_decide(half, 25, distance, level) == smallest
-    assert topics_to_decide(half, 25, 0.0, level) is None
+    assert compute_required_topics(half, 25, distance, level) == smallest
+    assert compute_required_topics(half, 25, 0.0, level) is None
 
 
 def test_decisions_have_the_numbers_of_the_results() -> None:

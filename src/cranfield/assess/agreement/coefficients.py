@@ -40,8 +40,8 @@ class Tables:
     grades: Floats
     # Krippendorff's coincidences: n_c (n_v - [c = v]) / (m - 1) for a unit with m labels
     pairs: Floats
-    units: Floats  # The same with weight 1 for each unit, that is divided by m
-    proportions: Floats  # Proportions of labels summed over units with a label; (..., grades)
+    units: Floats  # Coincidences divided by m, so that each unit has weight 1
+    proportions: Floats  # Proportions of labels, summed over units with a label; (..., grades)
     joint: Floats | None = None  # Units by the first and the second grade, for two assessors only
 
     def weighted_sum(self, weights: Floats) -> Tables:
@@ -118,12 +118,12 @@ class Ratings:
             np.add.at(pairs[:, 0, c], topic, row / (m - 1)[:, None])
             np.add.at(units[:, 0, c], topic, row / (m * (m - 1))[:, None])
         has_two_assessors = len(self.assessors) == 2
-        joint = self._count_joint(1, *self._pairs_of_labels()) if has_two_assessors else None
+        joint = self._count_joint(1, *self._pair_labels()) if has_two_assessors else None
         return [self.assessors], Tables(self.scale, pairs, units, proportions, joint)
 
     def count_pairs(self, reference: str | None) -> tuple[list[tuple[str, ...]], Tables]:
         """Count labels of each pair of assessors with common units; shape (topics, pairs, ...)."""
-        first_labels, second_labels = self._pairs_of_labels()
+        first_labels, second_labels = self._pair_labels()
         if reference is not None:
             if reference not in self.assessors:
                 raise PolicyError(
@@ -147,7 +147,7 @@ class Ratings:
         joint = self._count_joint(codes.size, first_labels, second_labels, pair_index)
         return names, tables_from_joint(joint, self.scale)
 
-    def _pairs_of_labels(self) -> tuple[Indices, Indices]:
+    def _pair_labels(self) -> tuple[Indices, Indices]:
         """Return the indices of the first and the second label of all pairs of labels of a unit."""
         sizes = np.bincount(self.unit, minlength=self.topic_of.size)
         n_pairs = int((sizes * (sizes - 1) // 2).sum())
@@ -177,8 +177,8 @@ def read_ratings(
     annotations: Any, *, topics: Any = None, grades: Any = None, names: Any = None, axis: Any = None
 ) -> Ratings:
     """Read ratings from labels, an array, or a data frame with a column for each assessor."""
-    if is_frame(annotations) and (frame := _read_rating_frame(annotations)) is not None:
-        columns, ratings, unit_topics = frame
+    if is_frame(annotations) and (content := _read_rating_frame(annotations)) is not None:
+        columns, ratings, unit_topics = content
         topics = unit_topics if topics is None else topics
         # Names such as column_0 come from the data frame library, and do not name assessors. A
         # frame with many more columns than rows may have an assessor in each row.
@@ -200,11 +200,11 @@ def read_ratings(
                 warn(f"columns read as ids of units: {some_of(map(quoted, ids), 5)}")
                 columns = [name for name in columns if name not in ids]
                 ratings = ratings[:, ~np.array(is_id)]
-            dubious = _columns_of_units(columns, ratings)
-            if 0 < len(dubious) < len(columns):
+            unit_columns = _find_unit_columns(columns, ratings)
+            if 0 < len(unit_columns) < len(columns):
                 warn(
-                    f"columns read as assessors: {some_of(map(quoted, dubious), 5)}; remove columns"
-                    " that are not assessors"
+                    f"columns read as assessors: {some_of(map(quoted, unit_columns), 5)}; remove"
+                    " columns that are not assessors"
                 )
             names, axis = columns, 1
         return _ratings_from_array(ratings, topics, grades, names, axis)
@@ -235,10 +235,10 @@ def _is_unit_id(name: str, ratings: Floats, column: int) -> bool:
     ids, n_units = ratings[:, column], len(ratings)
     if spelt(name) in _UNIT_IDS:
         return np.unique(ids).size == n_units
-    others = np.delete(ratings, column, axis=1)
-    n_grades = np.unique(others[~np.isnan(others)]).size
-    counts_rows = bool((np.diff(ids) == 1).all()) and ids[0] in (0, 1)
-    return n_units >= 5 and 0 < n_grades <= n_units / 2 and counts_rows
+    other_ratings = np.delete(ratings, column, axis=1)
+    n_grades = np.unique(other_ratings[~np.isnan(other_ratings)]).size
+    is_row_number = bool((np.diff(ids) == 1).all()) and ids[0] in (0, 1)
+    return n_units >= 5 and 0 < n_grades <= n_units / 2 and is_row_number
 
 
 _DECISION_OR_STATISTIC = re.compile(
@@ -249,15 +249,15 @@ _DECISION_OR_STATISTIC = re.compile(
     r"|expected|reference)([\W_].+)?",
     re.IGNORECASE,
 )
-"""Names of columns of decisions on the labels of a unit, of their statistics, and of its sizes."""
+"""Names of columns with a decision on a unit, a statistic of its labels, or its size."""
 
 
-def _columns_of_units(names: list[str], ratings: Floats) -> list[str]:
+def _find_unit_columns(names: list[str], ratings: Floats) -> list[str]:
     """Return the columns that seem to describe units: by their names, or because of their scale."""
     decisive = LABELS.find_unused(names, ())[2]
     low, high = np.fmin.reduce(ratings), np.fmax.reduce(ratings)
     n_ratings = (~np.isnan(ratings)).sum(axis=0)
-    # Of two assessors, one may be harsher in all grades.
+    # With two assessors, one may just be stricter.
     has_scale = (n_ratings >= 3) & (np.count_nonzero(n_ratings) > 2)
     return [
         name
@@ -297,12 +297,13 @@ def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | N
     for name in ids:
         warn_of_summaries(name, frame[name].to_list(), "labels")
     ratings = ratings.with_columns(selectors.boolean().cast(nw.Int8))
-    text = next((k for k, dtype in ratings.schema.items() if not dtype.is_numeric()), None)
-    if text is not None:
+    text_column = next((k for k, dtype in ratings.schema.items() if not dtype.is_numeric()), None)
+    if text_column is not None:
         raise InputError(
             "expected columns worker and grade, or a column of numbers for each assessor, got text"
-            f" in column {quoted(text)}; for other names, use read_labels with columns={{'worker':"
-            " ..., 'grade': ...}; for grades in words, with worker_columns=[...] and grades={...}",
+            f" in column {quoted(text_column)}; for other names, use read_labels with"
+            " columns={'worker': ..., 'grade': ...}; for grades in words, with worker_columns=[...]"
+            " and grades={...}",
             source="labels",
         )
     return list(map(str, ratings.columns)), ratings.to_numpy(), topics[0] if topics else None
@@ -331,8 +332,8 @@ def _warn_of_counts(ratings: Floats) -> None:
     """Warn of counts of labels by grade: units have the same sum, and some count equals the sum."""
     sums = ratings.sum(axis=1)
     has_sum = len(sums) > 2 and sums[0] > 1 and bool((sums == sums[0]).all())
-    are_counts = has_sum and ratings.min() == 0 and not (ratings % 1).any()
-    if are_counts and (ratings == sums[0]).any() and np.ptp(ratings, axis=0).any():
+    has_counts = has_sum and ratings.min() == 0 and not (ratings % 1).any()
+    if has_counts and (ratings == sums[0]).any() and np.ptp(ratings, axis=0).any():
         warn(
             f"the values of each unit sum to {sums[0]:g}, as counts of labels by grade do; ratings"
             " must be the grades that each assessor gave"
@@ -345,7 +346,7 @@ def _ratings_from_array(
     message = "ratings must be numbers, of shape (units, assessors)"
     ratings = np.asarray(as_array(annotations, message, np.float64))
     if ratings.ndim != 2:
-        raise CranfieldError(message)
+        raise CranfieldError(f"{message}, got shape {ratings.shape}")
     if np.isinf(ratings).any():
         raise CranfieldError("ratings must be finite, or NaN if missing, got infinity")
     n_rows, n_columns = ratings.shape
@@ -369,7 +370,7 @@ def _ratings_from_array(
     if grades is not None:
         scale = np.unique(as_array(grades, "grades must be numbers", np.float64))
     if not np.isfinite(scale).all():
-        raise CranfieldError("grades of a scale must be finite numbers")
+        raise CranfieldError("grades of a scale must be finite numbers, got infinity or NaN")
     invalid = used_grades[~np.isin(used_grades, scale)]
     if invalid.size:
         raise CranfieldError(
@@ -384,7 +385,8 @@ def _ratings_from_array(
     n_units, n_assessors = ratings.shape
     assessor_names = tuple(map(str, range(1, n_assessors + 1) if names is None else names))
     if len({*assessor_names}) != len(assessor_names) or len(assessor_names) != n_assessors:
-        raise PolicyError(f"names must be {n_assessors} distinct names, one per assessor")
+        expected = f"names must be {n_assessors} distinct names, one per assessor"
+        raise PolicyError(f"{expected}, got {some_of(map(quoted, assessor_names), 10)}")
     topic_of_unit = ["all"] * n_units if topics is None else [str(topic) for topic in topics]
     if len(topic_of_unit) != n_units:
         raise PolicyError(
@@ -397,28 +399,28 @@ def _ratings_from_array(
     )
 
 
-def _linear(grades: Floats) -> Floats:
+def _linear_distances(grades: Floats) -> Floats:
     return np.abs(grades[..., :, None] - grades[..., None, :])
 
 
-def _quadratic(grades: Floats) -> Floats:
-    return _linear(grades) ** 2
+def _quadratic_distances(grades: Floats) -> Floats:
+    return _linear_distances(grades) ** 2
 
 
-def _ratio(grades: Floats) -> Floats:
+def _ratio_distances(grades: Floats) -> Floats:
     if (grades < 0).any():
         raise PolicyError("ratio distances require grades >= 0, got grades below 0")
     sums = grades[..., :, None] + grades[..., None, :]
-    return np.asarray((_linear(grades) / np.where(sums > 0, sums, 1)) ** 2)
+    return np.asarray((_linear_distances(grades) / np.where(sums > 0, sums, 1)) ** 2)
 
 
 DISTANCES: dict[str, Callable[[Floats], Floats]] = {
-    "nominal": lambda grades: (_linear(grades) != 0).astype(np.float64),
-    "ordinal": _quadratic,
-    "interval": _quadratic,
-    "ratio": _ratio,
-    "linear": _linear,
-    "quadratic": _quadratic,
+    "nominal": lambda grades: (_linear_distances(grades) != 0).astype(np.float64),
+    "ordinal": _quadratic_distances,
+    "interval": _quadratic_distances,
+    "ratio": _ratio_distances,
+    "linear": _linear_distances,
+    "quadratic": _quadratic_distances,
 }
 """Distance functions by name; the function of `ordinal` is applied to mean ranks, not grades."""
 
@@ -436,7 +438,7 @@ def grade_distances(name: str, grades: Floats, frequencies: Floats | None = None
     if name == "ordinal":
         assert frequencies is not None
         # The ordinal distance is the squared difference of mean ranks.
-        return _quadratic(np.cumsum(frequencies, axis=-1) - frequencies / 2)
+        return _quadratic_distances(np.cumsum(frequencies, axis=-1) - frequencies / 2)
     span = np.ptp(grades) if grades.size else 0.0
     return DISTANCES[name](grades / span if span > 0 else grades)
 
@@ -446,6 +448,8 @@ def observed_agreement(tables: Tables) -> Floats:
     return _divide(np.trace(tables.units, axis1=-2, axis2=-1), tables.units.sum(axis=(-2, -1)))
 
 
+# Of the units labelled by two assessors, a are relevant and d not relevant for both, and b and c
+# relevant for one of them.
 def positive_agreement(tables: Tables) -> Floats:
     """Compute positive agreement: 2a / (2a + b + c) (Cicchetti and Feinstein 1990)."""
     return _divide(tables.units[..., 1, 1], tables.units[..., 1, :].sum(axis=-1))
@@ -473,7 +477,7 @@ def cohen_kappa(tables: Tables, distance: str = "nominal") -> Floats:
     joint = tables.joint
     assert joint is not None, "two assessors are required"
     expected = joint.sum(axis=-1)[..., :, None] * joint.sum(axis=-2)[..., None, :]
-    return _chance_corrected(joint, expected, _sum(joint), tables, distance)
+    return _correct_for_chance(joint, expected, _sum(joint), tables, distance)
 
 
 def fleiss_kappa(tables: Tables, distance: str = "nominal") -> Floats:
@@ -485,7 +489,7 @@ def fleiss_kappa(tables: Tables, distance: str = "nominal") -> Floats:
     proportions = tables.proportions / _nan_if_zero(tables.proportions.sum(axis=-1, keepdims=True))
     expected = proportions[..., :, None] * proportions[..., None, :]
     joint = tables.units / _nan_if_zero(_sum(tables.units))
-    return _chance_corrected(joint, expected, 1.0, tables, distance)
+    return _correct_for_chance(joint, expected, 1.0, tables, distance)
 
 
 def krippendorff_alpha(tables: Tables, distance: str = "ordinal") -> Floats:
@@ -499,7 +503,7 @@ def krippendorff_alpha(tables: Tables, distance: str = "ordinal") -> Floats:
     frequency = tables.pairs.sum(axis=-1)
     # The distance on the diagonal is 0, so the -1 there does not matter.
     expected = frequency[..., :, None] * frequency[..., None, :]
-    return _chance_corrected(tables.pairs, expected, _sum(tables.pairs) - 1, tables, distance)
+    return _correct_for_chance(tables.pairs, expected, _sum(tables.pairs) - 1, tables, distance)
 
 
 def gwet_ac(tables: Tables, distance: str = "nominal") -> Floats:
@@ -523,7 +527,7 @@ def gwet_ac(tables: Tables, distance: str = "nominal") -> Floats:
     return _divide(agreement - expected, 1 - expected)
 
 
-def _chance_corrected(
+def _correct_for_chance(
     joint: Floats, expected: Floats, size: Floats | float, tables: Tables, distance: str
 ) -> Floats:
     """Return 1 - observed/expected disagreement, with `expected` scaled by `size`."""
@@ -567,7 +571,7 @@ COEFFICIENTS = Registry(
         "fleiss": Formula(fleiss_kappa, "nominal"),
         "alpha": Formula(krippendorff_alpha, "ordinal"),
         "AC1": Formula(gwet_ac),
-        # Chance agreement approaches 1 if most grades are close to each other.
+        # No lower bound: chance agreement approaches 1 if most grades are close to each other.
         "AC2": Formula(gwet_ac, "quadratic", min_value=-math.inf),
     },
 )
@@ -615,14 +619,14 @@ def parse_coefficient(text: str | Coefficient, rel: int | None = None) -> Coeffi
     name = COEFFICIENTS.find(form.group(1))
     formula = COEFFICIENTS[name]
     distance = formula.distance
-    for part in map(str.strip, form.group(2).split(",") if form.group(2) else []):
-        if match := _REL.fullmatch(part):
+    for argument in map(str.strip, form.group(2).split(",") if form.group(2) else []):
+        if match := _REL.fullmatch(argument):
             rel = int(match.group(1))
-        elif part in DISTANCES and formula.distance:
-            distance = part
+        elif argument in DISTANCES and formula.distance:
+            distance = argument
         else:
             options = ", ".join([*(DISTANCES if formula.distance else ()), "rel=GRADE"])
-            raise PolicyError(f"{name} accepts {options}, got {quoted(part)}")
+            raise PolicyError(f"{name} accepts {options}, got {quoted(argument)}")
     if name == "AC2" and distance == "ordinal":
         raise PolicyError(
             "AC2 does not support the ordinal distance, which depends on how often each grade"
@@ -666,11 +670,11 @@ def bootstrap(
     probabilities = np.full(n_topics, 1 / n_topics)
     streams = [stream(seed, start) for start in range(0, resamples, RESAMPLES_PER_STREAM)]
     size = RESAMPLES_PER_STREAM
-    blocks = [draws.multinomial(n_topics, probabilities, size=size) for draws in streams]
-    counts = np.concatenate(blocks)[:resamples].astype(np.float64)
-    n_values = sum(part[0].size for part in (tables.pairs, tables.units, tables.proportions))
+    blocks = [rng.multinomial(n_topics, probabilities, size=size) for rng in streams]
+    weights = np.concatenate(blocks)[:resamples].astype(np.float64)
+    n_values = sum(counts[0].size for counts in (tables.pairs, tables.units, tables.proportions))
     slices = row_slices(resamples, n_values * 2, MAX_VALUES)
-    return np.concatenate([statistic(tables.weighted_sum(counts[rows])) for rows in slices])
+    return np.concatenate([statistic(tables.weighted_sum(weights[rows])) for rows in slices])
 
 
 def jackknife(
@@ -679,16 +683,16 @@ def jackknife(
     has_units: Bools,
     confidence: float,
     *,
-    bounded: bool = True,
-    are_proportions: Any = False,
+    is_bounded: bool = True,
+    is_proportion: Any = False,
 ) -> tuple[Floats, Floats]:
     r"""Compute jackknife t intervals from values and their leave-one-topic-out replicates.
 
     `value` has shape (...); `replicates` and `has_units` have shape (topics, ...). `has_units`
-    marks the topics that contribute to a value. If values are `bounded` by 1, intervals are
-    computed on the scale of :math:`\ln(1 - \theta)` and end below 1. For values that
-    `are_proportions` the scale is the log odds, unless a replicate is 0 or 1. With n topics, the
-    half-width is s times a t quantile, with the degrees of freedom of :func:`degrees_of_freedom`:
+    marks the topics that contribute to a value. If `is_bounded` (by 1), intervals are computed on
+    the scale of :math:`\ln(1 - \theta)` and end below 1. If `is_proportion`, the scale is the log
+    odds, unless a replicate is 0 or 1. With n topics, the half-width is s times a t quantile, with
+    the degrees of freedom of :func:`degrees_of_freedom`:
 
     .. math:: s^2 = \frac{n-1}{n} \sum_i (\theta_{(i)} - \bar\theta_{(\cdot)})^2
 
@@ -698,15 +702,15 @@ def jackknife(
 
     n_topics = has_units.sum(axis=0)
     is_inside = ~has_units | ((replicates > 0) & (replicates < 1))
-    use_log_odds = are_proportions & is_inside.all(axis=0)
+    has_log_odds = is_proportion & is_inside.all(axis=0)
 
     def transform(values: Floats) -> Floats:
-        if not bounded:
+        if not is_bounded:
             return values
-        return np.asarray(np.where(use_log_odds, np.log(values), 0.0) - np.log1p(-values))
+        return np.asarray(np.where(has_log_odds, np.log(values), 0.0) - np.log1p(-values))
 
-    def inverse(ends: Floats) -> Floats:
-        return np.where(use_log_odds, expit(ends), -np.expm1(-ends)) if bounded else ends
+    def back_transform(bounds: Floats) -> Floats:
+        return np.where(has_log_odds, expit(bounds), -np.expm1(-bounds)) if is_bounded else bounds
 
     with np.errstate(divide="ignore", invalid="ignore"):
         centre, transformed = transform(value), transform(replicates)
@@ -715,7 +719,7 @@ def jackknife(
         spread = np.sqrt((n_topics - 1) / n_topics * (deviations**2).sum(axis=0))
         df = degrees_of_freedom(deviations, n_topics)
         half_width = stdtrit(df, (1 + confidence) / 2) * spread
-        low, high = inverse(centre - half_width), inverse(centre + half_width)
+        low, high = back_transform(centre - half_width), back_transform(centre + half_width)
     # Without differences between topics, the variance cannot be estimated.
     is_defined = (n_topics > 1) & np.isfinite(spread) & (spread > MIN_SPREAD)
     return np.where(is_defined, low, np.nan), np.where(is_defined, high, np.nan)
@@ -735,7 +739,7 @@ def degrees_of_freedom(deviations: Floats, n_topics: Ints) -> Floats:
     return np.asarray(np.fmax(np.fmin(n_topics - 1, estimate), 1.0))
 
 
-def percentiles(resampled: Floats, confidence: float) -> tuple[Floats, Floats]:
+def percentile_intervals(resampled: Floats, confidence: float) -> tuple[Floats, Floats]:
     """Compute percentile intervals from bootstrap values; NaN values are ignored."""
     is_defined = ~np.isnan(resampled).all(axis=0)
     low, high = np.full((2, *resampled.shape[1:]), np.nan)

@@ -27,7 +27,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, as_array, check_choice, check_list, quoted
 from cranfield.base.kinds import OneOf
 
-ROUNDING = 1e-6  # Maximum deviation of the sum of rounded proportions from 1
+ROUNDING = 1e-6  # Maximum deviation from 1 of a sum of rounded proportions
 
 
 def _order_aware(p: Floats, q: Floats) -> Floats:
@@ -109,7 +109,7 @@ def _check_distribution(name: str, values: Any) -> Floats:
     message = f"{name} must be proportions of at least 2 classes that sum to 1"
     table = np.asarray(as_array(values, message, np.float64))
     if table.ndim < 1 or table.shape[-1] < 2:
-        raise PolicyError(message)
+        raise PolicyError(f"{message}, got shape {table.shape}")
     sums = np.atleast_1d(table.sum(axis=-1))
     wrong_sums = sums[~(np.abs(sums - 1) <= ROUNDING)]
     if wrong_sums.size:
@@ -124,16 +124,16 @@ def closeness(joint: Floats) -> Floats:
     counts = joint.sum(axis=-1)
     cumulative = np.cumsum(counts, axis=-1)
     gold, assigned = np.indices(joint.shape[-2:])
-    # Gold items from the assigned class, which counts half, to the gold class, which counts fully.
-    mass = np.where(
+    # Number of items from the assigned class, which counts half, to the gold class.
+    n_between = np.where(
         gold > assigned,
         cumulative[..., gold] - cumulative[..., assigned],
         cumulative[..., assigned] - counts[..., assigned] - (cumulative - counts)[..., gold],
     )
-    mass = counts[..., assigned] / 2 + np.where(gold == assigned, 0.0, mass)
+    n_between = counts[..., assigned] / 2 + np.where(gold == assigned, 0.0, n_between)
     total = counts.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        proximity = -np.log2(mass / total[..., None, None])
+        proximity = -np.log2(n_between / total[..., None, None])
         total_proximity = np.where(joint > 0, joint * proximity, 0.0).sum(axis=(-2, -1))
         own_proximity = counts * np.einsum("...ii->...i", proximity)
         max_proximity = np.where(counts > 0, own_proximity, 0.0).sum(axis=-1)

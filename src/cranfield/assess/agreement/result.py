@@ -16,17 +16,11 @@ from cranfield.assess.agreement.coefficients import (
     bootstrap,
     jackknife,
     parse_coefficients,
-    percentiles,
+    percentile_intervals,
     read_ratings,
 )
 from cranfield.base.arrays import Bools, Floats, Ints
-from cranfield.base.errors import (
-    CranfieldError,
-    PolicyError,
-    check_choice,
-    check_list,
-    quoted,
-)
+from cranfield.base.errors import CranfieldError, PolicyError, check_choice, check_list, quoted
 from cranfield.base.kinds import Integer, OneOf, UnitInterval, check_arguments
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, Result
@@ -121,10 +115,10 @@ class Agreement(Result):
             raise PolicyError(f"expected assessors that were compared, got {listing}")
         index = names.index({*assessors})
         row = slice(index, index + 1)
-        per_row = ("comparisons", "value", "low", "high", "units", "topics")
-        parts = {name: getattr(self, name)[row] for name in per_row}
-        parts |= {name: getattr(self, name)[:, row] for name in ("replicates", "has_units")}
-        return replace(self, **parts)
+        row_fields = ("comparisons", "value", "low", "high", "units", "topics")
+        fields = {name: getattr(self, name)[row] for name in row_fields}
+        fields |= {name: getattr(self, name)[:, row] for name in ("replicates", "has_units")}
+        return replace(self, **fields)
 
     def minus(self, other: Agreement) -> Agreement:
         """Compute differences from another agreement over the same topics, with intervals.
@@ -168,8 +162,10 @@ class Agreement(Result):
         human, good minus human, poor    400      20  0.2818  [0.1900, 0.3736]
         """
         for name in ("measures", "topic_names", "interval", "confidence", "resamples", "seed"):
-            if getattr(self, name) != getattr(other, name):
-                raise PolicyError(f"both agreements must have the same {name.replace('_', ' ')}")
+            values = getattr(self, name), getattr(other, name)
+            if values[0] != values[1]:
+                expected = f"both agreements must have the same {name.replace('_', ' ')}"
+                raise PolicyError(f"{expected}, got {' and '.join(map(quoted, values))}")
         n, n_other = len(self.comparisons), len(other.comparisons)
         if n_other not in {1, n}:
             raise PolicyError(
@@ -189,14 +185,14 @@ class Agreement(Result):
             paired=False,
             difference=True,
         )
-        return difference._with_intervals(bounded=False)
+        return difference._with_intervals(is_bounded=False)
 
-    def _with_intervals(self, bounded: bool = True, lower_bounds: Any = -np.inf) -> Agreement:
+    def _with_intervals(self, is_bounded: bool = True, lower_bounds: Any = -np.inf) -> Agreement:
         """Compute confidence intervals from replicates, clipped to lower bounds of the measures."""
         topics = self.has_units.sum(axis=0)
         low, high = np.full((2, *self.value.shape), np.nan)
         if self.interval == "bootstrap":
-            low, high = percentiles(self.replicates, self.confidence)
+            low, high = percentile_intervals(self.replicates, self.confidence)
             is_undefined = (topics < 2)[:, None] | ~(high - low > MIN_SPREAD)
             low, high = np.where(is_undefined, np.nan, (low, high))
         elif self.interval == "jackknife":
@@ -205,8 +201,8 @@ class Agreement(Result):
                 self.replicates,
                 np.broadcast_to(self.has_units[:, :, None], self.replicates.shape),
                 self.confidence,
-                bounded=bounded,
-                are_proportions=np.equal(lower_bounds, 0),
+                is_bounded=is_bounded,
+                is_proportion=np.equal(lower_bounds, 0),
             )
             # With missing labels, a coefficient may itself be below its bound.
             low = np.where(self.value < lower_bounds, low, np.maximum(low, lower_bounds))
@@ -436,28 +432,28 @@ def measure_agreement(
     if len(ratings.assessors) < 2:
         raise CranfieldError("expected at least two assessors, got one")
     paired = pairs or reference is not None
-    parsed = parse_coefficients(measures, rel, paired or len(ratings.assessors) == 2)
+    coefficients = parse_coefficients(measures, rel, paired or len(ratings.assessors) == 2)
     comparisons, tables = ratings.count_pairs(reference) if paired else ratings.count_all()
 
-    def formula(sums: Tables) -> Floats:
-        return np.stack([measure.compute(sums) for measure in parsed], axis=-1)
+    def compute_values(sums: Tables) -> Floats:
+        return np.stack([measure.compute(sums) for measure in coefficients], axis=-1)
 
     notes = ratings.notes
     # Each unit with a label adds 1 to the proportions, each unit with two labels 1 to the units.
     n_single = round(float(tables.proportions.sum() - tables.units.sum()))
-    if not paired and n_single and any(str(measure).startswith("AC") for measure in parsed):
+    if not paired and n_single and any(str(measure).startswith("AC") for measure in coefficients):
         units = counted(n_single, "unit")
         note = f"AC1 and AC2: chance agreement is also estimated from {units} with only one label"
         notes = (*notes, note)
-    value = formula(tables.total())
+    value = compute_values(tables.total())
     has_units = tables.units.sum(axis=(-2, -1)) > 0
     replicates = np.empty((0, *value.shape))
     if interval == "jackknife":
-        replicates = formula(tables.leave_one_out())
+        replicates = compute_values(tables.leave_one_out())
     elif interval == "bootstrap":
-        replicates = bootstrap(tables, formula, resamples, seed)
+        replicates = bootstrap(tables, compute_values, resamples, seed)
     agreement = Agreement(
-        measures=tuple(map(str, parsed)),
+        measures=tuple(map(str, coefficients)),
         comparisons=tuple(comparisons),
         value=value,
         low=np.full(value.shape, np.nan),
@@ -475,5 +471,5 @@ def measure_agreement(
         paired=paired,
     )
     return agreement._with_intervals(
-        lower_bounds=np.array([measure.formula.min_value for measure in parsed])
+        lower_bounds=np.array([measure.formula.min_value for measure in coefficients])
     )

@@ -43,7 +43,7 @@ class PooledLabels:
     """A judge's labels of all documents of a pool, of which people judged a sample."""
 
     pool: Qrels  # All documents, with the judge's grades; 0 if the judge gave no grade
-    human: Ints  # People's grades; 0 outside the sample
+    human: Ints  # Human grades; 0 outside the sample
     is_sampled: Bools
     inclusion: Floats  # Inclusion probabilities; NaN outside the sample
     stratum: Ints  # Stratum of fixed sample size; -1 for independently sampled documents
@@ -52,19 +52,19 @@ class PooledLabels:
 
 def match_labels(panel: Panel) -> PooledLabels:
     """Match human labels to those of the judge, and determine the sampling design."""
-    people, [judge] = panel.human, panel.judges
+    human_qrels, [judge] = panel.human, panel.judges
     labels = judge.labels.to_polars().select("topic", "doc", pl.col("grade").alias("by judge"))
-    listed = people.to_polars().with_row_index("row")
-    on = ["topic", "doc"]
-    pairs = listed.join(labels, on=on, how="full", coalesce=True, maintain_order="right_left")
+    judgments = human_qrels.to_polars().with_row_index("row")
+    keys = ["topic", "doc"]
+    pairs = judgments.join(labels, on=keys, how="full", coalesce=True, maintain_order="right_left")
     human = pairs["grade"].fill_null(-1).to_numpy().astype(np.int64)
     grade = pairs["by judge"].fill_null(0).to_numpy().astype(np.int32)
     is_listed, is_labelled = (pairs[name].is_not_null().to_numpy() for name in ("row", "by judge"))
     names = pairs["topic"].unique(maintain_order=True)
     codes = pairs["topic"].replace_strict(names, range(len(names)), return_dtype=pl.Int32)
-    pool = Qrels(tuple(names), codes.to_numpy(), pairs["doc"], grade, origin=people.origin)
+    pool = Qrels(tuple(names), codes.to_numpy(), pairs["doc"], grade, origin=human_qrels.origin)
     topic = pool.codes.astype(np.int64)
-    has_inclusion, has_stratum = ("inclusion" in people.columns, "stratum" in people.columns)
+    has_inclusion, has_stratum = (k in human_qrels.columns for k in ("inclusion", "stratum"))
     is_sampled, stratum = is_listed.copy(), np.full(len(pool), -1)
     if has_stratum:
         label = pairs["stratum"].cast(pl.String).fill_null("").rank("dense").to_numpy()
@@ -85,17 +85,17 @@ def match_labels(panel: Panel) -> PooledLabels:
         stratum = topic
         _check_documents(pool, ~is_labelled, "a human judgment but no label of the LLM judge")
     if not has_inclusion:
-        size = np.bincount(stratum)
-        count = np.bincount(stratum[is_sampled], minlength=size.size)
-        inclusion = (count / size)[stratum]
+        n_docs = np.bincount(stratum)
+        n_sampled = np.bincount(stratum[is_sampled], minlength=n_docs.size)
+        inclusion = (n_sampled / n_docs)[stratum]
     inclusion[~is_sampled] = np.nan
     human[~is_sampled] = 0
     return PooledLabels(pool, human, is_sampled, inclusion, stratum, int((~is_labelled).sum()))
 
 
-def _check_documents(pool: Qrels, invalid: Bools, reason: str) -> None:
-    if invalid.any():
-        row = int(invalid.argmax())
+def _check_documents(pool: Qrels, is_invalid: Bools, reason: str) -> None:
+    if is_invalid.any():
+        row = int(is_invalid.argmax())
         topic = pool.topics[int(pool.codes[row])]
         raise InputError(f"a document of the pool has {reason}", topic=topic, doc=pool.docs[row])
 
@@ -107,9 +107,9 @@ class SampledDocuments:
     topic: Ints
     inclusion: Floats
     stratum: Ints  # Stratum of fixed sample size; -1 for independently sampled documents
-    people: Floats  # Contributions to the score of each system, shape (systems, sampled)
-    judge: Floats
-    judge_scores: Floats  # By the judge's labels of all documents, shape (topics, systems)
+    human: Floats  # Contributions to scores by human grades, shape (systems, sampled)
+    judge: Floats  # Contributions to scores by the judge's grades, shape (systems, sampled)
+    judge_scores: Floats  # Scores by the judge's labels of all documents, shape (topics, systems)
     is_complete: Bools  # Whether people judged all documents of a system
 
 
@@ -123,16 +123,16 @@ def sample_documents(
     # Documents are in the order of the topics of the judged runs.
     sampled_docs, topic = pool_index[rows], judged.judgments.topic[rows]
     inclusion, stratum = labels.inclusion[sampled_docs], labels.stratum[sampled_docs]
-    count = np.bincount(topic, minlength=n_topics)
-    if not count.all():
+    n_sampled = np.bincount(topic, minlength=n_topics)
+    if not n_sampled.all():
         raise InputError(
             "expected documents of each topic that people judged, got none for this topic; let"
             " people judge at least 2 documents of each topic, or, if they judged all documents of"
             " some topics, use unit='topic'",
-            topic=judged.topics[int(count.argmin())],
+            topic=judged.topics[int(n_sampled.argmin())],
         )
-    _, code, size = np.unique(stratum, return_inverse=True, return_counts=True)
-    has_one_document = (size[code] < 2) & (inclusion < 1) & (stratum >= 0)
+    _, code, stratum_size = np.unique(stratum, return_inverse=True, return_counts=True)
+    has_one_document = (stratum_size[code] < 2) & (inclusion < 1) & (stratum >= 0)
     if has_one_document.any():
         raise InputError(
             "the variance requires at least two sampled documents in each stratum, which is the"
@@ -150,13 +150,13 @@ def sample_documents(
     for k, grades in enumerate((labels.human[document], view.grade)):
         terms = contributions(measure, judged, view.rank, grades)
         scores[k, view.cell // n_topics, sample_index[document]] = terms
-    people, judge = scores
+    human, judge = scores
     judge_scores = measure.score(judged)
-    return SampledDocuments(topic, inclusion, stratum, people, judge, judge_scores, is_complete)
+    return SampledDocuments(topic, inclusion, stratum, human, judge, judge_scores, is_complete)
 
 
-def error_terms(inclusion: Floats, stratum: Ints, values: Floats) -> Floats:
-    """Return error terms of an estimated sum; the sum of their squares is its variance."""
+def compute_error_terms(inclusion: Floats, stratum: Ints, values: Floats) -> Floats:
+    """Compute error terms of an estimated sum; the sum of their squares is its variance."""
     # (1 - pi) e^2 / pi^2 for an independently sampled document; N^2 (1 - n/N) s^2 / n for a stratum
     is_independent = stratum < 0
     _, code, count = np.unique(stratum, return_inverse=True, return_counts=True)
@@ -176,7 +176,7 @@ class DocumentEstimates:
 
     values: Floats  # Estimated scores, shape (topics, systems)
     errors: Floats  # Terms whose squares sum to variances, shape (systems, sampled)
-    lambda_: Floats  # Weights of the judge, shape (topics, systems)
+    lambda_: Floats  # Weight of the judge, shape (topics, systems)
     human_errors: Floats  # Error terms of estimates from human labels alone
     is_complete: Bools  # Whether people judged all documents of a system
     n_documents: int
@@ -192,13 +192,14 @@ class DocumentEstimates:
             # degrees of freedom. The rare errors of a judge that is nearly always right may not be
             # in the sample; then the variance of human labels alone is the safer, larger one.
             scale = np.abs(self.human_errors).max(axis=1, initial=0.0)
-            parts, human_parts = (
-                np.where(np.abs(part) > ROUNDING * scale[:, None], part / n_topics, 0.0) ** 2
-                for part in (self.errors, self.human_errors)
+            squares, human_squares = (
+                np.where(np.abs(terms) > ROUNDING * scale[:, None], terms / n_topics, 0.0) ** 2
+                for terms in (self.errors, self.human_errors)
             )
-            variance, freedom = parts.sum(axis=1), satterthwaite(parts, 2)
+            variance, freedom = squares.sum(axis=1), satterthwaite(squares, 2)
             has_few_errors = (freedom < MIN_ERRORS) | (variance == 0)
-            human_variance, human_freedom = human_parts.sum(axis=1), satterthwaite(human_parts, 2)
+            human_variance = human_squares.sum(axis=1)
+            human_freedom = satterthwaite(human_squares, 2)
             human_mean = HumanMean(has_few_errors, human_variance, human_freedom)
         return compute_intervals(
             self.values.mean(axis=0),
@@ -222,7 +223,7 @@ class DocumentEstimates:
         if self.fixed_topics:
             # Error terms are required for fixed topics only, and are large for many pairs.
             errors, human_errors = (
-                part[first] - part[second] for part in (self.errors, self.human_errors)
+                terms[first] - terms[second] for terms in (self.errors, self.human_errors)
             )
             pairs = replace(pairs, errors=errors, human_errors=human_errors)
         return pairs.means()
@@ -237,8 +238,8 @@ def estimate_scores(
     """
     n_topics, n_systems = sample.judge_scores.shape
     human_errors, judge_errors = (
-        error_terms(sample.inclusion, sample.stratum, values)
-        for values in (sample.people, sample.judge)
+        compute_error_terms(sample.inclusion, sample.stratum, values)
+        for values in (sample.human, sample.judge)
     )
     if fit.lambda_ is not None:
         weight = np.full((n_topics, n_systems), float(fit.lambda_))
@@ -246,20 +247,20 @@ def estimate_scores(
         raise PolicyError("learning lambda requires at least two topics, got one; set lambda_")
     else:
         # Topics are sampled independently, so a topic's lambda is learned from other folds only.
-        n_folds = fit.n_folds(n_topics)
+        n_folds = fit.count_folds(n_topics)
         fold = stream(fit.seed).permutation(n_topics) % n_folds
         numerator, denominator = (
-            (total := sum_rows(part, fold[sample.topic], n_folds)).sum(axis=1, keepdims=True)
-            - total
-            for part in (human_errors * judge_errors, judge_errors**2)
+            (sums := sum_rows(products, fold[sample.topic], n_folds)).sum(axis=1, keepdims=True)
+            - sums
+            for products in (human_errors * judge_errors, judge_errors**2)
         )
         weight = np.clip(ratio(numerator, np.maximum(denominator, 0.0)), 0.0, 1.0)[:, fold].T
-    people_sums, judge_sums = (
-        sum_rows(part / sample.inclusion, sample.topic, n_topics).T
-        for part in (sample.people, sample.judge)
+    human_sums, judge_sums = (
+        sum_rows(values / sample.inclusion, sample.topic, n_topics).T
+        for values in (sample.human, sample.judge)
     )
     return DocumentEstimates(
-        values=people_sums + weight * (sample.judge_scores - judge_sums),
+        values=human_sums + weight * (sample.judge_scores - judge_sums),
         errors=human_errors - weight.T[:, sample.topic] * judge_errors,
         lambda_=weight,
         human_errors=human_errors,

@@ -21,9 +21,9 @@ MAX_RATIO = 1.25
 """Maximum ratio of inclusion probabilities within a grade; above 1, as sample sizes are rounded."""
 
 MIN_EXPECTED = 10
-"""Expected number of judgments of a topic, at which a topic without any is unlikely by chance."""
+"""Expected number of judgments at which a topic without any is unlikely in a random sample."""
 
-_MEANS = ("estimate", "standard_error", "low", "high", "human")
+_MEAN_COLUMNS = ("estimate", "standard_error", "low", "high", "human")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,7 +45,7 @@ class PPIGrades(Result):
         "ppi": {
             "judge": Column("Judge.", key=True),
             "quantity": Column("Mean `grade`, or proportion of pairs with `grade >= g`.", key=True),
-            **{name: PPIMeans.columns[name] for name in _MEANS},
+            **{name: PPIMeans.columns[name] for name in _MEAN_COLUMNS},
             "pairs": Column("Number of pairs of a topic and a document that the judge labelled."),
             "by judge": Column("Estimate of the quantity from the labels of the judge alone."),
         },
@@ -123,14 +123,14 @@ def ppi_grades(
     [(0, 60, 4, 5), (1, 40, 4, 3)]
     """
     panel = read_panel(human, judges, scale, clip, scale_of_judges=True)
-    people = drop_unsampled(panel.human)
+    human_qrels = drop_unsampled(panel.human)
     thresholds = range(panel.scale.low + 1, panel.scale.high + 1)
     quantities = ["grade", *(f"grade >= {grade}" for grade in thresholds)]
     means, strata, notes = [], [], list(panel.notes)
     for judge in panel.judges:
         _check_sample(panel.human, judge)
-        label, grade = _match_grades(people, judge, panel.scale.low)
-        # A missing grade stays missing in each of the quantities.
+        label, grade = _match_grades(human_qrels, judge, panel.scale.low)
+        # Without a human grade, all quantities of a pair are missing.
         reaches = [
             np.where(np.isnan(grade), np.nan, grade >= threshold) for threshold in thresholds
         ]
@@ -138,7 +138,7 @@ def ppi_grades(
         by_judge = [label.mean(), *((label >= threshold).mean() for threshold in thresholds)]
         names = pl.DataFrame({"judge": judge.name, "quantity": quantities})
         sizes = pl.DataFrame({"pairs": label.size, "by judge": by_judge})
-        means.append(names.hstack(estimates.to_polars().select(_MEANS)).hstack(sizes))
+        means.append(names.hstack(estimates.to_polars().select(_MEAN_COLUMNS)).hstack(sizes))
         human_grade = pl.col("grade").fill_nan(None)
         groups = pl.DataFrame({"label": label, "grade": grade}).group_by("label")
         counts = groups.agg(
@@ -148,23 +148,23 @@ def ppi_grades(
             deviation=human_grade.std(),
         ).sort("label")
         deviations, n_human = counts["deviation"].fill_null(0.0), int(counts["human"].sum())
-        best = pl.Series("allocation", allocation(counts["pairs"], deviations, n_human))
-        strata.append(counts.select(pl.lit(judge.name).alias("judge"), "*", best))
-        unseen = _topics_without_sample(people, judge)
-        notes += [f"{judge.name}: {note}" for note in (*estimates.notes, *unseen)]
+        optimal = pl.Series("allocation", allocation(counts["pairs"], deviations, n_human))
+        strata.append(counts.select(pl.lit(judge.name).alias("judge"), "*", optimal))
+        topic_notes = _note_unjudged_topics(human_qrels, judge)
+        notes += [f"{judge.name}: {note}" for note in (*estimates.notes, *topic_notes)]
     return PPIGrades(pl.concat(means), pl.concat(strata), alpha, tuple(notes))
 
 
 def _check_sample(human: Qrels, judge: Judge) -> None:
     """Refuse judgments whose inclusion probabilities differ within a grade of the judge."""
-    listed, is_sampled = human.to_polars(), pl.col("grade") >= human.lowest_judged()
-    if "stratum" in listed.columns and "inclusion" not in listed.columns:
-        listed = listed.with_columns(inclusion=is_sampled.mean().over("topic", "stratum"))
-    if "inclusion" not in listed.columns:
+    judgments, is_sampled = human.to_polars(), pl.col("grade") >= human.lowest_judged()
+    if "stratum" in judgments.columns and "inclusion" not in judgments.columns:
+        judgments = judgments.with_columns(inclusion=is_sampled.mean().over("topic", "stratum"))
+    if "inclusion" not in judgments.columns:
         return
     labels = judge.labels.to_polars().select("topic", "doc", pl.col("grade").alias("label"))
     inclusion = pl.col("inclusion")
-    strata = listed.filter(is_sampled).join(labels, ["topic", "doc"]).group_by("label")
+    strata = judgments.filter(is_sampled).join(labels, ["topic", "doc"]).group_by("label")
     bounds = strata.agg(low=inclusion.min(), high=inclusion.max()).sort("label")
     for label, low, high in bounds.filter(pl.col("high") > MAX_RATIO * pl.col("low")).rows():
         raise PolicyError(
@@ -174,31 +174,33 @@ def _check_sample(human: Qrels, judge: Judge) -> None:
         )
 
 
-def _topics_without_sample(people: Qrels, judge: Judge) -> list[str]:
-    """Return a note if topics without judgments show that the sample is one of topics."""
-    judged = people.to_polars()
+def _note_unjudged_topics(human_qrels: Qrels, judge: Judge) -> list[str]:
+    """Return a note if unjudged topics indicate a sample of topics, not of all documents."""
+    judgments = human_qrels.to_polars()
     sizes = judge.labels.to_polars().group_by("topic").len("size")
-    expected = pl.col("size") * judged.height / len(judge.labels)
-    unseen = sizes.filter(expected >= MIN_EXPECTED).join(judged, on="topic", how="anti")
-    if unseen.is_empty():
+    expected = pl.col("size") * judgments.height / len(judge.labels)
+    unjudged_topics = sizes.filter(expected >= MIN_EXPECTED).join(judgments, on="topic", how="anti")
+    if unjudged_topics.is_empty():
         return []
     return [
-        f"people judged no document of {counted(unseen.height, 'topic')}, where {MIN_EXPECTED} or"
-        " more of a random sample would be expected; the intervals assume a random sample from all"
-        " topics, and are too narrow if people judged some topics only"
+        f"people judged no document of {counted(unjudged_topics.height, 'topic')}, where a random"
+        f" sample would have {MIN_EXPECTED} or more on average; the intervals assume a random"
+        " sample from all topics, and are too narrow if people judged some topics only"
     ]
 
 
-def _match_grades(people: Qrels, judge: Judge, low: int) -> tuple[Any, Any]:
-    """Return label and grade of the pairs that a judge labelled; a grade may be NaN."""
+def _match_grades(human_qrels: Qrels, judge: Judge, low: int) -> tuple[Any, Any]:
+    """Return the label of each pair that a judge labelled, and its human grade, NaN if missing."""
     pairs = judge.labels.to_polars().select("topic", "doc", pl.col("grade").alias("label"))
-    judged = people.to_polars().select("topic", "doc", pl.col("grade").clip(low).cast(pl.Float64))
-    unlabelled = judged.join(pairs, on=["topic", "doc"], how="anti")
+    judgments = human_qrels.to_polars().select(
+        "topic", "doc", pl.col("grade").clip(low).cast(pl.Float64)
+    )
+    unlabelled = judgments.join(pairs, on=["topic", "doc"], how="anti")
     if unlabelled.height:
         topic, doc = unlabelled.select("topic", "doc").row(0)
         documents = counted(unlabelled.height, "document")
         reason = f"people judged {documents} that {quoted(judge.name)} did not label"
         advice = "add the labels, or remove these judgments"
         raise InputError(f"{reason}; {advice}", topic=topic, doc=doc)
-    pairs = pairs.join(judged, on=["topic", "doc"], how="left", maintain_order="left")
+    pairs = pairs.join(judgments, on=["topic", "doc"], how="left", maintain_order="left")
     return pairs["label"].to_numpy(), pairs["grade"].fill_null(np.nan).to_numpy()

@@ -47,7 +47,7 @@ class Fit:
         if self.lambda_ is not None:
             check_number("lambda_", self.lambda_, 0, 1)
 
-    def n_folds(self, size: int) -> int:
+    def count_folds(self, size: int) -> int:
         """Return the number of nonempty folds for `size` items."""
         return min(int(self.folds), max(2, size))
 
@@ -138,13 +138,14 @@ class GradeIntervals:
     """
 
     max_grade: Floats  # Highest grade of each mean; NaN if labels are not grades
-    judge_mean: Floats  # Mean of the judge's labels, with the weight lambda in the estimate
-    variance: Floats  # Of the mean residual of human labels
-    judge_variance: Floats  # Part of the variance by the judge's labels of other items
+    judge_mean: Floats  # Mean of the judge's labels, which has the weight lambda in the estimate
+    variance: Floats  # Variance of the mean residual of human labels
+    judge_variance: Floats  # Variance due to the judge's labels of other items
     inverse_size: Floats  # One over the effective number of human labels
     freedom: Floats  # Degrees of freedom of the quantile; infinite for independent labels
 
-    def bounds(self, estimate: Floats, lambda_: Floats, alpha: float) -> tuple[Floats, Floats]:
+    def evaluate(self, estimate: Floats, lambda_: Floats, alpha: float) -> tuple[Floats, Floats]:
+        """Return the lower and the upper bounds."""
         z = stdtrit(self.freedom, 1 - alpha / 2)
         added_weight = z**2 * self.inverse_size / (1 + z**2 * self.inverse_size)
         distance = lambda_ * self.judge_mean + self.max_grade * (1 - lambda_) / 2 - estimate
@@ -156,8 +157,8 @@ class GradeIntervals:
         return np.maximum(centre - half_width, 0.0), np.minimum(centre + half_width, self.max_grade)
 
 
-def highest_grade(y: Floats, f: Floats) -> Floats:
-    """Return the highest label in each mean; NaN if labels are not grades from 0 to 100."""
+def find_highest_grade(y: Floats, f: Floats) -> Floats:
+    """Return the highest label of each mean; NaN if labels are not grades from 0 to 100."""
     max_grade = np.maximum(np.fmax.reduce(y, axis=1), f.max(axis=1)).clip(1.0)
     min_grade = np.minimum(np.fmin.reduce(y, axis=1), f.min(axis=1))
     is_integer = (np.isnan(y) | (y == np.trunc(y))).all(axis=1)
@@ -180,12 +181,12 @@ def compute_intervals(
     is_single: bool = False,
 ) -> PPIMeans:
     """Compute t intervals, or intervals of the human mean or of grades where they are required."""
-    tail, error = 1 - fit.alpha / 2, np.sqrt(variance)
-    half_width = stdtrit(freedom, tail) * error
-    is_graded, notes = np.zeros(error.shape, dtype=bool), []
+    probability, standard_error = 1 - fit.alpha / 2, np.sqrt(variance)
+    half_width = stdtrit(freedom, probability) * standard_error
+    is_graded, notes = np.zeros(standard_error.shape, dtype=bool), []
     if human_mean is not None:
         is_wider = human_mean.has_few_errors & (human_mean.variance >= variance)
-        human_half_width = stdtrit(human_mean.freedom, tail) * np.sqrt(human_mean.variance)
+        human_half_width = stdtrit(human_mean.freedom, probability) * np.sqrt(human_mean.variance)
         half_width = np.where(is_wider, human_half_width, half_width)
         freedom = np.where(is_wider, human_mean.freedom, freedom)
         reason = (
@@ -194,21 +195,21 @@ def compute_intervals(
         )
         notes.append((is_wider & (human_half_width > 0), reason))
     bounds: Any = (estimate - half_width, estimate + half_width)
-    # Means of complete human labels are exact.
     if grade_intervals is not None:
         is_graded = ~np.isnan(grade_intervals.max_grade) & ~np.asarray(is_complete)
-        bounds = np.where(is_graded, grade_intervals.bounds(estimate, lambda_, fit.alpha), bounds)
+        grade_bounds = grade_intervals.evaluate(estimate, lambda_, fit.alpha)
+        bounds = np.where(is_graded, grade_bounds, bounds)
         freedom = np.where(is_graded, grade_intervals.freedom, freedom)
     is_unknown = ~np.asarray(is_complete) & ~(half_width > ROUNDING * np.abs(estimate))
     low, high = np.where(is_unknown & ~is_graded, np.nan, bounds)
     notes.append((is_unknown, "no interval can be computed, as all values are equal"))
-    counts = [(int((where & ~is_graded).sum()), note) for where, note in notes]
+    counts = [(int((is_affected & ~is_graded).sum()), note) for is_affected, note in notes]
     texts = [
         f"{counted(count, 'mean')}: {note}" if n_human.size > 1 else note
         for count, note in counts
         if count
     ]
-    columns: Any = estimate, error, low, high, lambda_, n_human, freedom
+    columns: Any = estimate, standard_error, low, high, lambda_, n_human, freedom
     columns = [column[0] for column in columns] if is_single else columns
     names = ("estimate", "standard_error", "low", "high", "lambda_", "human", "freedom")
     values = dict(zip(names, columns, strict=True)) | {"alpha": fit.alpha, "seed": fit.seed}
@@ -216,10 +217,10 @@ def compute_intervals(
     return PPIMeans(**values, items=n_items, notes=tuple(texts))
 
 
-def satterthwaite(parts: Floats, counts: Any) -> Floats:
-    """Compute Satterthwaite's degrees of freedom of a sum of variances of `counts` values each."""
-    denominator = ratio(parts**2, np.maximum(counts - 1, 1)).sum(axis=1)
-    freedom = ratio(parts.sum(axis=1) ** 2, denominator)
+def satterthwaite(variances: Floats, counts: Any) -> Floats:
+    """Compute Satterthwaite's degrees of freedom of sums of variances of `counts` values each."""
+    denominator = ratio(variances**2, np.maximum(counts - 1, 1)).sum(axis=1)
+    freedom = ratio(variances.sum(axis=1) ** 2, denominator)
     return np.where(freedom > 0, freedom, np.inf)
 
 
@@ -236,10 +237,10 @@ def sum_rows(values: Any, code: Ints, size: int) -> Floats:
     return sum_by_cell(values.ravel(), cell, (rows, size))
 
 
-def out_of_fold_moments(
+def compute_out_of_fold_moments(
     label: Floats, pred: Floats, cell: Ints, fold: Ints, n_folds: int, shape: tuple[int, ...]
 ) -> tuple[Floats, Floats]:
-    """Return covariance and variance of a judge's labels outside folds; shape (*shape, folds)."""
+    """Compute cov(y, f) and var(f) of the labels outside each fold; shape (*shape, folds)."""
     products = (np.ones(label.size), label, pred, label * pred, pred * pred)
     sums = [sum_by_cell(values, cell * n_folds + fold, (*shape, n_folds)) for values in products]
     if n_folds > 1:
@@ -271,7 +272,7 @@ def ppi_mean(
 
     with lambda clipped to [0, 1]. Humans label a random sample of the items, which are themselves a
     sample; no assumption is made on the errors of the judge. If lambda were learned from the labels
-    to which it is applied, intervals would be too short; so the labels are divided into `folds`,
+    to which it is applied, intervals would be too narrow; so the labels are divided into `folds`,
     and the lambda of a fold is learned from the other folds (cross-fitting). With fewer than two
     other items lambda is 0, whatever `lambda_` is.
 
@@ -297,7 +298,7 @@ def ppi_mean(
         default.
     folds
         Number of folds for cross-fitting, 2 or more; with 1, lambda is learned from all labels, and
-        intervals from few labels are too short.
+        intervals from few labels are too narrow.
     seed
         Seed of the random folds.
     alpha
@@ -341,15 +342,15 @@ def estimate_means(
 ) -> PPIMeans:
     """Compute :func:`ppi_mean`; grades have t intervals if `has_grade_intervals` is False."""
     y, f, is_single = check_labels(human, judge, clusters)
-    units = np.arange(y.shape[1]) if clusters is None else cluster_codes(clusters, y.shape[1])
+    units = np.arange(y.shape[1]) if clusters is None else encode_clusters(clusters, y.shape[1])
     means = fit_means(y, f, units, fit)
-    count, n_others = means.count, y.shape[1] - means.count
+    n, n_others = means.n_labels, y.shape[1] - means.n_labels
     # The linearised estimate is a sum of parts of human labels and of parts of other items.
     is_other, zeros = np.isnan(y), np.zeros(y.shape)
     label_part = np.zeros(y.shape)
-    label_part[means.row, means.item] = (means.residual - means.mean[means.row]) / count[means.row]
-    human_mean = np.where(is_other, 0.0, y).sum(axis=1) / count
-    human_part = np.where(is_other, 0.0, y - human_mean[:, None]) / count[:, None]
+    label_part[means.row, means.item] = (means.residual - means.mean[means.row]) / n[means.row]
+    human_mean = np.where(is_other, 0.0, y).sum(axis=1) / n
+    human_part = np.where(is_other, 0.0, y - human_mean[:, None]) / n[:, None]
     judge_mean = ratio(np.where(is_other, f, 0.0).sum(axis=1), n_others)
     other_part = np.where(is_other, f - judge_mean[:, None], 0.0)
     other_part *= ratio(means.lambda_, n_others)[:, None]
@@ -359,23 +360,23 @@ def estimate_means(
     )
     # Constant residuals carry no information on their variance.
     scale = np.abs(np.where(is_other, f, y)).max(axis=1)
-    is_constant = np.abs(label_part).max(axis=1) * count <= ROUNDING * scale
-    freedom = (means.units - 1).astype(np.float64)
+    is_constant = np.abs(label_part).max(axis=1) * n <= ROUNDING * scale
+    freedom = (means.n_units - 1).astype(np.float64)
     label_variance = np.where(is_constant, 0.0, np.maximum(variance - other_variance, 0.0))
     # Labels of a cluster are correlated, which reduces the effective number of labels.
-    design_effect = ratio(label_variance, ratio((label_part**2).sum(axis=1) * count, count - 1.0))
-    inverse_size = np.where(is_constant, 1 / means.units, np.maximum(design_effect, 1.0) / count)
-    is_independent = means.units == count
-    label_variance = np.where(is_independent, label_variance * (count - 1) / count, label_variance)
+    design_effect = ratio(label_variance, ratio((label_part**2).sum(axis=1) * n, n - 1.0))
+    inverse_size = np.where(is_constant, 1 / means.n_units, np.maximum(design_effect, 1.0) / n)
+    is_independent = means.n_units == n
+    label_variance = np.where(is_independent, label_variance * (n - 1) / n, label_variance)
     freedom_of_grades = np.where(is_independent, np.inf, freedom)
-    max_grade = highest_grade(y, f) if has_grade_intervals else np.full(count.size, np.nan)
-    has_few = has_few_errors(y, f, count, means.lambda_)
+    max_grade = find_highest_grade(y, f) if has_grade_intervals else np.full(n.size, np.nan)
+    has_few = has_few_errors(y, f, n, means.lambda_)
     return compute_intervals(
         means.estimate,
         np.where(is_constant, 0.0, variance),
         freedom,
         means.lambda_,
-        count,
+        n,
         y.shape[1],
         fit,
         human_mean=HumanMean(has_few, human_variance, freedom),
@@ -387,7 +388,7 @@ def estimate_means(
 
 
 def has_few_errors(y: Floats, f: Floats, count: Ints, lambda_: Floats) -> Bools:
-    """Return whether a mean has too few errors of the judge to estimate its variance."""
+    """Return a mask of the means with too few errors of the judge to estimate a variance."""
     errors = (~np.isnan(y) & (y != f)).sum(axis=1)
     return np.asarray((errors < MIN_ERRORS) & (2 * errors < count) & (lambda_ > 0))
 
@@ -395,34 +396,34 @@ def has_few_errors(y: Floats, f: Floats, count: Ints, lambda_: Floats) -> Bools:
 def _sum_variance(
     label_part: Floats, other_part: Floats, is_labelled: Bools, units: Ints
 ) -> Floats:
-    """Compute the variance of a sum of independent units, with n - 1 for each of the two parts."""
+    """Compute the variance of a sum over units, with n / (n - 1) for each of its two parts."""
     parts = ((label_part, is_labelled), (other_part, ~is_labelled))
     if (units == np.arange(units.size)).all():
         first, second = (
-            ratio(size := mask.sum(axis=1), size - 1) * (part**2).sum(axis=1)
-            for part, mask in parts
+            ratio(size := mask.sum(axis=1), size - 1) * (terms**2).sum(axis=1)
+            for terms, mask in parts
         )
         return np.asarray(first + second)
     size = int(units.max()) + 1
 
-    def scaled(part: Floats, mask: Bools) -> Floats:
+    def scale_sums(terms: Floats, mask: Bools) -> Floats:
         count = (sum_rows(mask, units, size) > 0).sum(axis=1)
-        return np.asarray(sum_rows(part, units, size) * np.sqrt(ratio(count, count - 1))[:, None])
+        return np.asarray(sum_rows(terms, units, size) * np.sqrt(ratio(count, count - 1))[:, None])
 
-    return np.asarray(((scaled(*parts[0]) + scaled(*parts[1])) ** 2).sum(axis=1))
+    return np.asarray(((scale_sums(*parts[0]) + scale_sums(*parts[1])) ** 2).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
 class FittedMeans:
-    """Prediction-powered means."""
+    """Prediction-powered means, with their terms by human label."""
 
-    row: Ints  # Mean and item of each human label
-    item: Ints
+    row: Ints  # Index of the mean of each human label
+    item: Ints  # Item of each human label
     residual: Floats  # Human label minus lambda times the judge's label
-    count: Ints  # Number of human labels, and of labelled units, of each mean
-    units: Ints
-    mean: Floats  # Mean residual and mean lambda
-    lambda_: Floats
+    n_labels: Ints  # Number of human labels of each mean
+    n_units: Ints  # Number of units with human labels of each mean
+    mean: Floats  # Mean residual
+    lambda_: Floats  # Mean lambda
     estimate: Floats
 
 
@@ -431,7 +432,7 @@ def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
     n_means, n_items = y.shape
     f = np.broadcast_to(f, y.shape)
     row, item = np.nonzero(~np.isnan(y))
-    count = np.bincount(row, minlength=n_means)
+    n_labels = np.bincount(row, minlength=n_means)
     centred = f - f.mean(axis=1, keepdims=True)
     label, pred = y[row, item], centred[row, item]
     # Units are in the same random order for each mean; the labelled ones are assigned to folds.
@@ -439,10 +440,10 @@ def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
     shuffled = stream(fit.seed).permutation(size)[units]
     labelled_units, unit_index = np.unique(row * size + shuffled[item], return_inverse=True)
     n_units = np.bincount(labelled_units // size, minlength=n_means)
-    n_others = n_items - count
+    n_others = n_items - n_labels
     other_row, other_item = np.nonzero(np.isnan(y))
     other_units = np.unique(other_row * size + units[other_item]) // size
-    # The judge's labels of a single unit have no variance.
+    # The variance of a judge's labels requires at least two units.
     has_variance = (np.bincount(other_units, minlength=n_means) > 1)[row]
     min_units = 3 if fit.lambda_ is None else 2
     if n_units.min(initial=min_units) < min_units:
@@ -451,9 +452,9 @@ def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
             f" {n_units.min()}"
         )
     if fit.lambda_ is None:
-        folds = fit.n_folds(int(n_units.max()))
+        folds = fit.count_folds(int(n_units.max()))
         fold = (number_rows(labelled_units // size) - 1)[unit_index] % folds
-        covariance, _ = out_of_fold_moments(label, pred, row, fold, folds, (n_means,))
+        covariance, _ = compute_out_of_fold_moments(label, pred, row, fold, folds, (n_means,))
         judge_variance = ratio((centred**2).sum(axis=1), np.full(n_means, max(n_items - 1, 1)))
         with np.errstate(over="ignore"):
             lambdas = ratio(covariance[row, fold] * n_others[row], (n_items * judge_variance)[row])
@@ -461,12 +462,12 @@ def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
     else:
         weight = np.where(has_variance, fit.lambda_, 0.0)
     residual = label - weight * pred
-    mean = ratio(sum_by_cell(residual, row, (n_means,)), count)
-    lambda_ = ratio(sum_by_cell(weight, row, (n_means,)), count)
+    mean = ratio(sum_by_cell(residual, row, (n_means,)), n_labels)
+    lambda_ = ratio(sum_by_cell(weight, row, (n_means,)), n_labels)
     labelled_sums = sum_by_cell(pred, row, (n_means,))
     # The judge's labels are centred, so those of other items sum to minus the labelled sum.
     estimate = mean - lambda_ * ratio(labelled_sums, n_others)
-    return FittedMeans(row, item, residual, count, n_units, mean, lambda_, estimate)
+    return FittedMeans(row, item, residual, n_labels, n_units, mean, lambda_, estimate)
 
 
 def stratified_mean(
@@ -538,7 +539,7 @@ def stratified_mean(
         judge, lambda_ = np.zeros(np.shape(human)[-1:]), lambda_ or 0.0
     fit = Fit(lambda_, folds, seed, alpha)
     y, f, is_single = check_labels(human, judge, strata)
-    code = cluster_codes(strata, y.shape[1])
+    code = encode_clusters(strata, y.shape[1])
     n_means, n_strata = y.shape[0], int(code.max(initial=-1)) + 1
     size = np.bincount(code, minlength=n_strata).astype(np.float64)
     mean = sum_rows(f, code, n_strata) / size
@@ -561,31 +562,31 @@ def stratified_mean(
         random_order = stream(seed).permutation(y.shape[1])[item]
         order = np.lexsort((random_order, cell))
         fold = np.empty(cell.size, dtype=np.int64)
-        n_folds = fit.n_folds(int(count.max()))
+        n_folds = fit.count_folds(int(count.max()))
         fold[order] = (number_rows(cell[order]) - 1) % n_folds
         # The lambda of a fold minimises the variance of the mean by the labels of other folds.
         numerator, denominator = (
             np.einsum("rh,rhk->rk", scale, moment)
-            for moment in out_of_fold_moments(label, pred, cell, fold, n_folds, count.shape)
+            for moment in compute_out_of_fold_moments(label, pred, cell, fold, n_folds, count.shape)
         )
         weight = np.clip(ratio(numerator, np.maximum(denominator, 0.0)), 0.0, 1.0)[row, fold]
         correction = _independent_corrections(pred, cell, fold, n_folds, np.tile(size, n_means))
 
-    def variances(values: Floats) -> Floats:
-        """Return the contribution of each stratum to the variance; shape (means, strata)."""
+    def compute_variances(values: Floats) -> Floats:
+        """Compute the contribution of each stratum to the variance; shape (means, strata)."""
         centred = values - ratio(sum_by_cell(values, cell, count.shape), count).ravel()[cell]
         return np.asarray(scale * ratio(sum_by_cell(centred**2, cell, count.shape), count - 1))
 
     sums = sum_by_cell(label - weight * correction, cell, count.shape)
     (variance, freedom), (human_variance, human_freedom) = (
         (parts.sum(axis=1), satterthwaite(parts, count))
-        for parts in (variances(label - weight * pred), variances(label))
+        for parts in (compute_variances(label - weight * pred), compute_variances(label))
     )
     n_labels = count.sum(axis=1)
     mean_weight = ratio(sum_by_cell(weight, row, (n_means,)), n_labels)
     has_few = has_few_errors(y, f, n_labels, mean_weight)
-    max_grade, judge_mean = highest_grade(y, f), f.mean(axis=1)
-    # The size of a simple random sample with the same variance, if all strata were alike.
+    max_grade, judge_mean = find_highest_grade(y, f), f.mean(axis=1)
+    # Size of a simple random sample with the same variance, if all strata had the same variance.
     inverse_size, zeros = scale.sum(axis=1), np.zeros(n_means)
     estimate = ratio(sums, count) @ size / size.sum()
     grade_intervals = GradeIntervals(
@@ -622,31 +623,32 @@ def _independent_corrections(
 
 
 def check_labels(human: Any, judge: Any, groups: Any) -> tuple[Floats, Floats, bool]:
-    """Return human and judge labels by mean and item, and whether human labels have one axis."""
+    """Return human and judge labels, shape (means, items), and whether there is a single mean."""
     data = (human, judge, groups)
-    # Lists have a method of this name.
+    # Lists also have an attribute `index`, but no `to_dict`.
     indices = [values.index for values in data if hasattr(values, "to_dict")]
     if not all(index.equals(indices[0]) for index in indices):
-        raise PolicyError("pandas series must have the same index, in the same order")
+        raise PolicyError("pandas series must have the same index, got different labels or orders")
     if isinstance(human, list):
         human = [np.nan if label is None else label for label in human]
     y, f = as_numbers(human, "human labels"), as_numbers(judge, "labels of the judge")
     if y.ndim not in {1, 2} or f.shape not in {y.shape, y.shape[-1:]}:
-        reason = f"human labels must have the shape of the judge's labels, {f.shape}"
-        raise PolicyError(f"{reason}, got {y.shape}")
+        expected = f"human labels must have the shape of the judge's labels, {f.shape}"
+        raise PolicyError(f"{expected}, got {y.shape}")
     if not np.isfinite(f).all():
-        raise PolicyError("labels of the judge must be finite for all items")
+        raise PolicyError("labels of the judge must be finite for all items, got NaN or infinity")
     if np.isinf(y).any():
-        raise PolicyError("human labels must be finite, or NaN for missing ones")
-    if any((np.abs(labels) > _MAX_LABEL).any() for labels in (y, f)):
-        raise PolicyError(f"labels must be at most {_MAX_LABEL:g} in absolute value")
-    table = np.atleast_2d(y)
-    return table, np.broadcast_to(np.atleast_2d(f), table.shape), y.ndim == 1
+        raise PolicyError("human labels must be finite, or NaN for missing ones, got infinity")
+    if (largest := max(np.nanmax(np.abs(labels), initial=0.0) for labels in (y, f))) > _MAX_LABEL:
+        reason = f"labels must be at most {_MAX_LABEL:g} in absolute value, got {largest:g}"
+        raise PolicyError(reason)
+    human_labels = np.atleast_2d(y)
+    return human_labels, np.broadcast_to(np.atleast_2d(f), human_labels.shape), y.ndim == 1
 
 
-def cluster_codes(clusters: Any, items: int) -> Ints:
+def encode_clusters(clusters: Any, n_items: int) -> Ints:
     """Return the index of the cluster of each item; shape (items,)."""
     names = np.asarray(clusters)
-    if names.shape != (items,):
-        raise PolicyError(f"expected {items} clusters, one per item, got shape {names.shape}")
+    if names.shape != (n_items,):
+        raise PolicyError(f"expected {n_items} clusters, one per item, got shape {names.shape}")
     return np.unique(names.astype(str), return_inverse=True)[1].astype(np.int64)

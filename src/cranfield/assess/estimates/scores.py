@@ -23,21 +23,15 @@ from cranfield.assess.estimates.means import FOLDS, Fit, PPIMeans, estimate_mean
 from cranfield.assess.judges.reading import (
     MAX_GAPS,
     Panel,
+    describe_unjudged,
+    describe_unlabelled,
     find_judged_topics,
-    gap_notes,
-    missing_notes,
     read_judges,
     read_panel,
     set_highest_grade,
 )
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import (
-    InputError,
-    PolicyError,
-    check_integer,
-    collect_warnings,
-    quoted,
-)
+from cranfield.base.errors import InputError, PolicyError, check_integer, collect_warnings, quoted
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, number_range, plain
@@ -61,22 +55,22 @@ from cranfield.texts.citations import JudgedCitations
 class TopicEstimates:
     """Scores by human labels, NaN for unjudged topics, and by a judge; shape (systems, topics)."""
 
-    people: Floats
+    human: Floats
     judge: Floats
     fit: Fit
 
     def means(self, *, has_grade_intervals: bool = True) -> PPIMeans:
         return estimate_means(
-            self.people, self.judge, self.fit, has_grade_intervals=has_grade_intervals
+            self.human, self.judge, self.fit, has_grade_intervals=has_grade_intervals
         )
 
     def differences(self, first: Indices, second: Indices) -> PPIMeans:
         # Differences have their own lambda, and bias of the judge that two systems share cancels.
-        people, judge = (table[first] - table[second] for table in (self.people, self.judge))
-        return replace(self, people=people, judge=judge).means(has_grade_intervals=False)
+        human, judge = (scores[first] - scores[second] for scores in (self.human, self.judge))
+        return replace(self, human=human, judge=judge).means(has_grade_intervals=False)
 
-    def values(self) -> Floats:
-        r"""Return values of the judged topics, whose mean is the estimate; shape (topics, systems).
+    def topic_values(self) -> Floats:
+        r"""Compute values by judged topic, whose means are the estimates; shape (topics, systems).
 
         The unjudged topics are randomly distributed over the n judged topics. Judged topic t, with
         the unjudged topics :math:`U_t`, has the value
@@ -89,9 +83,9 @@ class TopicEstimates:
         n is the variance of the estimate, with n - 1 degrees of freedom; the same holds for
         differences between systems.
         """
-        n_systems, n_topics = self.people.shape
-        means = fit_means(self.people, self.judge, np.arange(n_topics), self.fit)
-        is_judged = ~np.isnan(self.people[0])
+        n_systems, n_topics = self.human.shape
+        means = fit_means(self.human, self.judge, np.arange(n_topics), self.fit)
+        is_judged = ~np.isnan(self.human[0])
         n_judged, n_unjudged = int(is_judged.sum()), int((~is_judged).sum())
         unjudged = stream(self.fit.seed, 1).permutation(np.flatnonzero(~is_judged))
         scores = self.judge[:, unjudged]
@@ -161,15 +155,15 @@ class PPIScores(Result):
         return self.scores.systems
 
     def _frame(self) -> pl.DataFrame:
-        frame = pl.DataFrame({"system": self.systems}).hstack(_table_columns(self.means))
+        frame = pl.DataFrame({"system": self.systems}).hstack(_select_columns(self.means))
         return frame.with_columns(pl.Series("by judge", self.by_judge))
 
-    def _size(self) -> str:
-        judged = counted(self.means.items, self.unit)
-        return f"{self.means.human[0]:,} of {judged} judged by people"
+    def _describe_size(self) -> str:
+        units = counted(self.means.items, self.unit)
+        return f"{self.means.human[0]:,} of {units} judged by people"
 
     def tables(self) -> list[Table]:
-        title = f"Prediction-powered {self.measure} by {self.judge}: {self._size()}"
+        title = f"Prediction-powered {self.measure} by {self.judge}: {self._describe_size()}"
         scope = "these topics" if self.fixed_topics else "the population of topics"
         level = f"{100 - 100 * self.means.alpha:g}%"
         notes = [
@@ -208,17 +202,17 @@ class PPIScores(Result):
         PolicyError
             For an unknown system.
         """
-        pairs = _pairs(self.systems, baseline)
+        pairs = _list_pairs(self.systems, baseline)
         first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
         names = pl.Series(self.systems, dtype=pl.String)
         frame = pl.DataFrame({"system": names.gather(first), "other": names.gather(second)})
-        return frame.hstack(_table_columns(self._data.differences(first, second)))
+        return frame.hstack(_select_columns(self._data.differences(first, second)))
 
     def heading(self) -> list[str]:
-        return [f"{self.measure}, {counted(len(self.systems), 'system')}: {self._size()}"]
+        return [f"{self.measure}, {counted(len(self.systems), 'system')}: {self._describe_size()}"]
 
 
-def _pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
+def _list_pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
     """Return all pairs of systems, or each other system with the baseline."""
     if baseline is None:
         return list(combinations(range(len(systems)), 2))
@@ -226,7 +220,7 @@ def _pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int, int]
     return [(k, index) for k in range(len(systems)) if k != index]
 
 
-def _table_columns(means: PPIMeans) -> pl.DataFrame:
+def _select_columns(means: PPIMeans) -> pl.DataFrame:
     return means.to_polars().drop("human", "freedom")
 
 
@@ -286,7 +280,7 @@ def ppi_scores(
     unit
         Sampling unit of human judgments: `topic` or `document`.
     lambda_
-        Weight of the judge, from 0 (people only) to 1; by default learned for each system.
+        Weight of the judge, from 0 (human labels only) to 1; by default learned for each system.
     folds, seed
         Number of folds of cross-fitting, and seed of random numbers, also of the corrected scores.
     alpha
@@ -296,9 +290,9 @@ def ppi_scores(
         error of documents and Satterthwaite's degrees of freedom. By default topics are a sample
         too, and the variance over topics includes both errors.
     scale, clip
-        Lowest and highest grade, such as `(0, 3)`, by default from 0 to the highest human grade
-        and judge; and whether to clip grades outside the scale, which are otherwise an error. With
-        `clip`, the default scale ends at the highest human grade.
+        Lowest and highest grade, such as `(0, 3)`, by default from 0 to the highest grade of
+        humans and the judge; and whether to clip grades outside the scale, which are otherwise an
+        error. With `clip`, the default scale ends at the highest human grade.
     options
         As for :func:`cranfield.judge`.
 
@@ -348,7 +342,7 @@ def ppi_scores(
         estimates, topics, judge_scores, notes = _estimate_by_topic(
             runs, panel, parsed, fit, options
         )
-        values = estimates.values()
+        values = estimates.topic_values()
     else:
         estimates, judge_scores, notes = _estimate_by_document(
             runs, panel, parsed, fit, options, fixed_topics
@@ -384,8 +378,8 @@ def _estimate_by_topic(
 ) -> tuple[TopicEstimates, tuple[str, ...], Scores, list[str]]:
     """Return estimates, topics with human labels, scores by the judge, and notes."""
     [judge] = panel.judges
-    topics = [find_judged_topics(qrels) for qrels in (judge.labels, panel.human)]
-    if missing_topics := sorted(topics[1] - topics[0]):
+    judge_topics, human_topics = map(find_judged_topics, (judge.labels, panel.human))
+    if missing_topics := sorted(human_topics - judge_topics):
         reason = "the judge has no label for a topic that people judged; add labels for this topic"
         raise InputError(reason, topic=missing_topics[0])
     collection = read_runs(runs)
@@ -396,42 +390,45 @@ def _estimate_by_topic(
     def score_labels(
         judged: JudgedRuns, topics_with_labels: set[str], *more: Measure
     ) -> list[Scores]:
-        tables = []
+        labelled_scores = []
         for scores in score(judged, [measure, *more]).values():
             # Judgments may list topics without documents.
             topics = [topic for topic in scores.topics if topic in topics_with_labels]
-            tables.append(scores.select(topics).complete()[0])
-        return tables
+            labelled_scores.append(scores.select(topics).complete()[0])
+        return labelled_scores
 
     judged = judge_labels(judge.labels)
-    # Each has a single table if the measure is the proportion of judged documents itself.
+    # Only one measure is scored if it is the proportion of judged documents itself.
     depth = min(measure.cutoff or 10, 10)
     [proportion_judged] = parse_measures(f"Judged@{depth}")
-    judge_scores, *judge_proportion = score_labels(judged, topics[0], proportion_judged)
-    judged_by_people = judge_labels(panel.human)
-    people_scores, *people_proportion = score_labels(judged_by_people, topics[1], proportion_judged)
-    people = np.full(judge_scores.values.shape, np.nan)
-    rows = [judge_scores.topics.index(topic) for topic in people_scores.topics]
-    people[rows] = people_scores.values
-    notes = [*_notes_on_labels(judged, measure, judge.name), *missing_notes(panel)]
+    judge_scores, *judge_proportion = score_labels(judged, judge_topics, proportion_judged)
+    judged_by_human = judge_labels(panel.human)
+    human_scores, *human_proportion = score_labels(judged_by_human, human_topics, proportion_judged)
+    human = np.full(judge_scores.values.shape, np.nan)
+    rows = [judge_scores.topics.index(topic) for topic in human_scores.topics]
+    human[rows] = human_scores.values
+    notes = [*_collect_label_notes(judged, measure, judge.name), *describe_unlabelled(panel)]
     if options.get("unjudged") != "condensed":
-        proportions = [*judge_proportion, judge_scores][0], [*people_proportion, people_scores][0]
+        proportions = [*judge_proportion, judge_scores][0], [*human_proportion, human_scores][0]
         if panel.human.grades.min() <= panel.scale.low:
             _refuse_partly_judged_topics(*proportions, depth)
-        notes += [*gap_notes(panel), *_note_unequal_depth(proportions[0], topics[1], depth)]
-    estimates = TopicEstimates(people.T, judge_scores.values.T, fit)
-    return estimates, people_scores.topics, judge_scores, notes
+        notes += [
+            *describe_unjudged(panel),
+            *_note_unequal_depth(proportions[0], human_topics, depth),
+        ]
+    estimates = TopicEstimates(human.T, judge_scores.values.T, fit)
+    return estimates, human_scores.topics, judge_scores, notes
 
 
-def _notes_on_labels(judged: JudgedRuns, measure: Measure, judge: str) -> list[str]:
-    """Return the notes on scores by the labels of a judge, with its name."""
+def _collect_label_notes(judged: JudgedRuns, measure: Measure, judge: str) -> list[str]:
+    """Collect the notes on scores by the labels of a judge, with its name."""
     return [f"labels of {judge}: {note}" for note in score(judged, measure).notes]
 
 
-def _refuse_partly_judged_topics(by_judge: Scores, by_people: Scores, depth: int) -> None:
+def _refuse_partly_judged_topics(by_judge: Scores, by_human: Scores, depth: int) -> None:
     """Refuse human judgments of less than half of the top documents that the judge labelled."""
-    labelled = by_judge.select(by_people.topics).values.mean()
-    if (judged := by_people.values.mean()) < labelled / 2:
+    labelled = by_judge.select(by_human.topics).values.mean()
+    if (judged := by_human.values.mean()) < labelled / 2:
         raise InputError(
             "unit='topic' requires topics that people judged completely, but in the topics with"
             f" human judgments, people judged {judged:.0%} of the top {depth} and the judge"
@@ -442,21 +439,21 @@ def _refuse_partly_judged_topics(by_judge: Scores, by_people: Scores, depth: int
 
 
 def _note_unequal_depth(by_judge: Scores, judged_topics: set[str], depth: int) -> Iterator[str]:
-    """Note that the judge labelled topics with and without human judgments unequally."""
+    """Note that the judge labelled topics with and without human judgments to unequal depths."""
     is_judged = np.isin(by_judge.topics, [*judged_topics])
     groups = (by_judge.values[rows] for rows in (is_judged, ~is_judged))
-    by_people, others = (group.mean() if group.size else nan for group in groups)
-    if abs(by_people - others) > MAX_GAPS:
+    in_judged, in_others = (group.mean() if group.size else nan for group in groups)
+    if abs(in_judged - in_others) > MAX_GAPS:
         yield (
-            f"the judge labelled {100 * by_people:.0f}% of the top {depth} in topics that people"
-            f" judged, and {100 * others:.0f}% in other topics; documents without a label count as"
-            " not relevant, so estimates are biased: let the judge label all topics to the same"
+            f"the judge labelled {100 * in_judged:.0f}% of the top {depth} in topics that people"
+            f" judged, and {100 * in_others:.0f}% in other topics; documents without a label count"
+            " as not relevant, so estimates are biased: let the judge label all topics to the same"
             " depth"
         )
 
 
-def _population_note(labels: PooledLabels, n_retrieved: int) -> str:
-    """Return a note on the population that judgments without a sampling design are a sample of."""
+def _describe_population(labels: PooledLabels, n_retrieved: int) -> str:
+    """Describe the population from which judgments without a sampling design seem to be drawn."""
     n_pooled = len(labels.pool)
     sizes = (np.bincount(labels.pool.codes[rows]) for rows in (labels.is_sampled, slice(None)))
     sampled, pooled = map(number_range, sizes)
@@ -489,13 +486,13 @@ def _estimate_by_document(
     if not fixed_topics and len(judged.topics) < 2:
         reason = "the variance over topics requires two topics, got one; use fixed_topics=True"
         raise PolicyError(reason)
-    notes = _notes_on_labels(judged, measure, panel.judges[0].name)
+    notes = _collect_label_notes(judged, measure, panel.judges[0].name)
     if labels.n_unlabelled:
         n_unlabelled = counted(labels.n_unlabelled, "document")
         notes.append(f"{n_unlabelled} without a label of the judge counted as grade 0")
     has_design = {"inclusion", "stratum"} & {*panel.human.columns}
     if not (has_design or labels.is_sampled.all()):
-        notes.append(_population_note(labels, np.unique(judged.documents.judgment).size))
+        notes.append(_describe_population(labels, np.unique(judged.documents.judgment).size))
     scores = Scores(sample.judge_scores, judged.topics, judged.systems, definition=measure)
     return estimate_scores(sample, len(labels.pool), fixed_topics, fit), scores, notes
 
@@ -504,16 +501,16 @@ def _estimate_by_document(
 class _AnswerScores:
     """Scores by human labels, NaN without labels, and by a judge; shape (topics, systems)."""
 
-    people: Floats
+    human: Floats
     judge: Floats
     has_answer: Bools
     fit: Fit
 
     def estimate(
-        self, people: Floats, judge: Floats, is_answered: Bools, **options: bool
+        self, human: Floats, judge: Floats, is_answered: Bools, **options: bool
     ) -> tuple[pl.DataFrame, tuple[str, ...]]:
-        """Return the estimate of a mean over all topics, in a row, and its notes."""
-        means = estimate_means(people[is_answered], judge[is_answered], self.fit, **options)
+        """Estimate a mean over all topics; return a data frame with one row, and notes."""
+        means = estimate_means(human[is_answered], judge[is_answered], self.fit, **options)
         # Missing answers have the score 0, without sampling error.
         scaled = pl.col("estimate", "standard_error", "low", "high") * is_answered.mean()
         return means.to_polars().with_columns(scaled), means.notes
@@ -561,14 +558,14 @@ class PPIAnswers(TableResult):
         systems, data, frames = self.rows["system"].to_list(), self._data, []
         if len(systems) < 2:
             raise PolicyError(f"a difference requires two systems, got {quoted(systems[0])}")
-        for first, second in _pairs(systems, baseline):
+        for first, second in _list_pairs(systems, baseline):
             pair, names = [first, second], {"system": systems[first], "other": systems[second]}
-            has_answer, is_labelled = data.has_answer[:, pair], ~np.isnan(data.people[:, pair])
+            has_answer, is_labelled = data.has_answer[:, pair], ~np.isnan(data.human[:, pair])
             if (has_answer.all(axis=1) & (is_labelled[:, 0] != is_labelled[:, 1])).any():
-                both = f"{quoted(systems[first])} and {quoted(systems[second])}"
-                raise PolicyError(f"people must label answers of {both} to the same topics")
-            people = np.where(has_answer, data.people[:, pair], 0.0)
-            scores = (people[:, 0] - people[:, 1], data.judge[:, first] - data.judge[:, second])
+                systems_text = f"{quoted(systems[first])} and {quoted(systems[second])}"
+                raise PolicyError(f"people must label answers of {systems_text} to the same topics")
+            human = np.where(has_answer, data.human[:, pair], 0.0)
+            scores = (human[:, 0] - human[:, 1], data.judge[:, first] - data.judge[:, second])
             frame, _ = data.estimate(
                 *scores, has_answer[:, 0] | has_answer[:, 1], has_grade_intervals=False
             )
@@ -641,19 +638,19 @@ def ppi_answers(
         sampled_scores = evaluate_answers(human, parsed)[name].values
     has_answer = _has_answer(judge)
     index_of = {(judge.topics[t], judge.systems[s]): (t, s) for t, s in np.argwhere(has_answer)}
-    people_scores = np.full(has_answer.shape, np.nan)
+    human_scores = np.full(has_answer.shape, np.nan)
     for t, s in np.argwhere(_has_answer(human)):
         topic, system = human.topics[t], human.systems[s]
         if (topic, system) not in index_of:
             reason = f"people labelled an answer of {quoted(system)} that the judge did not label"
             raise InputError(reason, topic=topic)
-        people_scores[index_of[topic, system]] = sampled_scores[t, s]
+        human_scores[index_of[topic, system]] = sampled_scores[t, s]
     fit = Fit(lambda_, folds, seed, alpha)
-    data = _AnswerScores(people_scores, judge_scores, has_answer, fit)
+    data = _AnswerScores(human_scores, judge_scores, has_answer, fit)
     frames, notes = [], []
     for k, system in enumerate(judge.systems):
         is_answered = has_answer[:, k]
-        frame, system_notes = data.estimate(people_scores[:, k], judge_scores[:, k], is_answered)
+        frame, system_notes = data.estimate(human_scores[:, k], judge_scores[:, k], is_answered)
         sizes = {"answers": int(is_answered.sum()), "by judge": float(judge_scores[:, k].mean())}
         labels = pl.DataFrame({"measure": name, "system": system, **sizes})
         frames.append(labels.hstack(frame))

@@ -1,1 +1,1 @@
-"""LLM judges: labels, comparison with people, and bias."""
+"""LLM judges: labels, comparison with human labels, and bias."""

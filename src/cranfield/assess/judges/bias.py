@@ -53,13 +53,13 @@ def read_families(families: Any) -> dict[str, set[str]]:
     return families_of
 
 
-def is_same_family(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
+def mask_same_family(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bools:
     """Return a mask of the other systems of each judge's family; shape (judges, systems)."""
-    families_of = read_families(families)
-    families_by_name = {name: families_of.get(name, {name}) for name in (*judges, *systems)}
+    entries = read_families(families)
+    families_of = {name: entries.get(name, {name}) for name in (*judges, *systems)}
 
     def is_same(judge: str, system: str) -> bool:
-        return judge != system and bool(families_by_name[judge] & families_by_name[system])
+        return judge != system and bool(families_of[judge] & families_of[system])
 
     return np.array([[is_same(judge, system) for system in systems] for judge in judges])
 
@@ -136,8 +136,8 @@ class SelfPreference(TableResult):
         ]
         groups = self.rows.group_by(["measure"], maintain_order=True)
         tables = [
-            readable_table(part, f"Self-preference bias: {name}", self.columns)
-            for (name,), part in groups
+            readable_table(group, f"Self-preference bias: {name}", self.columns)
+            for (name,), group in groups
         ]
         return [replace(table, notes=notes) for table in tables]
 
@@ -219,19 +219,19 @@ def self_preference(
     judge_scores = score_by_judges(runs, human, judges, measures, scale=scale, clip=clip, **options)
     names = judge_scores.names["judge"]
     families_of = read_families(families)
-    is_family = is_same_family(names, judge_scores.systems, families_of)
+    is_in_family = mask_same_family(names, judge_scores.systems, families_of)
     is_own_run = np.array([[name == system for system in judge_scores.systems] for name in names])
-    is_other = ~(is_family | is_own_run)
-    is_estimable = is_family.any(axis=1) & is_other.any(axis=1)
-    unknown = [name for name in families_of if name not in {*names, *judge_scores.systems}]
+    is_other = ~(is_in_family | is_own_run)
+    is_estimable = is_in_family.any(axis=1) & is_other.any(axis=1)
+    unknown_names = [name for name in families_of if name not in {*names, *judge_scores.systems}]
     note = (
-        f"families: {len(unknown):,} of {counted(len(families_of), 'name')} not found among the"
-        f" judges and systems: {some_of(map(quoted, unknown), 5)}"
+        f"families: {len(unknown_names):,} of {counted(len(families_of), 'name')} not found among"
+        f" the judges and systems: {some_of(map(quoted, unknown_names), 5)}"
     )
     if not is_estimable.any():
         reason = "expected a judge with systems of its family and of other families, got none"
-        raise PolicyError(f"{reason}; {note}" if unknown else reason)
-    notes = [*judge_scores.notes, *([note] if unknown else [])]
+        raise PolicyError(f"{reason}; {note}" if unknown_names else reason)
+    notes = [*judge_scores.notes, *([note] if unknown_names else [])]
     if not is_estimable.all():
         excluded = some_of((names[k] for k in np.flatnonzero(~is_estimable)), 5)
         notes.append(
@@ -239,36 +239,37 @@ def self_preference(
             f" families: {excluded}"
         )
     shape = judge_scores.judges.shape[:2]
-    topics, human_rank, judge_rank = np.zeros((3, *shape), dtype=np.int64)
-    family_shift, other_shift, error = np.full((3, *shape), np.nan)
+    n_topics, human_rank, judge_rank = np.zeros((3, *shape), dtype=np.int64)
+    family_shift, other_shift, standard_error = np.full((3, *shape), np.nan)
     for m, k in np.ndindex(*shape):
         human_values, judge_values = judge_scores.complete_scores(m, k)
-        topics[m, k] = size = len(human_values)
-        if is_own_run[k].any() and size:
+        n_topics[m, k] = len(human_values)
+        if is_own_run[k].any() and n_topics[m, k]:
             human_rank[m, k], judge_rank[m, k] = (
                 compute_ranks(round_for_ranking(values.mean(axis=0)))[is_own_run[k]][0]
                 for values in (human_values, judge_values)
             )
-        if is_estimable[k] and size:
-            family, others = (
+        if is_estimable[k] and n_topics[m, k]:
+            family_by_topic, others_by_topic = (
                 (judge_values - human_values)[:, group].mean(axis=1)
-                for group in (is_family[k], is_other[k])
+                for group in (is_in_family[k], is_other[k])
             )
-            family_shift[m, k], other_shift[m, k] = family.mean(), others.mean()
-            if size > 1 and np.ptp(family - others) > MIN_SPREAD:
-                error[m, k] = (family - others).std(ddof=1) / np.sqrt(size)
+            family_shift[m, k], other_shift[m, k] = family_by_topic.mean(), others_by_topic.mean()
+            differences = family_by_topic - others_by_topic
+            if n_topics[m, k] > 1 and np.ptp(differences) > MIN_SPREAD:
+                standard_error[m, k] = differences.std(ddof=1) / np.sqrt(n_topics[m, k])
     bias = family_shift - other_shift
-    if (is_constant := (topics > 1) & np.isnan(error) & ~np.isnan(bias)).any():
+    if (is_constant := (n_topics > 1) & np.isnan(standard_error) & ~np.isnan(bias)).any():
         pairs = f"{counted(int(is_constant.sum()), 'pair')} of measure and judge"
         notes.append(f"no interval for the bias of {pairs}: the bias is the same on every topic")
-    df = np.maximum(topics - 1, 1)
+    df = np.maximum(n_topics - 1, 1)
     joint_level = 1 - (1 - confidence) / int(is_estimable.sum())
     half_width, joint_half_width = (
-        stdtrit(df, (1 + level) / 2) * error for level in (confidence, joint_level)
+        stdtrit(df, (1 + level) / 2) * standard_error for level in (confidence, joint_level)
     )
-    values = {
-        "family": np.broadcast_to(is_family.sum(axis=1), shape),
-        "topics": topics,
+    columns = {
+        "family": np.broadcast_to(is_in_family.sum(axis=1), shape),
+        "topics": n_topics,
         "shift of family": family_shift,
         "shift of others": other_shift,
         "bias": bias,
@@ -276,9 +277,9 @@ def self_preference(
         "high": bias + half_width,
         "simultaneous low": bias - joint_half_width,
         "simultaneous high": bias + joint_half_width,
-        "p": 2 * stdtr(df, -np.abs(bias) / error),
+        "p": 2 * stdtr(df, -np.abs(bias) / standard_error),
     }
-    rows = tabulate(values, **judge_scores.names)
+    rows = tabulate(columns, **judge_scores.names)
     if judge_rank.any():
         ranks = {"own human rank": human_rank, "own judge rank": judge_rank}
         series = [pl.Series(name, rank.ravel()) for name, rank in ranks.items()]
@@ -377,9 +378,11 @@ def score_bias(
     n_topics = differences.count(axis=2)
     bias = differences.mean(axis=2).filled(np.nan)
     spread = differences.std(axis=2, ddof=1).filled(0.0)
-    error = np.where(spread > MIN_SPREAD, spread, np.nan) / np.sqrt(np.maximum(n_topics, 1))
+    standard_error = np.where(spread > MIN_SPREAD, spread, np.nan) / np.sqrt(
+        np.maximum(n_topics, 1)
+    )
     tail = (1 - confidence) / (2 * len(scored.systems))
-    half_width = stdtrit(np.maximum(n_topics - 1, 1), 1 - tail) * error
+    half_width = stdtrit(np.maximum(n_topics - 1, 1), 1 - tail) * standard_error
     columns = {
         "topics": n_topics,
         "bias": bias,

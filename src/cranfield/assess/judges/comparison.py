@@ -40,7 +40,7 @@ from cranfield.result import Column, Columns, Result, readable_table
 from cranfield.tabular import Table, format_interval, format_number
 
 
-def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats]:
+def compute_calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats]:
     r"""Compute proportions of human grades by the grade of the judge, and their intervals.
 
     Tables have shape (topics, human grades, grades by the judge). Results have shape (grades by
@@ -61,14 +61,16 @@ def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats
     n_topics = (label_counts > 0).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         proportion = counts.sum(axis=0) / n_labels
-        # Change of the proportion if a topic is excluded.
-        change = (counts - proportion * label_counts) / (n_labels - label_counts)
-        variance = (n_topics - 1) / n_topics * (change**2).sum(axis=0)
+        # Changes of the proportion if a topic is excluded.
+        changes = (counts - proportion * label_counts) / (n_labels - label_counts)
+        variance = (n_topics - 1) / n_topics * (changes**2).sum(axis=0)
         design_effect = np.maximum(1.0, variance / (proportion * (1 - proportion) / n_labels))
     is_extreme = (proportion == 0) | (proportion == 1)
-    n_pairs = np.where(is_extreme, n_topics, n_labels / np.where(is_extreme, 1.0, design_effect))
-    degrees = np.where(is_extreme, n_topics - 1, degrees_of_freedom(change, n_topics))
-    low, high = wilson(proportion, n_pairs, stdtrit(np.maximum(degrees, 1), (1 + confidence) / 2))
+    effective_size = np.where(
+        is_extreme, n_topics, n_labels / np.where(is_extreme, 1.0, design_effect)
+    )
+    df = np.where(is_extreme, n_topics - 1, degrees_of_freedom(changes, n_topics))
+    low, high = wilson(proportion, effective_size, stdtrit(np.maximum(df, 1), (1 + confidence) / 2))
     # With a single topic, the spread over topics is unknown.
     is_single = (n_topics < 2) & ~np.isnan(proportion)
     return proportion, np.where(is_single, 0.0, low), np.where(is_single, 1.0, high)
@@ -89,17 +91,15 @@ COUNTS = {
 }
 """Columns with counts of labels by judge."""
 
-SIDES = ("over", "under")
-
-
+SIDES = ("over", "under")  # Statistics of pairs that the judge grades higher, or lower
 PROPORTIONS = ("agreement", *SIDES)  # Statistics that are proportions
 MAX_CALIBRATIONS = 3  # Maximum number of judges whose calibration is printed
-MIN_PAIRS = 10  # Minimum number of pairs by which a judge seems to use a binary scale
+MIN_PAIRS = 10  # Minimum number of pairs for a note that a judge seems to use a binary scale
 Statistic = Callable[[Tables], Floats]
 
 
-def statistics(scale: GradeScale, level: str) -> dict[str, Statistic]:
-    """Return a function for each statistic; its tables have people first, and the judge second."""
+def list_statistics(scale: GradeScale, level: str) -> dict[str, Statistic]:
+    """Return the function of each statistic; the first assessor of its tables is human."""
     cuts = list(zip(scale.cuts, scale.grades[1:], strict=False))
     coefficients = {"kappa": "kappa"} | {f"kappa {name}": f"kappa(rel={k})" for name, k in cuts}
     coefficients |= {"alpha": f"alpha({level})"}
@@ -122,13 +122,13 @@ def _mean_difference(function: Callable[[Floats], Any], tables: Tables) -> Float
     return np.asarray(total / np.where(size > 0, size, np.nan))
 
 
-def _divergence(divergence: Callable[[Floats, Floats], Floats], joint: Floats) -> Floats:
-    """Compute the divergence of a judge's distribution of grades from the human one (first)."""
+def _divergence(function: Callable[[Floats, Floats], Floats], joint: Floats) -> Floats:
+    """Compute the divergence of a judge's distribution of grades from the human one."""
     proportions = joint / joint.sum(axis=(-2, -1), keepdims=True)
-    return divergence(proportions.sum(axis=-2), proportions.sum(axis=-1))
+    return function(proportions.sum(axis=-2), proportions.sum(axis=-1))
 
 
-ORDINAL: dict[str, Callable[[Floats], Floats]] = {
+ORDINAL_MEASURES: dict[str, Callable[[Floats], Floats]] = {
     **{name: partial(_divergence, function) for name, function in DIVERGENCES.items()},
     "CEM-ORD": closeness,
 }
@@ -137,12 +137,12 @@ ORDINAL: dict[str, Callable[[Floats], Floats]] = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgeComparison(Result):
-    """Agreement of judges with people; returned by :func:`compare_judges`.
+    """Agreement of judges with human labels; returned by :func:`compare_judges`.
 
     Attributes
     ----------
     judges, topics
-        Names of the judges, and of the topics that people judged.
+        Names of the judges, and of the topics with human labels.
     scale
         Grades of the scale, ascending.
     joint
@@ -250,7 +250,9 @@ class JudgeComparison(Result):
 
     def calibration(self) -> pl.DataFrame:
         """Return the table `calibration`: proportions of human grades by grade of the judge."""
-        calibrations = np.array([calibration(table, self.confidence) for table in self.joint])
+        calibrations = np.array(
+            [compute_calibration(table, self.confidence) for table in self.joint]
+        )
         columns = {"pairs": np.swapaxes(self.joint.sum(axis=1), 1, 2)}
         columns |= zip(("proportion", "low", "high"), calibrations.swapaxes(0, 1), strict=True)
         return tabulate(columns, judge=self.judges, label=self.scale, grade=self.scale)
@@ -258,17 +260,17 @@ class JudgeComparison(Result):
     def distributions(self) -> pl.DataFrame:
         """Return the table `distributions`: divergences of judges' grades from human grades."""
         topic_counts = np.swapaxes(self.joint, 0, 1).astype(np.float64)
-        values = np.empty((4, len(self.judges), len(ORDINAL)))
+        values = np.empty((4, len(self.judges), len(ORDINAL_MEASURES)))
         has_pairs = topic_counts.sum(axis=(-2, -1)) > 0
-        total = topic_counts.sum(axis=0)
+        totals = topic_counts.sum(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            for k, function in enumerate(ORDINAL.values()):
-                value, replicates = function(total), function(total - topic_counts)
+            for k, function in enumerate(ORDINAL_MEASURES.values()):
+                value, replicates = function(totals), function(totals - topic_counts)
                 bounds = jackknife(value, replicates, has_pairs, self.confidence)
                 sums = np.where(has_pairs, function(topic_counts), 0.0).sum(axis=0)
                 values[..., k] = value, *np.clip(bounds, 0.0, 1.0), sums / has_pairs.sum(axis=0)
         columns = dict(zip(("value", "low", "high", "mean"), values, strict=True))
-        return tabulate(columns, judge=self.judges, measure=tuple(ORDINAL))
+        return tabulate(columns, judge=self.judges, measure=tuple(ORDINAL_MEASURES))
 
     def confusion(self, judge: str) -> pl.DataFrame:
         """Return a data frame of pairs by human grade (rows) and grade of a judge (columns)."""
@@ -282,7 +284,7 @@ class JudgeComparison(Result):
         title = f"Agreement with people: kappa, and alpha ({self.level}; nominal for binary grades)"
         coefficients = [name for name in self.statistics if name.startswith(("kappa", "alpha"))]
         agreement = readable_table(frame.select("judge", "pairs", *coefficients), title, columns)
-        tables = [agreement, self._intervals()]
+        tables = [agreement, self._make_interval_table()]
         if any(self.counts[name].any() for name in COUNTS if name not in ("labels", "pairs")):
             title = "Labels by judge: compared with people, without a match, and unparsed"
             counts = readable_table(frame.select("judge", *COUNTS), title, columns)
@@ -291,10 +293,10 @@ class JudgeComparison(Result):
             tables.append(replace(counts, notes=notes))
         if len(self.judges) <= MAX_CALIBRATIONS:
             frames = self.calibration().partition_by("judge", maintain_order=True)
-            tables += [self._calibration(*pair) for pair in zip(self.judges, frames, strict=True)]
+            tables += map(self._make_calibration_table, self.judges, frames)
         return tables
 
-    def _intervals(self) -> Table:
+    def _make_interval_table(self) -> Table:
         head, rows = ["judge"], [[judge] for judge in self.judges]
         for name in ("kappa", "alpha", "agreement", "bias", *SIDES):
             k = self.statistics.index(name)
@@ -312,12 +314,12 @@ class JudgeComparison(Result):
         )
         return Table(title, head, rows, (0,), notes)
 
-    def _calibration(self, judge: str, frame: pl.DataFrame) -> Table:
+    def _make_calibration_table(self, judge: str, frame: pl.DataFrame) -> Table:
         title = f"Calibration of {judge}: proportions of human grades by grade of the judge"
         rows = []
-        for (label,), part in frame.group_by(["label"], maintain_order=True):
-            rows.append([str(label), f"{part['pairs'].sum():,}"])
-            for bounds in part.select("proportion", "low", "high").iter_rows():
+        for (label,), group in frame.group_by(["label"], maintain_order=True):
+            rows.append([str(label), f"{group['pairs'].sum():,}"])
+            for bounds in group.select("proportion", "low", "high").iter_rows():
                 proportion, low, high = (format_number(bound, 3) for bound in bounds)
                 rows[-1].append(f"{proportion} ({low}-{high})" if proportion else "")
         head = ["grade by judge", "pairs", *(f"people: {grade}" for grade in self.scale)]
@@ -405,15 +407,15 @@ def compare_judges(
     topic_counts = np.swapaxes(joint, 0, 1).astype(np.float64)
     tables = tables_from_joint(topic_counts, np.array(panel.scale.grades, float))
     has_pairs = topic_counts.sum(axis=(-2, -1)) > 0
-    functions = statistics(panel.scale, level)
-    total, without = tables.total(), tables.leave_one_out()
+    functions = list_statistics(panel.scale, level)
+    totals, leave_one_out = tables.total(), tables.leave_one_out()
     values, low, high = np.empty((3, len(functions), len(joint)))
     for k, (name, statistic) in enumerate(functions.items()):
-        values[k], replicates = statistic(total), statistic(without)
+        values[k], replicates = statistic(totals), statistic(leave_one_out)
         # Only the bias can exceed 1.
-        on_scale = {"bounded": name != "bias", "are_proportions": name in PROPORTIONS}
+        on_scale = {"is_bounded": name != "bias", "is_proportion": name in PROPORTIONS}
         bounds = jackknife(values[k], replicates, has_pairs, confidence, **on_scale)
-        # Bounds beyond the values that a statistic can have say nothing more.
+        # Clip bounds to the possible values of the statistic.
         lowest = 0.0 if name in PROPORTIONS else -np.inf if name == "bias" else -1.0
         low[k] = np.maximum(bounds[0], lowest)
         high[k] = np.minimum(bounds[1], 1.0) if name in PROPORTIONS else bounds[1]

@@ -22,39 +22,39 @@ from cranfield.sources.schemas import Lines, Schema
 from cranfield.sources.values import ID, LABEL, NO_GRADE, Cells, Kind, absent
 
 
-def _answer_text(cell: Any) -> str | None:
+def _read_answer(cell: Any) -> str | None:
     is_number = isinstance(cell, (int, float)) and not isinstance(cell, bool)
     return str(cell) if is_number or isinstance(cell, str) else None
 
 
-_MESSAGES = {"body", "choices", "message", "candidates", "content", "parts", "output"}
+_NESTING_KEYS = {"body", "choices", "message", "candidates", "content", "parts", "output"}
 """Keys under which the interfaces of OpenAI, Anthropic and Gemini nest the text of an answer."""
 
-_FAILURES = {"error", "type", "finishReason", "promptFeedback"}
+_FAILURE_KEYS = {"error", "type", "finishReason", "promptFeedback"}
 """Keys of responses without a text."""
 
-_ENDS = ("finish_reason", "finishReason", "stop_reason", "status")
-_PROBLEMS = ("error", "refusal")
-_INCOMPLETE = (
+_END_KEYS = ("finish_reason", "finishReason", "stop_reason", "status")
+_PROBLEM_KEYS = ("error", "refusal")
+_INCOMPLETE_ENDS = (
     "length max_tokens model_context_window_exceeded incomplete content_filter refusal safety spii"
     " recitation blocklist prohibited_content language other error errored failed timeout expired"
     " cancelled canceled"
 )
-"""Ends of answers, in lower case, that failed or were truncated."""
+"""Values of the keys above, in lower case, for answers that failed or were truncated."""
 
 
 def _is_incomplete(record: Mapping[Any, Any]) -> bool:
     """Return True if a response failed, was refused, or was truncated."""
-    ends = {str(record.get(name)).strip().lower() for name in _ENDS}
-    is_present = (not absent(record.get(name), NO_GRADE | {"false"}) for name in _PROBLEMS)
-    return any(is_present) or not ends.isdisjoint(_INCOMPLETE.split())
+    ends = {str(record.get(name)).strip().lower() for name in _END_KEYS}
+    is_present = (not absent(record.get(name), NO_GRADE | {"false"}) for name in _PROBLEM_KEYS)
+    return any(is_present) or not ends.isdisjoint(_INCOMPLETE_ENDS.split())
 
 
-def _text_of_response(cell: Any) -> Any:
-    """Return the text in the response of an LLM's interface; None if it failed or was truncated."""
-    if isinstance(cell, list) and all(isinstance(part, Mapping) for part in cell):
+def _extract_text(cell: Any) -> Any:
+    """Extract the text of a response of an LLM's interface; None if it failed or was truncated."""
+    if isinstance(cell, list) and all(isinstance(item, Mapping) for item in cell):
         # Parts of one message: reasoning has no text, or is marked as a thought.
-        texts = [text for part in cell if isinstance(text := _text_of_response(part), str)]
+        texts = [text for item in cell if isinstance(text := _extract_text(item), str)]
         return "".join(texts) or None
     if not isinstance(cell, Mapping):
         return cell
@@ -65,22 +65,22 @@ def _text_of_response(cell: Any) -> Any:
     for name in ("choices", "candidates"):
         if isinstance(cell.get(name), list) and len(cell[name]) > 1:
             return cell
-    key = next((name for name in cell if name in _MESSAGES), None)
+    key = next((name for name in cell if name in _NESTING_KEYS), None)
     if key is not None:
-        return _text_of_response(cell[key])
-    return cell if _FAILURES.isdisjoint(cell) else None
+        return _extract_text(cell[key])
+    return cell if _FAILURE_KEYS.isdisjoint(cell) else None
 
 
-def _texts_of_responses(cells: Cells) -> Cells:
-    return cells if isinstance(cells, pl.Series) else [*map(_text_of_response, cells)]
+def _extract_texts(cells: Cells) -> Cells:
+    return cells if isinstance(cells, pl.Series) else [*map(_extract_text, cells)]
 
 
-_NO_TEXT = "not text or a number; write the content of the message to a column text"
+_NO_TEXT_PROBLEM = "not text or a number; write the content of the message to a column text"
 _ANSWER = Kind(
-    _answer_text,
-    problem=_NO_TEXT,
+    _read_answer,
+    problem=_NO_TEXT_PROBLEM,
     missing=lambda cell: cell is None,
-    prepare=_texts_of_responses,
+    prepare=_extract_texts,
 )
 """Text of an answer, null if the model refused; a response with several answers is an error."""
 
@@ -89,7 +89,7 @@ _TEXT_COLUMNS = {
     "topic": ("text", "query", "question", "title"),
     "document": ("text", "contents", "content", "body", "passage", "segment"),
 }
-"""Usual names of the column that a placeholder without a column name stands for."""
+"""Usual names of the column of a placeholder that names no column."""
 
 ONLY_NUMBER = r"(-?\d+)"  # Default rule: the grade is the only number of the answer
 
@@ -128,12 +128,12 @@ _ANSWERS = Schema(
 
 
 def _read_texts(
-    data: Any, kind: str, placeholders: list[str], pairs: Table
+    data: Any, noun: str, placeholders: list[str], pairs: Table
 ) -> dict[str, list[str]]:
     schema = Schema(
-        f"table of {kind}s",
-        (schemas.Column("id", ID, f"id of a {kind}"),),
-        noun=f"the {kind}s",
+        f"table of {noun}s",
+        (schemas.Column("id", ID, f"id of a {noun}"),),
+        noun=f"the {noun}s",
         lines=Lines(("id", "text"), 2, cut=partial(str.split, maxsplit=1)),
         mapping=two_columns("id", "text"),
         is_selected=True,
@@ -141,19 +141,19 @@ def _read_texts(
     columns = read_columns(data, schema)
     table = columns.table(schema)
     ids, source = table.frame["id"], columns.source
-    table.refuse(~ids.is_first_distinct(), lambda row: f"{kind} {row['id']} occurs twice")
-    rows = pairs.frame["topic" if kind == "topic" else "doc"].replace_strict(
+    table.refuse(~ids.is_first_distinct(), lambda row: f"{noun} {row['id']} occurs twice")
+    rows = pairs.frame["topic" if noun == "topic" else "doc"].replace_strict(
         ids, pl.int_range(len(ids), eager=True), default=None
     )
-    pairs.refuse(rows.is_null(), lambda row: f"the {kind} has no text")
+    pairs.refuse(rows.is_null(), lambda row: f"the {noun} has no text")
     id_index = schema.places(columns.names, source)["id"]
     index_of = {str(name): k for k, name in enumerate(columns.names) if k != id_index}
-    default = next((name for name in (*_TEXT_COLUMNS[kind], *index_of) if name in index_of), "")
+    default = next((name for name in (*_TEXT_COLUMNS[noun], *index_of) if name in index_of), "")
     texts = {}
     for placeholder in dict.fromkeys(placeholders):
         column = placeholder.strip("{}").partition(".")[2] or default
         if column not in index_of:
-            expected = ", ".join(f"{{{kind}.{name}}}" for name in index_of)
+            expected = ", ".join(f"{{{noun}.{name}}}" for name in index_of)
             reason = f"has no column for {placeholder} of the template"
             raise InputError(f"{reason}; expected one of: {expected}", source=source)
         cells = columns.cells(index_of[column])
@@ -198,16 +198,17 @@ def make_prompts(pairs: Any, topics: Any, documents: Any, template: str) -> pl.D
     table = read_table(pairs, _PAIRS)
     is_first = pl.struct("topic", "doc").is_first_distinct()
     table.refuse(table.frame.select(~is_first).to_series(), lambda row: "the pair occurs twice")
-    parts = _PLACEHOLDER.split(template)
+    pieces = _PLACEHOLDER.split(template)
     texts: dict[str, list[str]] = {}
-    for kind, data in (("topic", topics), ("document", documents)):
-        placeholders = [part for part in parts[1::2] if part.startswith(f"{{{kind}")]
+    for noun, data in (("topic", topics), ("document", documents)):
+        placeholders = [piece for piece in pieces[1::2] if piece.startswith(f"{{{noun}")]
         if not placeholders:
-            raise PolicyError("the template must have the placeholders {topic} and {document}")
-        texts |= _read_texts(data, kind, placeholders, table)
+            reason = "the template must have the placeholders {topic} and {document}"
+            raise PolicyError(f"{reason}, got none for {noun}s")
+        texts |= _read_texts(data, noun, placeholders, table)
     # Pieces are concatenated, so that placeholders within texts are not replaced.
-    pieces = [pl.lit(pl.Series(texts[part])) if part in texts else pl.lit(part) for part in parts]
-    frame = table.frame.with_columns(prompt=pl.concat_str(pieces))
+    columns = [pl.lit(pl.Series(texts[piece]) if piece in texts else piece) for piece in pieces]
+    frame = table.frame.with_columns(prompt=pl.concat_str(columns))
     rows = [json.dumps(row).encode() for row in frame.iter_rows()]
     ids = [blake2b(row, digest_size=8).hexdigest() for row in rows]
     return frame.select(pl.Series("id", ids), "topic", "doc", "prompt")
@@ -275,8 +276,8 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     grades
         Rule for the grade of an answer: a regular expression whose group is the grade, and whose
         matches must all agree; or a mapping of words, `{"relevant": 1, "not relevant": 0}`, one of
-        which must be the whole text, in any case and with any blanks and punctuation around it. By
-        default the only number of the text.
+        which must be the whole text, in any case and with any blanks and punctuation around it. The
+        default rule reads the only number of the text.
 
     Raises
     ------
@@ -295,7 +296,7 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     table, answer_columns = read_table(prompts, _PROMPTS), read_columns(answers, _ANSWERS)
     answer_table = answer_columns.table(_ANSWERS)
     for k, name in enumerate(answer_columns.names):
-        if name in (*_ENDS, *_PROBLEMS):
+        if name in (*_END_KEYS, *_PROBLEM_KEYS):
             incomplete = [_is_incomplete({name: cell}) for cell in answer_columns.cells(k)]
             texts = answer_table.frame["text"].set(pl.Series(incomplete), None)
             answer_table = replace(answer_table, frame=answer_table.frame.with_columns(text=texts))
@@ -326,10 +327,10 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
 
 
 def _parse_grades(texts: pl.Series, grade_map: GradeMap) -> pl.Series:
-    """Return the grade of each answer; null without a grade."""
+    """Parse the grade of each answer; null without a grade."""
     grades = grade_map.grades_of(texts)
     if grade_map.pattern is not None:
-        # Other input may have grades beside texts; an answer without a match has no grade.
+        # An integer is a grade elsewhere, but not in an answer that the pattern does not match.
         find = grade_map.pattern.search
         has_match = [text is not None and find(text) is not None for text in texts]
         return grades.set(~pl.Series(has_match, dtype=pl.Boolean), None)
@@ -339,13 +340,13 @@ def _parse_grades(texts: pl.Series, grade_map: GradeMap) -> pl.Series:
     # Words that differ in case or punctuation only must be written as in the mapping.
     grade_of = {word: min(group) for word, group in words.items() if word and len(group) == 1}
     plain_words = pl.Series([None if text is None else _plain_word(text) for text in texts])
-    others = plain_words.cast(pl.String).replace_strict(
+    plain_grades = plain_words.cast(pl.String).replace_strict(
         grade_of, default=None, return_dtype=grades.dtype
     )
-    return grades.zip_with(grades.is_not_null(), others)
+    return grades.zip_with(grades.is_not_null(), plain_grades)
 
 
 def _plain_word(text: str) -> str:
-    """Return a text with letters in lower case, without blanks and punctuation around it."""
+    """Return a text in lower case, stripped of blanks and punctuation; empty without letters."""
     word = re.sub(r"^[\W_]+|[\W_]+$", "", " ".join(text.casefold().split()))
     return word if any(map(str.isalpha, word)) else ""

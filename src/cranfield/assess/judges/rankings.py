@@ -12,10 +12,10 @@ import polars as pl
 from cranfield.assess.agreement.coefficients import jackknife
 from cranfield.assess.judges.reading import (
     Panel,
+    describe_unjudged,
+    describe_unlabelled,
     find_judged_topics,
-    gap_notes,
     keep_judged,
-    missing_notes,
     read_panel,
     set_highest_grade,
     tabulate,
@@ -58,7 +58,7 @@ class JudgeScores:
 
     @property
     def names(self) -> dict[str, tuple[str, ...]]:
-        """Names of the measures and the judges, the first two axes."""
+        """Names of the measures and the judges: the first two axes of `judges`, by name."""
         judges = tuple(judge.name for judge in self.panel.judges)
         return {"measure": tuple(map(str, self.measures)), "judge": judges}
 
@@ -105,17 +105,17 @@ def score_by_judges(
         return score(set_highest_grade(aspect, panel.scale.high), parsed)
 
     def orient_scores(evaluation: Evaluation) -> Floats:
-        tables = []
+        oriented = []
         for scores in evaluation.values():
-            table = -scores.values if scores.lower_is_better else scores.values
+            array = -scores.values if scores.lower_is_better else scores.values
             if log_geometric and scores.aggregate == "geometric":
                 # Arithmetic means of logarithms order systems as geometric means do.
-                table = np.log(np.maximum(scores.values, FLOOR))
-            tables.append(table)
-        return np.array(tables)
+                array = np.log(np.maximum(scores.values, FLOOR))
+            oriented.append(array)
+        return np.array(oriented)
 
     values = np.empty((len(parsed), len(labels), *judged.shape))
-    missing = []
+    missing_notes = []
     for k, (name, qrels) in enumerate(labels.items()):
         try:
             values[:, k] = orient_scores(evaluate_aspect(judged.annotations.aspects[name]))
@@ -126,12 +126,12 @@ def score_by_judges(
         values[:, k, is_missing] = np.nan
         if any(is_missing):
             topics = f"{sum(is_missing):,} of {counted(len(is_missing), 'topic')}"
-            missing.append(f"{name}: {topics} excluded: not labelled by the judge")
+            missing_notes.append(f"{name}: {topics} excluded: not labelled by the judge")
     human_evaluation = evaluate_aspect(judged)
-    gaps = [] if is_condensed else gap_notes(panel)
+    gaps = [] if is_condensed else describe_unjudged(panel)
     advice = "to score only documents that people judged, use unjudged='condensed'"
-    missing += [*missing_notes(panel), *(f"{gap}; {advice}" for gap in gaps)]
-    notes = (*panel.notes, *missing, *human_evaluation.notes)
+    missing_notes += [*describe_unlabelled(panel), *(f"{gap}; {advice}" for gap in gaps)]
+    notes = (*panel.notes, *missing_notes, *human_evaluation.notes)
     human_scores = orient_scores(human_evaluation)
     return JudgeScores(panel, parsed, judged.topics, judged.systems, human_scores, values, notes)
 
@@ -248,9 +248,9 @@ class JudgeRankings(Result):
             f" RBO: rank-biased overlap, p = {self.p:g}",
         )
         tables = []
-        for (name,), part in self.rankings.group_by(["measure"], maintain_order=True):
+        for (name,), group in self.rankings.group_by(["measure"], maintain_order=True):
             rows = []
-            for row in part.drop("measure").to_dicts():
+            for row in group.drop("measure").to_dicts():
                 cells = {key: columns[key].text(value) for key, value in row.items()}
                 cells["largest change"] = f"{row['largest change']:+}"
                 for tau in ("tau", "tau AP"):
@@ -346,23 +346,24 @@ def judge_rankings(
     for m, k in np.ndindex(*means.shape[1:3]):
         measure, judge = names["measure"][m], names["judge"][k]
         scores = [values[:, name_order] for values in scored.complete_scores(m, k)]
-        size = len(scores[0])
-        if not size:
+        n_topics = len(scores[0])
+        if not n_topics:
             raise CranfieldError(f"no topic has scores of {measure} by human labels and by {judge}")
         system_means = [round_for_ranking(values.mean(axis=0)) for values in scores]
         means[:, m, k, name_order] = system_means
         signs = [np.sign(values[:, None] - values) for values in system_means]
         taus = np.array([kendall_tau(*system_means), tau_ap(*system_means[::-1])])
         bounds = np.full((2, 2), np.nan)
-        if size > 1 and n_systems > 1:
+        if n_topics > 1 and n_systems > 1:
             replicates = [
-                round_for_ranking((values.sum(axis=0) - values) / (size - 1)) for values in scores
+                round_for_ranking((values.sum(axis=0) - values) / (n_topics - 1))
+                for values in scores
             ]
             tau_replicates = np.column_stack([kendall_tau(*replicates), tau_ap(*replicates[::-1])])
             has_scores = np.ones(tau_replicates.shape, dtype=bool)
-            interval = jackknife(taus, tau_replicates, has_scores, confidence, bounded=False)
+            interval = jackknife(taus, tau_replicates, has_scores, confidence, is_bounded=False)
             bounds = np.clip(np.column_stack(interval), -1.0, 1.0)
-        row = {"measure": measure, "judge": judge, "topics": size}
+        row = {"measure": measure, "judge": judge, "topics": n_topics}
         for name, value, (low, high) in zip(("tau", "tau AP"), taus, bounds, strict=True):
             row |= {name: value, f"{name} low": low, f"{name} high": high}
         topic_taus = kendall_tau(*map(round_for_ranking, scores))
@@ -395,5 +396,5 @@ def judge_rankings(
 
 
 def compute_ranks(values: Floats) -> Ints:
-    """Rank values along the last axis, from 1; equal values share the smallest of their ranks."""
+    """Rank values in descending order along the last axis; equal values share their lowest rank."""
     return np.asarray(1 + (values[..., None, :] > values[..., :, None]).sum(axis=-1))

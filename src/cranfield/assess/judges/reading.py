@@ -34,7 +34,7 @@ from cranfield.sources.values import GRADE_OR_NONE, TRUTHS
 
 _STATUS = replace(
     GRADE_OR_NONE,
-    # A file may have true among ones.
+    # A file may have both true and 1.
     prepare=lambda cells: [TRUTHS.get(str(cell).strip().lower(), cell) for cell in cells],
 )
 _LABELS = replace(
@@ -222,11 +222,11 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
         reason = "expected answers with grades, got none with the words or pattern of grades"
         raise InputError(reason, source=table.source)
     table = replace(table, frame=table.frame.drop("result_status"))
-    in_memory = {name: options[name] for name in ("separator", "on_duplicate")}
-    # Texts of answers do not tell why a document has two labels.
-    others = {name: cells for name, cells in unread.items() if not schema.describes(name)}
-    judgments = SystemTable(table, others, "", rows=rows.to_numpy())
-    labels = read_qrels(judgments, **in_memory)
+    # Columns such as texts of answers cannot explain why a document has two labels.
+    other_columns = {name: cells for name, cells in unread.items() if not schema.describes(name)}
+    judgments = SystemTable(table, other_columns, "", rows=rows.to_numpy())
+    qrels_options = {name: options[name] for name in ("separator", "on_duplicate")}
+    labels = read_qrels(judgments, **qrels_options)
     return Judge(name or "judge", labels, unparsed=n_answers - table.frame.height)
 
 
@@ -243,7 +243,7 @@ def _check_ids(columns: Columns, own_names: Mapping[str, str]) -> None:
         )
 
 
-MAX_GRADES = 101  # Maximum number of grades of a scale: each topic has a table of their pairs
+MAX_GRADES = 101  # Maximum number of grades of a scale, as each topic has a table of their pairs
 
 
 @dataclass(frozen=True)
@@ -274,8 +274,8 @@ class GradeScale:
         return [f"{''.join(names[:k])}|{''.join(names[k:])}" for k in range(1, len(names))]
 
 
-def read_scale(scale: Any, lowest: int = 0) -> GradeScale:
-    """Parse a scale from `(0, 3)`, a range, or the text `0..3`; refuse grades below `lowest`."""
+def read_scale(scale: Any, min_grade: int = 0) -> GradeScale:
+    """Parse a scale from `(0, 3)`, a range, or the text `0..3`; refuse grades below `min_grade`."""
     if isinstance(scale, GradeScale):
         return scale
     ends: Any = None
@@ -285,9 +285,9 @@ def read_scale(scale: Any, lowest: int = 0) -> GradeScale:
     elif isinstance(scale, (tuple, list, range)) and scale:
         ends = scale[0], scale[-1]
     for end in ends or ():
-        check_integer("a grade of a scale", end, lowest)
+        check_integer("a grade of a scale", end, min_grade)
     if ends is None or ends[0] > ends[1]:
-        reason = f"scale must be its lowest and highest grade, such as 0..3, got {quoted(scale)}"
+        reason = f"scale must be a lowest and highest grade, such as 0..3, got {quoted(scale)}"
         raise PolicyError(reason)
     return GradeScale(int(ends[0]), int(ends[1]))
 
@@ -329,8 +329,9 @@ def read_panel(
     )
     fitted_judges = tuple(_fit_to_scale(judge, True, scale, clip, origin) for judge in judge_list)
     n_negative = int((drop_unsampled(human_labels).grades < 0).sum())
-    notes = [f"{counted(n_negative, 'human grade')} below 0 counted as {scale.low}"]
-    notes = notes if n_negative else []
+    notes = []
+    if n_negative:
+        notes.append(f"{counted(n_negative, 'human grade')} below 0 counted as {scale.low}")
     notes += [
         f"{judge.name}: {counted(judge.n_clipped, 'grade')} outside the scale {scale} clipped to it"
         for judge in (fitted_human, *fitted_judges)
@@ -366,16 +367,16 @@ def _fit_to_scale(judge: Judge, rows: Any, scale: GradeScale, clip: bool, origin
 
 
 MAX_GAPS = 0.2
-"""Proportion of documents judged by one side only, above which a note is added."""
+"""Proportion of documents with a label of one side only, above which a note is added."""
 
 
-def gap_notes(panel: Panel) -> list[str]:
-    """Return a note for each judge that labelled topics much more completely than people."""
-    people = drop_unsampled(panel.human).to_polars().select("topic", "doc")
+def describe_unjudged(panel: Panel) -> list[str]:
+    """Describe judges with many labelled documents that have no human judgment."""
+    human = drop_unsampled(panel.human).to_polars().select("topic", "doc")
     notes = []
     for judge in panel.judges:
-        labels = judge.labels.to_polars().select("topic", "doc").join(people, "topic", how="semi")
-        n_gaps = len(labels.join(people, ["topic", "doc"], how="anti"))
+        labels = judge.labels.to_polars().select("topic", "doc").join(human, "topic", how="semi")
+        n_gaps = len(labels.join(human, ["topic", "doc"], how="anti"))
         if n_gaps > MAX_GAPS * len(labels):
             name = f"{judge.name}: " if len(panel.judges) > 1 else ""
             notes.append(
@@ -388,13 +389,13 @@ def gap_notes(panel: Panel) -> list[str]:
     return notes
 
 
-def missing_notes(panel: Panel) -> list[str]:
-    """Return a note for each judge that labelled its topics much less completely than people."""
-    people = drop_unsampled(panel.human).to_polars().select("topic", "doc")
+def describe_unlabelled(panel: Panel) -> list[str]:
+    """Describe judges without labels for many documents that people judged."""
+    human = drop_unsampled(panel.human).to_polars().select("topic", "doc")
     notes = []
     for judge in panel.judges:
         labels = judge.labels.to_polars().select("topic", "doc")
-        documents = people.join(labels, "topic", how="semi")
+        documents = human.join(labels, "topic", how="semi")
         n_missing = len(documents.join(labels, ["topic", "doc"], how="anti"))
         if n_missing > MAX_GAPS * len(documents):
             notes.append(
@@ -406,14 +407,14 @@ def missing_notes(panel: Panel) -> list[str]:
 
 def keep_judged(labels: Qrels, human: Qrels) -> Qrels:
     """Return the labels of the documents that people judged."""
-    people = drop_unsampled(human).to_polars().select("topic", "doc", is_judged=True)
+    judgments = drop_unsampled(human).to_polars().select("topic", "doc", is_judged=True)
     rows = labels.to_polars().select("topic", "doc")
-    rows = rows.join(people, on=["topic", "doc"], how="left", maintain_order="left")
+    rows = rows.join(judgments, on=["topic", "doc"], how="left", maintain_order="left")
     return labels.restricted(rows["is_judged"].is_not_null().to_numpy())
 
 
 def tabulate(columns: Mapping[str, NDArray[Any]], **keys: Sequence[Any]) -> pl.DataFrame:
-    """Return a row of values for each combination of key labels, the last key varying fastest."""
+    """Make a data frame with a row for each combination of keys, the last key varying fastest."""
     rows = pl.DataFrame(list(product(*keys.values())), list(keys), orient="row")
     values = pl.DataFrame({name: column.ravel() for name, column in columns.items()})
     return rows.hstack(values).fill_nan(None)
@@ -424,15 +425,15 @@ def find_judged_topics(qrels: Qrels) -> set[str]:
     return {qrels.topics[code] for code in np.unique(qrels.codes)}
 
 
-def set_highest_grade(judged: JudgedRuns, highest: int) -> JudgedRuns:
+def set_highest_grade(judged: JudgedRuns, max_grade: int) -> JudgedRuns:
     """Set the highest grade of the scale of judged runs."""
-    judgments = replace(judged.judgments, max_grade=highest)
-    policies = replace(judged.policies, max_grade=highest)
+    judgments = replace(judged.judgments, max_grade=max_grade)
+    policies = replace(judged.policies, max_grade=max_grade)
     return replace(judged, judgments=judgments, policies=policies, views={})
 
 
 def count_grade_pairs(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]:
-    """Count pairs by topic, human grade and grade of the judge; also count the labels."""
+    """Count pairs by topic, human grade and grade of the judge; also return counts of labels."""
     human_labels, labels = panel.human, judge.labels
     rows, human_rows = labels.matching_rows(human_labels)
     if not human_rows.size:
@@ -448,9 +449,9 @@ def count_grade_pairs(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]
     shape = (len(human_labels.topics), len(panel.scale), len(panel.scale))
     low, n_pairs = panel.scale.low, human_rows.size
     # Only human judgments can have grades below 0 here, which count as the lowest grade.
-    first = np.maximum(human_labels.grades[human_rows], low) - low
-    second = labels.grades[rows] - low
-    cells = np.ravel_multi_index((human_labels.codes[human_rows], first, second), shape)
+    human_level = np.maximum(human_labels.grades[human_rows], low) - low
+    judge_level = labels.grades[rows] - low
+    cells = np.ravel_multi_index((human_labels.codes[human_rows], human_level, judge_level), shape)
     return np.bincount(cells, minlength=prod(shape)).reshape(shape), {
         "labels": len(labels),
         "pairs": n_pairs,

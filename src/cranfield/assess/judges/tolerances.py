@@ -23,7 +23,7 @@ AT_LEAST, AT_MOST, WITHIN = "at least", "at most", "within +/-"
 VERDICTS = ("met", "undecided", "not met")
 """Verdicts, in ascending order of precedence among the systems of a judge."""
 
-MAX_SENTENCES = 3  # Maximum number of judges that are reported by a sentence each
+MAX_SENTENCES = 3  # Maximum number of judges that are reported in a sentence each
 
 
 class Quantity(NamedTuple):
@@ -48,14 +48,14 @@ QUANTITIES = {
 }
 """Quantities of judges, by name."""
 
-RESULTS = {
+REQUIREMENTS = {
     "intervals": "a result of compare_judges",
     "rankings": "a result of judge_rankings",
     "score-bias": "a result of score_bias",
     "self-preference": "a result of self_preference",
     "ppi": "a result of ppi_scores",
 }
-"""Result that contains a table of quantities."""
+"""Result that contains the quantities of each table."""
 
 MAX_TOPICS = 1_000_000  # Maximum number of topics that is reported as sufficient
 
@@ -63,25 +63,25 @@ MAX_TOPICS = 1_000_000  # Maximum number of topics that is reported as sufficien
 def find_quantity(name: str) -> Quantity:
     """Find a quantity by a name such as `kappa 0|12`."""
     name = name.strip()
-    form = re.sub(r"(?s)^difference\(.+\)$", "difference(A, B)", name)
-    form = re.sub(r"^(kappa|alpha) [0-9|]+$", r"\1", form)
-    if form not in QUANTITIES:
+    general_name = re.sub(r"(?s)^difference\(.+\)$", "difference(A, B)", name)
+    general_name = re.sub(r"^(kappa|alpha) [0-9|]+$", r"\1", general_name)
+    if general_name not in QUANTITIES:
         expected = f"expected one of: {', '.join(QUANTITIES)}"
         hint = did_you_mean(name, QUANTITIES, otherwise=expected)
         raise PolicyError(f"unknown quantity {quoted(name)} of a tolerance{hint}")
-    return QUANTITIES[form]
+    return QUANTITIES[general_name]
 
 
 def check_tolerances(
     tolerances: Mapping[str, Any],
     tables: Collection[str],
-    requirements: Mapping[str, str] = RESULTS,
+    requirements: Mapping[str, str] = REQUIREMENTS,
 ) -> dict[str, float]:
     """Return tolerances as numbers; raise an error for quantities that no table contains.
 
     `requirements` describes how to obtain each table.
     """
-    numbers = {}
+    values = {}
     for name, value in tolerances.items():
         table, _, low, high = find_quantity(name)
         if table not in tables:
@@ -93,12 +93,12 @@ def check_tolerances(
             if str(value).rstrip().endswith("%"):
                 expected += " in the unit of the quantity, not a percentage"
             raise PolicyError(f"tolerance of {name} must be {expected}, got {quoted(value)}")
-        numbers[name] = number
-    return numbers
+        values[name] = number
+    return values
 
 
-def judge_interval(low: float | None, high: float | None, tolerance: float, comparison: str) -> str:
-    """Return met if the interval is within the tolerance, not met if outside, else undecided."""
+def decide_verdict(low: float | None, high: float | None, tolerance: float, comparison: str) -> str:
+    """Return `met` if an interval is within the tolerance, `not met` if outside, or `undecided`."""
     if low is None or high is None:
         return "undecided"
     min_value = {AT_LEAST: tolerance, AT_MOST: -inf, WITHIN: -tolerance}[comparison]
@@ -108,21 +108,23 @@ def judge_interval(low: float | None, high: float | None, tolerance: float, comp
     return "not met" if high < min_value or low > max_value else "undecided"
 
 
-def topics_to_decide(half_width: float, topics: int, distance: float, level: float) -> int | None:
+def compute_required_topics(
+    half_width: float, n_topics: int, distance: float, level: float
+) -> int | None:
     r"""Compute the number of topics at which the half-width of a t interval is below a distance.
 
     It is the smallest T with :math:`t_{T-1} s / \sqrt T < d`, where s is the standard deviation
-    that gives this half-width for `topics` topics; None if T exceeds a million.
+    that gives this half-width for `n_topics` topics; None if T exceeds a million.
     """
-    tail = (1 + level) / 2
-    spread = half_width * topics**0.5 / stdtrit(topics - 1, tail)
+    probability = (1 + level) / 2
+    deviation = half_width * n_topics**0.5 / stdtrit(n_topics - 1, probability)
 
-    def is_short(n_topics: int) -> bool:
-        return bool(stdtrit(n_topics - 1, tail) * spread / n_topics**0.5 < distance)
+    def is_narrow(n: int) -> bool:
+        return bool(stdtrit(n - 1, probability) * deviation / n**0.5 < distance)
 
-    numbers = range(2, MAX_TOPICS + 1)
-    index = bisect_left(numbers, True, key=is_short)
-    return numbers[index] if index < len(numbers) else None
+    sizes = range(2, MAX_TOPICS + 1)
+    index = bisect_left(sizes, True, key=is_narrow)
+    return sizes[index] if index < len(sizes) else None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -151,7 +153,7 @@ class Decisions(TableResult):
         "comparison": Column("Comparison with the tolerance: at least, at most, or within +/-."),
         "tolerance": Column("Tolerance of the quantity."),
         "verdict": Column(
-            "met if the interval is within the tolerance, not met if it is outside, else undecided."
+            "`met` if the interval is within the tolerance, `not met` if outside, else `undecided`."
         ),
         "topics": Column("Number of topics required to decide, if a t interval is undecided."),
     }
@@ -163,13 +165,13 @@ class Decisions(TableResult):
         """Sentences: a verdict for each row, or the numbers of verdicts for many judges."""
         sentences: list[str] = []
         groups = self.rows.group_by(["quantity", "measure"], maintain_order=True)
-        for (quantity, measure), part in groups:
+        for (quantity, measure), group in groups:
             subject = f"{quantity} of {measure}" if measure else str(quantity)
-            condition = f"{part['comparison'][0]} {part['tolerance'][0]:g}"
-            if part.height <= MAX_SENTENCES:
-                sentences += [self._sentence(row, subject, condition) for row in part.to_dicts()]
+            condition = f"{group['comparison'][0]} {group['tolerance'][0]:g}"
+            if group.height <= MAX_SENTENCES:
+                sentences += [self._sentence(row, subject, condition) for row in group.to_dicts()]
                 continue
-            judges = {name: part.filter(verdict=name)["judge"].to_list() for name in VERDICTS}
+            judges = {name: group.filter(verdict=name)["judge"].to_list() for name in VERDICTS}
             counts = [f"{k} for {names_or_count(v, 'judge')}" for k, v in judges.items() if v]
             sentences.append(f"{subject}: {condition}: {'; '.join(counts)}.")
         return tuple(sentences)
@@ -280,9 +282,9 @@ def _select_estimates(name: str, table: str, result: Any) -> pl.DataFrame:
     frame: pl.DataFrame = result.frames()[table]
     if table == "ppi":
         first, second = _parse_systems(name, result.systems)
-        labels = {"measure": pl.lit(result.measure), "judge": pl.lit(result.judge)}
+        keys = {"measure": pl.lit(result.measure), "judge": pl.lit(result.judge)}
         differences = result.differences(second).filter(system=first)
-        frame = differences.drop("system").with_columns(**labels)
+        frame = differences.drop("system").with_columns(**keys)
     elif table == "intervals":
         statistics = frame["statistic"].unique(maintain_order=True).to_list()
         if name not in statistics:
@@ -302,20 +304,22 @@ def _select_estimates(name: str, table: str, result: Any) -> pl.DataFrame:
 def _select_deciding_row(
     estimates: pl.DataFrame, tolerance: float, comparison: str, level: float
 ) -> dict[str, Any]:
-    """Return the row that decides: not met, else undecided, else met.
+    """Return the row that determines the verdict: not met, else undecided, else met.
 
-    Of several rows with this verdict it is the one with the largest absolute estimate.
+    Of several rows with this verdict, it is the one with the largest absolute estimate.
     """
     rows = estimates.to_dicts()
     for row in rows:
-        row["verdict"] = judge_interval(row["low"], row["high"], tolerance, comparison)
+        row["verdict"] = decide_verdict(row["low"], row["high"], tolerance, comparison)
     row = max(rows, key=lambda row: (VERDICTS.index(row["verdict"]), abs(row["estimate"] or 0.0)))
-    topics = row.pop("topics", 0)
-    if row["verdict"] == "undecided" and row["low"] is not None and topics > 1:
+    n_topics = row.pop("topics", 0)
+    if row["verdict"] == "undecided" and row["low"] is not None and n_topics > 1:
         half_width = (row["high"] - row["low"]) / 2
         value = abs(row["estimate"]) if comparison == WITHIN else row["estimate"]
         joint_level = 1 - (1 - level) / estimates.height
-        row["topics"] = topics_to_decide(half_width, topics, abs(value - tolerance), joint_level)
+        row["topics"] = compute_required_topics(
+            half_width, n_topics, abs(value - tolerance), joint_level
+        )
     return row
 
 

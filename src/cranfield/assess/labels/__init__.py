@@ -1,4 +1,4 @@
-"""Labels of documents by several people or machines, and their aggregation to judgments."""
+"""Labels of documents by several workers, people or machines, and their aggregation."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

@@ -14,17 +14,11 @@ from cranfield.assess.agreement.coefficients import (
     tables_from_joint,
 )
 from cranfield.assess.judges.reading import find_judged_topics, set_highest_grade
-from cranfield.assess.labels.consensus import align_weights, majority, proportions
-from cranfield.assess.labels.reading import gold_levels
+from cranfield.assess.labels.consensus import align_weights, compute_proportions, majority
+from cranfield.assess.labels.reading import match_gold
 from cranfield.assess.labels.table import Labels, check_size
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import (
-    CranfieldError,
-    PolicyError,
-    as_numbers,
-    check_choice,
-    quoted,
-)
+from cranfield.base.errors import CranfieldError, PolicyError, as_numbers, check_choice, quoted
 from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.streams import named_stream
 from cranfield.collection.judged.judging import judge
@@ -44,9 +38,9 @@ WEIGHTS = ("uniform", *SUPERVISED, *UNSUPERVISED)
 RANDOM_PROBABILITIES = (0.05, 0.5, 0.95)  # P(relevant) of the three kinds of random assessors
 
 
-def gold_agreement(labels: Labels, gold: Any, kind: str) -> Floats:
-    """Compute each assessor's agreement with gold judgments; 0 if it is negative or undefined."""
-    level, _ = gold_levels(gold, labels)
+def compute_gold_agreement(labels: Labels, gold: Any, kind: str) -> Floats:
+    """Compute each assessor's agreement with gold judgments; 0 if negative or undefined."""
+    level, _ = match_gold(gold, labels)
     truth = level[labels.pair]
     rows = np.flatnonzero(truth >= 0)
     n_grades = labels.grades.size
@@ -62,7 +56,7 @@ def gold_agreement(labels: Labels, gold: Any, kind: str) -> Floats:
     return agreement
 
 
-def random_grades(
+def draw_random_grades(
     labels: Labels, probability: float, kind: int, draws: int, seed: int
 ) -> NDArray[np.int32]:
     """Draw grades of all pairs; all relevant grades are equally likely; shape (draws, pairs)."""
@@ -80,16 +74,16 @@ def random_grades(
     return grades
 
 
-def distances_from_random(
-    values: Floats, is_assessed: Bools, random: Floats, kind: str, by: str
+def compute_random_distances(
+    values: Floats, is_assessed: Bools, random_values: Floats, kind: str, by: str
 ) -> Floats:
-    """Return distances from the nearest kind of random assessor; shape (assessors, topics)."""
+    """Compute distances from the nearest kind of random assessor; shape (assessors, topics)."""
     distances = np.zeros(is_assessed.shape)
     for k, mask in enumerate(is_assessed):
         topics = np.flatnonzero(mask)
         if topics.size:
             distance = _compute_distances(
-                values[k, topics], np.nan_to_num(random[:, :, topics]), kind, by
+                values[k, topics], np.nan_to_num(random_values[:, :, topics]), kind, by
             )
             # An undefined correlation counts as 0.
             distances[k, topics] = np.nan_to_num(distance, nan=1.0).mean(axis=1).min(axis=0)
@@ -100,17 +94,18 @@ def distances_from_random(
     return distances
 
 
-def _compute_distances(own_scores: Floats, random: Floats, kind: str, by: str) -> Floats:
-    """Return distances of scores from random ones; shape (kinds, draws, topics or 1)."""
+def _compute_distances(own_scores: Floats, random_values: Floats, kind: str, by: str) -> Floats:
+    """Compute distances from scores of random assessors; shape (kinds, draws, topics or 1)."""
     if kind == "tau_ap":
         if by == "all":
             own_scores = own_scores.mean(axis=-2, keepdims=True)
-            random = random.mean(axis=-2, keepdims=True)
-        flat = random.reshape(-1, *random.shape[2:])
+            random_values = random_values.mean(axis=-2, keepdims=True)
+        flat = random_values.reshape(-1, *random_values.shape[2:])
         taus = [tau_ap(flat[:, t], own_scores[t]) for t in range(own_scores.shape[0])]
-        return (1 - np.stack(taus, axis=1)).reshape(*random.shape[:2], -1)
-    squares = (random - own_scores) ** 2
-    mean = squares.mean(axis=3) if by == "topic" else squares.mean(axis=(2, 3))[:, :, None]
+        return (1 - np.stack(taus, axis=1)).reshape(*random_values.shape[:2], -1)
+    squared_errors = (random_values - own_scores) ** 2
+    by_topic = by == "topic"
+    mean = squared_errors.mean(axis=3) if by_topic else squared_errors.mean(axis=(2, 3))[:, :, None]
     return np.asarray(np.sqrt(mean))
 
 
@@ -209,36 +204,40 @@ def aware(
     elif gold is not None:
         raise PolicyError("numeric weights cannot be combined with gold judgments")
     draws = draws if is_named and weights in UNSUPERVISED else 0
-    scores, values, random = _score_by_assessor(runs, labels, measures[0], draws, seed, options)
+    scores, values, random_values = _score_by_assessor(
+        runs, labels, measures[0], draws, seed, options
+    )
     is_assessed: Bools = np.asarray(np.isfinite(values).all(axis=2))
     if not is_named:
         weight = as_numbers(align_weights(labels, weights), "weights")
         is_valid_shape = weight.shape in {is_assessed.shape, is_assessed.shape[:1]}
         if not is_valid_shape or not (np.isfinite(weight).all() and (weight >= 0).all()):
+            invalid = weight[~(np.isfinite(weight) & (weight >= 0))]
+            got = f"{invalid[0]:g}" if invalid.size else f"shape {weight.shape}"
             raise PolicyError(
                 f"weights must be finite numbers >= 0 of shape {is_assessed.shape[:1]} (one per"
-                f" assessor) or {is_assessed.shape} (assessors, topics), got shape {weight.shape}"
+                f" assessor) or {is_assessed.shape} (assessors, topics), got {got}"
             )
     elif weights == "uniform":
         weight = np.ones(is_assessed.shape)
     elif weights in SUPERVISED:
-        weight = gold_agreement(labels, gold, weights)
+        weight = compute_gold_agreement(labels, gold, weights)
     else:
-        weight = distances_from_random(values, is_assessed, random, weights, by)
+        weight = compute_random_distances(values, is_assessed, random_values, weights, by)
         weight = weight**2 if squared else weight
     weight = np.where(is_assessed, weight[:, None] if weight.ndim == 1 else weight, 0.0)
-    total = weight.sum(axis=0)
-    normalized = proportions(weight, total, 0.0)
+    total_weight = weight.sum(axis=0)
+    normalized = compute_proportions(weight, total_weight, 0.0)
     combined = np.einsum("kt,kts->ts", normalized, np.where(is_assessed[:, :, None], values, 0.0))
-    combined[total <= 0] = np.nan
+    combined[total_weight <= 0] = np.nan
     # Means over the topics with labels of the assessor; NaN without such topics.
-    mean_weight = proportions(normalized.sum(axis=1), is_assessed.sum(axis=1)).tolist()
+    mean_weight = compute_proportions(normalized.sum(axis=1), is_assessed.sum(axis=1)).tolist()
     summary = {
         "weights": weights if is_named else "given",
         "seed": seed,
         "mean weight": dict(zip(labels.workers, mean_weight, strict=True)),
         "assessors without labels in a topic": int((~is_assessed).sum()),
-        "topics without a score": int((total <= 0).sum()),
+        "topics without a score": int((total_weight <= 0).sum()),
     }
     name, settings = f"AWARE({scores.measure})", {**scores.settings, "aware": summary}
     return replace(scores, values=combined, measure=name, settings=settings)
@@ -247,7 +246,7 @@ def aware(
 def _score_by_assessor(
     runs: Any, labels: Labels, measure: Measure, draws: int, seed: int, options: dict[str, Any]
 ) -> tuple[Scores, Floats, Floats]:
-    """Return scores by the first assessor, and values by all assessors and by random ones."""
+    """Return scores by the first assessor, and values by all assessors and random assessors."""
     if labels.repeats:
         raise PolicyError(
             f"expected one label per assessor and pair, got {labels.repeats:,} repeated;"
@@ -263,21 +262,23 @@ def _score_by_assessor(
     assessors = list(judgments)
     n_kinds = len(RANDOM_PROBABILITIES) if draws else 0
     for kind, probability in enumerate(RANDOM_PROBABILITIES[:n_kinds]):
-        for draw, grades in enumerate(random_grades(labels, probability, kind, draws, seed)):
+        for draw, grades in enumerate(draw_random_grades(labels, probability, kind, draws, seed)):
             qrels = Qrels(labels.topics, labels.topic_of, labels.docs, grades)
             judgments[f"{kind} {draw}"] = qrels
     judged = judge(runs, majority(labels).qrels, **options, aspects=judgments)
-    n_workers, (topics, systems) = len(labels.workers), judged.shape
-    check_size({"assessor": n_workers + n_kinds * draws, "topic": topics, "system": systems})
+    n_workers, (n_topics, n_systems) = len(labels.workers), judged.shape
+    check_size({"assessor": n_workers + n_kinds * draws, "topic": n_topics, "system": n_systems})
     highest = max(0, int(labels.grades.max()))
     scores = {
         name: score(set_highest_grade(aspect, highest), [measure])[measure]
         for name, aspect in judged.annotations.aspects.items()
     }
-    values = np.full((n_workers, topics, systems), np.nan)
+    values = np.full((n_workers, n_topics, n_systems), np.nan)
     for name in assessors:
         own_topics = find_judged_topics(judgments[name])
         is_labelled = [topic in own_topics for topic in judged.topics]
         values[int(name), is_labelled] = scores[name].values[is_labelled]
-    random = [[scores[f"{kind} {draw}"].values for draw in range(draws)] for kind in range(n_kinds)]
-    return next(iter(scores.values())), values, np.array(random)
+    random_values = [
+        [scores[f"{kind} {draw}"].values for draw in range(draws)] for kind in range(n_kinds)
+    ]
+    return next(iter(scores.values())), values, np.array(random_values)

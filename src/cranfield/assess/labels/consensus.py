@@ -122,20 +122,20 @@ class Consensus(Result):
         """
         if not self.objective.size:
             return float("nan")
-        largest = self.evidence.max(axis=1)
-        return float((largest + np.log(np.exp(self.evidence - largest[:, None]).sum(axis=1))).sum())
+        maxima = self.evidence.max(axis=1)
+        return float((maxima + np.log(np.exp(self.evidence - maxima[:, None]).sum(axis=1))).sum())
 
     @cached_property
     def tied(self) -> Bools:
         """Whether the most likely grades of a pair tie; shape (pairs,)."""
-        return np.asarray(_most_likely(self.posterior).sum(axis=1) > 1)
+        return np.asarray(_mask_most_likely(self.posterior).sum(axis=1) > 1)
 
     @cached_property
     def level(self) -> Ints:
         """Grade of each pair as an index into `labels.grades`; -1 means no judgment."""
-        best = _most_likely(self.posterior)
-        last = best.shape[1] - 1 - best[:, ::-1].argmax(axis=1)
-        level = np.asarray(last if self.tie == "high" else best.argmax(axis=1), dtype=np.int64)
+        is_best = _mask_most_likely(self.posterior)
+        last = is_best.shape[1] - 1 - is_best[:, ::-1].argmax(axis=1)
+        level = np.asarray(last if self.tie == "high" else is_best.argmax(axis=1), dtype=np.int64)
         rows = np.flatnonzero(self.tied)
         if self.tie == "drop":
             level[rows] = -1
@@ -149,9 +149,9 @@ class Consensus(Result):
             for code in np.unique(codes):
                 topic_rows = rows[order[codes[order] == code]]
                 draws = named_stream(self.seed, self.labels.topics[code]).random(topic_rows.size)
-                tied = best[topic_rows]
-                choice = np.floor(draws * tied.sum(axis=1)).astype(np.int64)
-                level[topic_rows] = (np.cumsum(tied, axis=1) > choice[:, None]).argmax(axis=1)
+                is_tied = is_best[topic_rows]
+                choice = np.floor(draws * is_tied.sum(axis=1)).astype(np.int64)
+                level[topic_rows] = (np.cumsum(is_tied, axis=1) > choice[:, None]).argmax(axis=1)
         return level
 
     @cached_property
@@ -163,7 +163,7 @@ class Consensus(Result):
         CranfieldError
             If all pairs tie and are dropped.
         """
-        return self._judgments(self.level >= 0, self.labels.grades[self.level])
+        return self._make_qrels(self.level >= 0, self.labels.grades[self.level])
 
     @property
     def probabilities(self) -> Probabilities:
@@ -189,18 +189,17 @@ class Consensus(Result):
         grade = self.expected()
         halves = np.rint(2 * grade) / 2
         grade = np.where(np.abs(grade - halves) < _TOLERANCE, halves, grade)
-        return self._judgments(np.ones(grade.size, dtype=bool), ROUNDINGS[rounding](grade))
+        return self._make_qrels(np.ones(grade.size, dtype=bool), ROUNDINGS[rounding](grade))
 
-    def _judgments(self, selected: Bools, grades: Any) -> Qrels:
-        if not selected.any():
+    def _make_qrels(self, is_selected: Bools, grades: Any) -> Qrels:
+        if not is_selected.any():
             raise CranfieldError(
                 "all pairs are dropped as ties; use tie='low' to keep the lowest grade"
             )
-        codes, docs = self.labels.topic_of[selected], self.labels.docs.filter(pl.Series(selected))
-        selected_grades = np.asarray(grades)[selected].astype(np.int32)
-        return Qrels(
-            self.labels.topics, codes.astype(np.int32), docs, selected_grades, origin=self._origin
-        )
+        codes = self.labels.topic_of[is_selected].astype(np.int32)
+        docs = self.labels.docs.filter(pl.Series(is_selected))
+        selected_grades = np.asarray(grades)[is_selected].astype(np.int32)
+        return Qrels(self.labels.topics, codes, docs, selected_grades, origin=self._origin)
 
     @property
     def _origin(self) -> Origin:
@@ -219,7 +218,7 @@ class Consensus(Result):
         Source: Dawid and Skene (1979), equation 2.3.
         """
         counts = LabelCounts(self.labels).expected_counts(self.posterior).transpose(0, 2, 1)
-        return proportions(counts, counts.sum(axis=2, keepdims=True))
+        return compute_proportions(counts, counts.sum(axis=2, keepdims=True))
 
     def workers(self) -> pl.DataFrame:
         """Return a data frame with a row per worker: number of labels, quality and agreement.
@@ -238,19 +237,19 @@ class Consensus(Result):
         np.add.at(own_evidence, cell, self.parts())
         n_labels = np.bincount(labels.pair, minlength=len(labels.docs))[labels.pair]
         has_others = n_labels > np.bincount(cell)[cell]
-        best = _most_likely(self.evidence[labels.pair] - own_evidence[cell])
-        agreement_without = best[np.arange(len(labels)), labels.level] / best.sum(axis=1)
+        is_best = _mask_most_likely(self.evidence[labels.pair] - own_evidence[cell])
+        agreement_without = is_best[np.arange(len(labels)), labels.level] / is_best.sum(axis=1)
 
-        def mean(values: Any, rows: Bools) -> Floats:
+        def average(values: Any, rows: Bools) -> Floats:
             total = np.bincount(labels.worker[rows], weights=values[rows], minlength=n_workers)
-            return proportions(total, np.bincount(labels.worker[rows], minlength=n_workers))
+            return compute_proportions(total, np.bincount(labels.worker[rows], minlength=n_workers))
 
         columns = {
             "worker": pl.Series(labels.workers, dtype=pl.String),
             "labels": np.bincount(labels.worker, minlength=n_workers),
             "quality": self.quality,
-            "agreement": mean(agrees, is_decided),
-            "without": mean(agreement_without, has_others),
+            "agreement": average(agrees, is_decided),
+            "without": average(agreement_without, has_others),
         }
         return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
 
@@ -305,22 +304,22 @@ def one_hot(labels: Labels, values: Any) -> Floats:
     return table
 
 
-def _most_likely(values: Floats) -> Bools:
+def _mask_most_likely(values: Floats) -> Bools:
     return np.asarray(values >= values.max(axis=1, keepdims=True) - _TOLERANCE)
 
 
-def proportions(part: Any, total: Any, default: float = np.nan) -> Floats:
-    """Divide by positive totals; for a total of 0 return the default."""
+def compute_proportions(part: Any, total: Any, default: float = np.nan) -> Floats:
+    """Divide by totals; the proportion of a total of 0 is the default."""
     return np.asarray(np.divide(part, total, out=np.full(part.shape, default), where=total > 0))
 
 
 def align_weights(labels: Labels, weights: Any) -> Any:
     """Return weights in the order of the workers of the labels, if the weights name workers."""
     if hasattr(weights, "index") and hasattr(weights, "to_dict"):
-        # Numbers from 0, which a series has by default, do not name workers.
+        # The default index of a series, numbers from 0, does not name workers.
         is_unnamed = getattr(weights.index, "start", 1) == 0
-        are_workers = {*map(str, weights.index)} == {*labels.workers}
-        weights = weights if is_unnamed and not are_workers else weights.to_dict()
+        has_worker_names = {*map(str, weights.index)} == {*labels.workers}
+        weights = weights if is_unnamed and not has_worker_names else weights.to_dict()
     if not isinstance(weights, Mapping):
         return weights
     weight_of = {str(worker): weight for worker, weight in weights.items()}
@@ -332,8 +331,8 @@ def align_weights(labels: Labels, weights: Any) -> Any:
     return [weight_of[worker] for worker in labels.workers]
 
 
-def _worker_weights(labels: Labels, weights: Any) -> Floats:
-    """Return the checked weight of each worker, 1 by default."""
+def _check_weights(labels: Labels, weights: Any) -> Floats:
+    """Check weights of workers, 1 by default; shape (workers,)."""
     n_workers = len(labels.workers)
     weights = align_weights(labels, weights)
     weight = np.ones(n_workers) if weights is None else as_numbers(weights, "weights")
@@ -379,7 +378,7 @@ def majority(
     >>> majority(labels, tie="high").qrels.grades.tolist()
     [1, 0]
     """
-    weight = _worker_weights(labels, weights)
+    weight = _check_weights(labels, weights)
     return _weighted_vote(labels, weight, "majority", tie, seed, {"weights": weights})
 
 
@@ -412,7 +411,7 @@ def _weighted_vote(
     label_weight = weight[labels.worker]
     votes = np.zeros(shape)
     np.add.at(votes, (labels.pair, labels.level), label_weight)
-    posterior = proportions(votes, votes.sum(axis=1, keepdims=True), 1 / shape[1])
+    posterior = compute_proportions(votes, votes.sum(axis=1, keepdims=True), 1 / shape[1])
     return Consensus(
         labels=labels,
         method=method,
@@ -482,14 +481,15 @@ class LeadRule:
         """
         votes = as_numbers(votes, "votes")
         if not votes.ndim or not votes.shape[-1]:
-            raise PolicyError("votes must have a row for each pair, with a column for each grade")
+            expected = "votes must have a row for each pair, with a column for each grade"
+            raise PolicyError(f"{expected}, got shape {votes.shape}")
         with np.errstate(over="ignore", invalid="ignore"):
             total = votes.sum(axis=-1)
         squares = total if squares is None else as_numbers(squares, "squares")
         if not (np.isfinite(total).all() and np.isfinite(squares).all()):
-            raise PolicyError("sums of votes and of squares must be finite")
+            raise PolicyError("sums of votes and of squares must be finite, got infinity or NaN")
         if (squares < 0).any():
-            raise PolicyError("sums of votes and of squares must be >= 0")
+            raise PolicyError(f"sums of squares must be >= 0, got {squares.min():g}")
         zero = np.zeros((*votes.shape[:-1], 1))
         sorted_votes = np.sort(np.concatenate([zero, votes], axis=-1), axis=-1)
         lead = sorted_votes[..., -1] - sorted_votes[..., -2]
@@ -508,21 +508,21 @@ class LeadRule:
         weights
             Weight of the labels of each worker, such as its quality; as for :func:`majority`.
         """
-        weight = _worker_weights(labels, weights)
+        weight = _check_weights(labels, weights)
         check_size({"label": len(labels), "grade": labels.grades.size})
         sequence = np.arange(len(labels)) if labels.order is None else labels.order
         rows = np.lexsort((sequence, labels.pair))
         pair = labels.pair[rows]
-        first = np.searchsorted(pair, np.arange(len(labels.docs)))
+        starts = np.searchsorted(pair, np.arange(len(labels.docs)))
 
-        def running_sums(values: Floats) -> Floats:
+        def accumulate(values: Floats) -> Floats:
             sums = np.cumsum(values, axis=0)
-            before = np.concatenate([np.zeros((1, *values.shape[1:])), sums])[first]
-            return np.asarray(sums - before[pair])
+            sums_before = np.concatenate([np.zeros((1, *values.shape[1:])), sums])[starts]
+            return np.asarray(sums - sums_before[pair])
 
         votes = one_hot(labels, weight[labels.worker])[rows]
-        is_stopped = self.stops(running_sums(votes), running_sums(votes.sum(axis=1) ** 2))
-        end = np.full(first.size, rows.size)
+        is_stopped = self.stops(accumulate(votes), accumulate(votes.sum(axis=1) ** 2))
+        end = np.full(starts.size, rows.size)
         np.minimum.at(end, pair[is_stopped], np.flatnonzero(is_stopped))
         is_used = np.zeros(rows.size, dtype=bool)
         is_used[rows[np.arange(rows.size) <= end[pair]]] = True

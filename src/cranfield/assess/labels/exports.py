@@ -11,31 +11,28 @@ from cranfield.collection.files.named_columns import DOC, GRADED
 from cranfield.sources.schemas import spelt
 from cranfield.sources.values import Cells
 
-_VALUES = ("choices", "rating", "number", "text")  # Answers of Label Studio that can be grades
-
-
-_LABEL_ID = "label_id"
-"""Column of labels as keys of the database of doccano."""
+_VALUE_KEYS = ("choices", "rating", "number", "text")  # Values of Label Studio that can be grades
+_LABEL_ID = "label_id"  # Column of labels that are keys of the database of doccano
 
 _Label = tuple[Mapping[str, Any], Mapping[str, Any]]  # Columns of a label, and answers
 
 
-def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
-    """Return the columns and tasks of the labels of an export; None for other data."""
+def read_export(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
+    """Read the columns of an export, and the task of each label; None for other data."""
     if isinstance(data, Mapping):
-        return _columns_of_mappings(data)
+        return _flatten_mappings(data)
     if not (isinstance(data, list) and data and isinstance(data[0], Mapping)):
         return None
     # The first records may have no labels yet.
     records = (task for task in data[:100] if isinstance(task, Mapping))
-    reader = next(filter(None, map(_reader_of, records)), None)
+    reader = next(filter(None, map(_find_reader, records)), None)
     if reader is None:
         return None
     n_skipped, rows, labels = 0, list[int](), list[_Label]()
     with in_source(source):
         for row, task in enumerate(data):
             if not isinstance(task, Mapping):
-                raise InputError(f"task {row + 1} is not a record")
+                raise InputError(f"task {row + 1}: expected a record, got {quoted(task)}")
             for label in reader(task, row + 1):
                 if label is None:
                     n_skipped += 1
@@ -54,8 +51,8 @@ def columns_of_export(data: Any, source: str) -> tuple[dict[str, Cells], list[in
     return columns, rows
 
 
-def _columns_of_mappings(data: Mapping[Any, Any]) -> tuple[dict[str, Cells], list[int]] | None:
-    """Return the columns of `{worker: {topic: {doc: grade}}}`, or of one worker; else None."""
+def _flatten_mappings(data: Mapping[Any, Any]) -> tuple[dict[str, Cells], list[int]] | None:
+    """Flatten `{worker: {topic: {doc: grade}}}` or `{topic: {doc: grade}}`; None for other data."""
     rows: list[tuple[Any, ...]] = [(data,)]
     while rows and len(rows[0]) < 4 and all(isinstance(row[-1], Mapping) for row in rows):
         rows = [(*row[:-1], *item) for row in rows for item in row[-1].items()]
@@ -65,50 +62,50 @@ def _columns_of_mappings(data: Mapping[Any, Any]) -> tuple[dict[str, Cells], lis
     return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)), [*range(len(rows))]
 
 
-def _reader_of(task: Mapping[Any, Any]) -> Any:
+def _find_reader(task: Mapping[Any, Any]) -> Any:
     """Return the reader for the tool that exported a task; None for other records."""
     if isinstance(task.get("data"), Mapping) and isinstance(task.get("annotations"), list):
-        return _label_studio
+        return _read_label_studio
     keys = {"accept", "_input_hash", "_task_hash", "_annotator_id", "_session_id"}
     if isinstance(task.get("answer"), str) and not keys.isdisjoint(task):
-        return _prodigy
+        return _read_prodigy
     if isinstance(task.get("label"), list) and "id" in task:
-        return _doccano
+        return _read_doccano
     annotations = task.get("annotations")
     if isinstance(annotations, list) and annotations and all(map(_is_doccano_label, annotations)):
-        return _doccano_users
+        return _read_doccano_users
     if isinstance(task.get("labels"), list) and "externalId" in task:
-        return _kili
-    if _argilla_responses(task):
-        return _argilla
+        return _read_kili
+    if _list_argilla_responses(task):
+        return _read_argilla
     return None
 
 
-def _record(value: Any, field: str, position: str) -> Mapping[Any, Any]:
-    """Return a record of an export; empty if it is absent."""
+def _check_record(value: Any, field: str, position: str) -> Mapping[Any, Any]:
+    """Return a record of an export, empty if absent; refuse other values."""
     if not isinstance(value or {}, Mapping):
         raise InputError(f"{position}: expected a record in {field}, got {quoted(value)}")
     return value or {}
 
 
-def _records(values: Any, field: str, position: str) -> list[Mapping[Any, Any]]:
-    """Return a list of records of an export; empty if it is absent."""
+def _check_records(values: Any, field: str, position: str) -> list[Mapping[Any, Any]]:
+    """Return a list of records of an export, empty if absent; refuse other values."""
     if not isinstance(values or [], list):
         raise InputError(f"{position}: expected a list in {field}, got {quoted(values)}")
-    return [_record(value, field, position) for value in values or []]
+    return [_check_record(value, field, position) for value in values or []]
 
 
 def _add_doc(columns: dict[str, Any], doc: Any) -> dict[str, Any]:
     return columns if DOC.named_in([*columns]) else {**columns, "doc": doc}
 
 
-def _scalar_values(record: Any) -> dict[str, Any]:
+def _select_scalars(record: Any) -> dict[str, Any]:
     """Return the values of a record that are neither lists nor records."""
     items = record.items() if isinstance(record, Mapping) else ()
     return {str(k): v for k, v in items if not isinstance(v, list | Mapping)}
 
 
-def _single_value(values: Any, position: str) -> Any:
+def _read_single_value(values: Any, position: str) -> Any:
     """Return the value of a list with at most one; None for an empty list."""
     if not isinstance(values, list):
         return values
@@ -118,12 +115,12 @@ def _single_value(values: Any, position: str) -> Any:
     return values[0] if values else None
 
 
-def _label_studio(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
-    position = f"task {quoted(task.get('id', number))}"
+def _read_label_studio(task: Mapping[Any, Any], task_number: int) -> Iterator[_Label | None]:
+    position = f"task {quoted(task.get('id', task_number))}"
     if not isinstance(task.get("data"), Mapping) or not isinstance(task.get("annotations"), list):
         raise InputError(f"{position}: expected the fields data and annotations")
-    columns = _add_doc(_scalar_values(task["data"]), task.get("id"))
-    for annotation in _records(task["annotations"], "annotations", position):
+    columns = _add_doc(_select_scalars(task["data"]), task.get("id"))
+    for annotation in _check_records(task["annotations"], "annotations", position):
         if annotation.get("was_cancelled"):
             yield None
             continue
@@ -131,24 +128,24 @@ def _label_studio(task: Mapping[Any, Any], number: int) -> Iterator[_Label | Non
         if isinstance(worker, Mapping):
             worker = worker.get("email") or worker.get("id")
         answers = {}
-        for result in _records(annotation.get("result"), "result", position):
-            value = _record(result.get("value"), "value", position)
-            kind = next((kind for kind in _VALUES if kind in value), None)
-            if result.get("from_name") is None or kind is None:
+        for result in _check_records(annotation.get("result"), "result", position):
+            value = _check_record(result.get("value"), "value", position)
+            key = next((key for key in _VALUE_KEYS if key in value), None)
+            if result.get("from_name") is None or key is None:
                 continue
             question = str(result["from_name"])
             if question in answers:
                 reason = f"{position}: {quoted(question)} has two answers by one worker"
                 raise InputError(f"{reason}; write a task for each document")
-            answers[question] = _single_value(value[kind], position)
+            answers[question] = _read_single_value(value[key], position)
         yield {**columns, "worker": worker}, answers
 
 
-def _kili(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
-    """Yield the last label of each person for a Kili asset."""
+def _read_kili(task: Mapping[Any, Any], task_number: int) -> Iterator[_Label | None]:
+    """Yield the last label of each worker for a Kili asset."""
     position = f"asset {quoted(task.get('externalId'))}"
-    columns = _add_doc(_scalar_values(task.get("jsonMetadata")), task.get("externalId"))
-    for label in _records(task.get("labels"), "labels", position):
+    columns = _add_doc(_select_scalars(task.get("jsonMetadata")), task.get("externalId"))
+    for label in _check_records(task.get("labels"), "labels", position):
         if label.get("isLatestLabelForUser") is False:
             continue
         if label.get("labelType", "DEFAULT") not in ("DEFAULT", "REVIEW"):
@@ -156,41 +153,45 @@ def _kili(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
             yield None
             continue
         answers = {}
-        for job, value in _record(label.get("jsonResponse"), "jsonResponse", position).items():
-            answer = _record(value, "jsonResponse", position)
+        for job, value in _check_record(
+            label.get("jsonResponse"), "jsonResponse", position
+        ).items():
+            answer = _check_record(value, "jsonResponse", position)
             answers[job] = answer.get("text")
             if (categories := answer.get("categories")) is not None:
-                records = _records(categories, "categories", position)
-                answers[job] = _single_value([record.get("name") for record in records], position)
-        author = _record(label.get("author"), "author", position)
+                records = _check_records(categories, "categories", position)
+                answers[job] = _read_single_value(
+                    [record.get("name") for record in records], position
+                )
+        author = _check_record(label.get("author"), "author", position)
         yield {**columns, "worker": author.get("email") or author.get("id")}, answers
 
 
-def _prodigy(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
+def _read_prodigy(task: Mapping[Any, Any], task_number: int) -> Iterator[_Label | None]:
     """Yield the label of a Prodigy task: the accepted option, or 1 (accept) and 0 (reject)."""
     answer = task.get("answer")
     if answer == "ignore" or ("accept" in task and answer != "accept"):
         yield None
         return
-    columns = {**_scalar_values(task.get("meta")), **_scalar_values(task)}
+    columns = {**_select_scalars(task.get("meta")), **_select_scalars(task)}
     tool_columns = {name for name in columns if name.startswith("_")} | {"answer", "label"}
     columns = {name: value for name, value in columns.items() if name not in tool_columns}
     columns = _add_doc(columns, task.get("_input_hash"))
     worker = task.get("_annotator_id") or task.get("_session_id")
     grade: Any = int(answer == "accept")
     if "accept" in task:
-        grade = _single_value(task["accept"], f"task {number}")
+        grade = _read_single_value(task["accept"], f"task {task_number}")
     yield {**columns, "worker": worker}, {"grade": grade}
 
 
-def _doccano(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
+def _read_doccano(task: Mapping[Any, Any], task_number: int) -> Iterator[_Label | None]:
     """Yield the label of a doccano document; an export is the file of one annotator."""
-    columns = {**_scalar_values(task.get("meta")), **_scalar_values(task)}
+    columns = {**_select_scalars(task.get("meta")), **_select_scalars(task)}
     columns = {name: value for name, value in columns.items() if spelt(name) != "label"}
     if not DOC.named_in([*columns]):
         columns["doc"] = columns.pop("id", None)
-    position = f"document {quoted(task.get('id', number))}"
-    yield columns, {"grade": _single_value(task.get("label"), position)}
+    position = f"document {quoted(task.get('id', task_number))}"
+    yield columns, {"grade": _read_single_value(task.get("label"), position)}
 
 
 def _is_doccano_label(label: Any) -> bool:
@@ -199,19 +200,19 @@ def _is_doccano_label(label: Any) -> bool:
     )
 
 
-def _doccano_users(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
+def _read_doccano_users(task: Mapping[Any, Any], task_number: int) -> Iterator[_Label | None]:
     """Yield the labels of all users for a document, as doccano exported them before version 1.5."""
-    position = f"document {quoted(task.get('id', number))}"
-    columns = {**_scalar_values(task.get("meta")), **_scalar_values(task)}
+    position = f"document {quoted(task.get('id', task_number))}"
+    columns = {**_select_scalars(task.get("meta")), **_select_scalars(task)}
     if not DOC.named_in([*columns]):
         columns["doc"] = columns.pop("id", None)
-    for label in _records(task.get("annotations"), "annotations", position):
+    for label in _check_records(task.get("annotations"), "annotations", position):
         grade = label.get("label")
         name = _LABEL_ID if isinstance(grade, int) else "grade"
         yield {**columns, "worker": label.get("user")}, {name: grade}
 
 
-def _argilla_responses(task: Mapping[Any, Any]) -> list[tuple[str, Any]]:
+def _list_argilla_responses(task: Mapping[Any, Any]) -> list[tuple[str, Any]]:
     """Return the questions and responses of an Argilla record: nested, flat, or of version 1."""
     responses: list[tuple[str, Any]] = []
     nested = task.get("responses")
@@ -221,10 +222,10 @@ def _argilla_responses(task: Mapping[Any, Any]) -> list[tuple[str, Any]]:
         values = answer.get("values") if isinstance(answer, Mapping) else None
         responses += [(name, {**answer, **value}) for name, value in (values or {}).items()]
     for name, answers in task.items():
-        question, _, kind = str(name).rpartition(".")
+        question, _, suffix = str(name).rpartition(".")
         if not isinstance(answers, list):
             continue
-        if question and kind == "responses":
+        if question and suffix == "responses":
             users = task.get(f"{name}.users") or [None] * len(answers)
             status = task.get(f"{name}.status") or [None] * len(answers)
             keys = ("value", "user_id", "status")
@@ -237,16 +238,16 @@ def _argilla_responses(task: Mapping[Any, Any]) -> list[tuple[str, Any]]:
     return responses
 
 
-def _argilla(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
-    position = f"record {quoted(task.get('id', number))}"
-    responses = _argilla_responses(task)
-    columns = {**_scalar_values(task.get("fields")), **_scalar_values(task.get("metadata"))}
-    # The status is that of the record, whose responses have their own.
+def _read_argilla(task: Mapping[Any, Any], task_number: int) -> Iterator[_Label | None]:
+    position = f"record {quoted(task.get('id', task_number))}"
+    responses = _list_argilla_responses(task)
+    columns = {**_select_scalars(task.get("fields")), **_select_scalars(task.get("metadata"))}
+    # These fields describe the record; its responses have their own status.
     record_fields = {"id", "status", "external_id", "inserted_at", "updated_at"}
     questions = tuple(f"{name}{mark}" for name, _ in responses for mark in (".", "-"))
     columns |= {
         name: value
-        for name, value in _scalar_values(task).items()
+        for name, value in _select_scalars(task).items()
         if name not in record_fields and not name.startswith(questions)
     }
     columns = _add_doc(columns, task.get("external_id") or task.get("id"))
@@ -255,7 +256,7 @@ def _argilla(task: Mapping[Any, Any], number: int) -> Iterator[_Label | None]:
         if response.get("status") not in (None, "submitted"):
             yield None
             continue
-        value = _single_value(response.get("value"), position)
+        value = _read_single_value(response.get("value"), position)
         answers.setdefault(response.get("user_id"), {})[question] = value
     for worker, by_question in answers.items():
         yield {**columns, "worker": worker}, by_question

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from cranfield.assess.labels import crowd_model
-from cranfield.assess.labels.consensus import Consensus, LabelCounts, one_hot, proportions
-from cranfield.assess.labels.reading import gold_levels
+from cranfield.assess.labels.consensus import Consensus, LabelCounts, compute_proportions, one_hot
+from cranfield.assess.labels.reading import match_gold
 from cranfield.assess.labels.table import Labels, check_size
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import (
@@ -32,7 +32,7 @@ INFERENCES = ("variational", "em")  # Inference methods of MACE
 _MAX_SMOOTHING = 1e100
 _MIN_SPREAD = 1e-100  # Bounds that avoid overflow and underflow
 MAX_LOG_EASE = 30.0  # Largest absolute logarithm of ease; beyond it no probability changes
-OBJECTIVE_TOLERANCE = 0.01  # Random starts with a larger difference of objectives have other optima
+OBJECTIVE_TOLERANCE = 0.01  # Maximum difference of objectives of random starts with one optimum
 COPYING_ALPHA, SPAM_ALPHA = 0.5, 10.0  # Beta and Dirichlet prior (Hovy et al., section 2.2)
 
 
@@ -61,7 +61,7 @@ class Crowd:
         check_size({"label": len(labels), "grade": n_grades})
         self.labels = labels
         self.counts = LabelCounts(labels)
-        self.gold, self.notes = gold_levels(gold, labels)
+        self.gold, self.notes = match_gold(gold, labels)
         gold_pairs = np.flatnonzero(self.gold >= 0)
         self.gold_cells = gold_pairs, self.gold[gold_pairs]
         self.fixed_prior = _parse_prior(prior, n_grades)
@@ -94,14 +94,14 @@ class Crowd:
         posterior[self.gold_cells] = 1
         return posterior
 
-    def prior(self, posterior: Floats) -> Floats:
+    def estimate_prior(self, posterior: Floats) -> Floats:
         return np.asarray(posterior.mean(axis=0) if self.fixed_prior is None else self.fixed_prior)
 
     def expect(self, table: Floats, prior: Floats) -> Expectation:
-        """Return posterior, log evidence and log-likelihood given the label probabilities."""
-        return self.posterior(self.counts.evidence(safe_log(table)) + safe_log(prior))
+        """Return posterior, log evidence and log-likelihood, given the probabilities of labels."""
+        return self.compute_posterior(self.counts.evidence(safe_log(table)) + safe_log(prior))
 
-    def posterior(self, evidence: Floats) -> Expectation:
+    def compute_posterior(self, evidence: Floats) -> Expectation:
         gold_evidence = evidence[self.gold_cells]
         evidence[self.gold_cells[0]] = -np.inf
         evidence[self.gold_cells] = gold_evidence
@@ -110,7 +110,7 @@ class Crowd:
         total = odds.sum(axis=1, keepdims=True)
         return odds / total, evidence, float((largest + np.log(total)).sum())
 
-    def consensus(self, **values: Any) -> Consensus:
+    def make_consensus(self, **values: Any) -> Consensus:
         values |= {"gold": self.gold >= 0, "notes": self.notes}
         return Consensus(labels=self.labels, tie=self.tie, seed=self.seed, **values)
 
@@ -205,25 +205,25 @@ def dawid_skene(
     check_choice("unmet", unmet, UNMET)
     crowd = Crowd(labels, gold, prior, tolerance, iterations, tie, seed)
 
-    # The state: probabilities of labels, shape (workers, labels, true grades), and the prior.
+    # The state: label probabilities, shape (workers, given grades, true grades), and the prior.
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
         counts = crowd.counts.expected_counts(posterior) + smoothing
         default = UNMET[unmet] / labels.grades.size
-        table = proportions(counts, counts.sum(axis=1, keepdims=True), default)
-        return table, crowd.prior(posterior)
+        table = compute_proportions(counts, counts.sum(axis=1, keepdims=True), default)
+        return table, crowd.estimate_prior(posterior)
 
     def expect(state: tuple[Floats, Floats]) -> Expectation:
         table, grade_prior = state
         # Labels with probability 0 stay impossible: their logarithm is minus infinity here.
         logs = np.where(table > 0, safe_log(table), -np.inf)
         evidence = crowd.counts.evidence(logs) + safe_log(grade_prior)
-        posterior, evidence, value = crowd.posterior(evidence)
+        posterior, evidence, value = crowd.compute_posterior(evidence)
         return posterior, evidence, value + (smoothing and smoothing * float(logs.sum()))
 
     start = maximise(crowd.initial_posterior())
     (table, grade_prior), fit = crowd.run_em(start, expect, maximise)
     fit["evidence"] = crowd.expect(table, grade_prior)[1]
-    return crowd.consensus(
+    return crowd.make_consensus(
         **fit,
         method="dawid-skene",
         prior=grade_prior,
@@ -274,23 +274,23 @@ def one_coin(
         n_correct = np.diagonal(crowd.counts.expected_counts(posterior), axis1=1, axis2=2).sum(
             axis=1
         )
-        return proportions(n_correct, n_labels, 1 / size), crowd.prior(posterior)
+        return compute_proportions(n_correct, n_labels, 1 / size), crowd.estimate_prior(posterior)
 
-    def table(accuracy: Floats) -> Floats:
-        wrong = np.clip((1 - accuracy) / max(1, size - 1), 0, None)
-        return np.where(np.eye(size, dtype=bool), accuracy[:, None, None], wrong[:, None, None])
+    def make_table(accuracy: Floats) -> Floats:
+        p_wrong = np.clip((1 - accuracy) / max(1, size - 1), 0, None)
+        return np.where(np.eye(size, dtype=bool), accuracy[:, None, None], p_wrong[:, None, None])
 
     def expect(state: tuple[Floats, Floats]) -> Expectation:
-        return crowd.expect(table(state[0]), state[1])
+        return crowd.expect(make_table(state[0]), state[1])
 
     start = maximise(crowd.initial_posterior())
     (accuracy, grade_prior), fit = crowd.run_em(start, expect, maximise)
-    return crowd.consensus(
+    return crowd.make_consensus(
         **fit,
         method="one-coin",
         prior=grade_prior,
         quality=accuracy,
-        parts=lambda: crowd.counts.label_evidence(safe_log(table(accuracy))),
+        parts=lambda: crowd.counts.label_evidence(safe_log(make_table(accuracy))),
         settings={"prior": prior, "tolerance": tolerance},
     )
 
@@ -332,7 +332,7 @@ def glad(
     Returns
     -------
     Consensus
-        A worker's quality is its probability to label a pair of ease 1 correctly,
+        A worker's quality is its probability of labelling a pair of ease 1 correctly,
         \(\sigma(\alpha_w)\); `parameters` has `ability`, \(\alpha\), and `ease`, \(e^b\).
 
     Notes
@@ -360,29 +360,29 @@ def glad(
     log_prior, log_others = safe_log(grade_prior), np.log(max(1, shape[1] - 1))
     cell = labels.pair * np.int64(shape[1]) + labels.level
 
-    def ease_and_logits(point: Floats) -> tuple[Floats, Floats]:
+    def compute_logits(point: Floats) -> tuple[Floats, Floats]:
         ease = np.exp(np.clip(point[n_workers:], -MAX_LOG_EASE, MAX_LOG_EASE))
         return ease, point[labels.worker] * ease[labels.pair]
 
-    def sums(index: Ints, values: Floats, size: int) -> Floats:
+    def sum_by(index: Ints, values: Floats, size: int) -> Floats:
         return np.asarray(np.bincount(index, weights=values, minlength=size), np.float64)
 
     def expect(point: Floats) -> Expectation:
-        _, logits = ease_and_logits(point)
-        wrong_evidence = sums(labels.pair, log_expit(-logits) - log_others, shape[0])
-        right_evidence = sums(cell, logits + log_others, shape[0] * shape[1]).reshape(shape)
-        posterior, evidence, value = crowd.posterior(
+        _, logits = compute_logits(point)
+        wrong_evidence = sum_by(labels.pair, log_expit(-logits) - log_others, shape[0])
+        right_evidence = sum_by(cell, logits + log_others, shape[0] * shape[1]).reshape(shape)
+        posterior, evidence, value = crowd.compute_posterior(
             right_evidence + wrong_evidence[:, None] + log_prior
         )
         return posterior, evidence, value - ((point - 1) ** 2).sum() / (2 * spread**2)
 
     def negative_objective(point: Floats) -> tuple[float, Floats]:
-        ease, logits = ease_and_logits(point)
+        ease, logits = compute_logits(point)
         posterior, _, value = expect(point)
         residuals = (posterior.ravel()[cell] - expit(logits)) * ease[labels.pair]
-        ease_gradient = sums(labels.pair, residuals * point[labels.worker], shape[0])
+        ease_gradient = sum_by(labels.pair, residuals * point[labels.worker], shape[0])
         ease_gradient[np.abs(point[n_workers:]) > MAX_LOG_EASE] = 0
-        ability_gradient = sums(labels.worker, residuals, n_workers)
+        ability_gradient = sum_by(labels.worker, residuals, n_workers)
         return -value, (point - 1) / spread**2 - np.concatenate([ability_gradient, ease_gradient])
 
     start = np.ones(n_workers + shape[0])
@@ -396,8 +396,8 @@ def glad(
         options={"maxiter": iterations, "maxfun": 4 * iterations, "ftol": 0.0, "gtol": 1e-5},
     )
     posterior, evidence, _ = expect(result.x)
-    (ease, logits), ability = ease_and_logits(result.x), result.x[:n_workers].copy()
-    return crowd.consensus(
+    (ease, logits), ability = compute_logits(result.x), result.x[:n_workers].copy()
+    return crowd.make_consensus(
         posterior=posterior,
         evidence=evidence,
         objective=np.array(objective),
@@ -436,20 +436,20 @@ def mace(
 
     Parameters
     ----------
+    labels, gold, prior, tie, tolerance, iterations
+        As for :func:`dawid_skene`.
     inference
         `variational` or `em`.
     restarts
         Number of random starts; each has its own random stream. A note reports how many end more
         than 0.01 below the best objective.
-    labels, gold, prior, tie, tolerance, iterations
-        As for :func:`dawid_skene`.
     seed
         Seed of the starts, and of random ties.
 
     Returns
     -------
     Consensus
-        A worker's quality is its probability to copy, \(\theta_w\); `parameters` has it as
+        A worker's quality is its probability of copying, \(\theta_w\); `parameters` has it as
         `copying`, and \(\xi\), of shape (workers, grades), as `spam`. With `variational` both are
         geometric means under the posterior, scaled to sum to 1.
 
@@ -474,11 +474,11 @@ def mace(
 
     # The state: weights of copying and of spam, shape (workers, 2); weights of the grades in spam,
     # shape (workers, grades); contribution of their priors to the objective; prior of grades.
-    def fit_state(copied: Floats, grade_prior: Floats) -> tuple[Floats, Floats, float, Floats]:
-        spammed = label_counts - copied
-        strategies = np.stack([copied.sum(axis=1), spammed.sum(axis=1)], axis=1)
-        copying, copying_prior = fit_weights(strategies, COPYING_ALPHA)
-        spam, spam_prior = fit_weights(spammed, SPAM_ALPHA)
+    def fit_state(n_copied: Floats, grade_prior: Floats) -> tuple[Floats, Floats, float, Floats]:
+        n_spam = label_counts - n_copied
+        n_by_strategy = np.stack([n_copied.sum(axis=1), n_spam.sum(axis=1)], axis=1)
+        copying, copying_prior = fit_weights(n_by_strategy, COPYING_ALPHA)
+        spam, spam_prior = fit_weights(n_spam, SPAM_ALPHA)
         return copying, spam, copying_prior + spam_prior, grade_prior
 
     def maximise(posterior: Floats, state: Any) -> Any:
@@ -486,23 +486,23 @@ def mace(
         n_correct = np.diagonal(crowd.counts.expected_counts(posterior), axis1=1, axis2=2)
         copies, total = copying[:, :1], copying[:, :1] + copying[:, 1:] * spam
         copy_probability = np.divide(copies, total, where=copies > 0, out=0 * spam)
-        copied = np.minimum(n_correct * copy_probability, label_counts)
-        return fit_state(copied, crowd.prior(posterior))
+        n_copied = np.minimum(n_correct * copy_probability, label_counts)
+        return fit_state(n_copied, crowd.estimate_prior(posterior))
 
-    def table(state: Any) -> Floats:
+    def make_table(state: Any) -> Floats:
         copying, spam = state[:2]
         spam_weights = (copying[:, 1:] * spam)[:, :, None]
         return np.asarray(spam_weights + np.eye(size) * copying[:, :1, None])
 
     def expect(state: Any) -> Expectation:
-        posterior, evidence, value = crowd.expect(table(state), state[3])
+        posterior, evidence, value = crowd.expect(make_table(state), state[3])
         return posterior, evidence, value + state[2]
 
-    grade_prior = crowd.prior(crowd.initial_posterior())
+    grade_prior = crowd.estimate_prior(crowd.initial_posterior())
     optima = []
     for restart in range(restarts):
-        draws = stream(seed, restart).random((n_workers, size))
-        start = fit_state(label_counts * draws, grade_prior)
+        random_factors = stream(seed, restart).random((n_workers, size))
+        start = fit_state(label_counts * random_factors, grade_prior)
         optima.append(crowd.run_em(start, expect, maximise))
     objectives = np.array([fit["objective"][-1] for _, fit in optima])
     state, fit = optima[int(objectives.argmax())]
@@ -513,23 +513,23 @@ def mace(
             " one",
         )
     copying, spam = (weights / weights.sum(axis=1, keepdims=True) for weights in state[:2])
-    return crowd.consensus(
+    return crowd.make_consensus(
         **fit,
         method="mace",
         prior=state[3],
         quality=copying[:, 0],
-        parts=lambda: crowd.counts.label_evidence(safe_log(table(state))),
+        parts=lambda: crowd.counts.label_evidence(safe_log(make_table(state))),
         settings={"inference": inference, "restarts": restarts, "prior": prior},
         parameters={"copying": copying[:, 0], "spam": spam, "restarts": objectives},
     )
 
 
 def _likelihood_weights(counts: Floats, _: float) -> tuple[Floats, float]:
-    return proportions(counts, counts.sum(axis=1, keepdims=True), 1 / counts.shape[1]), 0.0
+    return compute_proportions(counts, counts.sum(axis=1, keepdims=True), 1 / counts.shape[1]), 0.0
 
 
 def _variational_weights(counts: Floats, alpha: float) -> tuple[Floats, float]:
-    """Return geometric means under a Dirichlet posterior, and minus its divergence from prior."""
+    """Return geometric means of a Dirichlet posterior, and minus its divergence from the prior."""
     from scipy.special import digamma, gammaln
 
     size = counts.shape[1]

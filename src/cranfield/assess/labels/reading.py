@@ -12,17 +12,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.assess.labels.exports import columns_of_export
+from cranfield.assess.labels.exports import read_export
 from cranfield.assess.labels.table import Labels
 from cranfield.base.arrays import Ints
-from cranfield.base.errors import (
-    CranfieldError,
-    InputError,
-    PolicyError,
-    check_list,
-    quoted,
-    warn,
-)
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, check_list, quoted, warn
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.grade_maps import (
@@ -54,14 +47,7 @@ from cranfield.sources.columns import (
     read_table,
     two_columns,
 )
-from cranfield.sources.schemas import (
-    GROUPS,
-    Column,
-    Schema,
-    optional,
-    schema_of_lines,
-    spelt,
-)
+from cranfield.sources.schemas import GROUPS, Column, Schema, optional, schema_of_lines, spelt
 from cranfield.sources.summaries import find_summaries
 from cranfield.sources.values import (
     GRADE,
@@ -90,7 +76,7 @@ LABELS = Schema(
     hint="; use worker_columns=[...] if each worker has a column, columns={{'{name}': ...}} if its"
     " name is unusual, or NAME=FILE for a file of one worker; if workers are unknown, number the"
     " labels of each document in a column worker",
-    nested=columns_of_export,
+    nested=read_export,
 )
 
 WORKER_JUDGMENTS = replace(
@@ -106,22 +92,22 @@ WORKER_JUDGMENTS = replace(
 
 
 _TYPES: dict[str, type[pl.DataType]] = {"grade": pl.Int32, "order": pl.Float64}
-ITERATIONS = ("0", "Q0")  # Second column of TREC qrels; never the only ids of documents
-_FIELDS_BY_NUMBER = {4: "topic doc worker grade", 5: "topic doc worker grade order"}
+ITERATIONS = ("0", "Q0")  # Second column of TREC qrels, which is not read as ids of documents
+_FIELDS_BY_COUNT = {4: "topic doc worker grade", 5: "topic doc worker grade order"}
 
 
 def read_lines(
     source: Source, columns: str | Sequence[str] | None, encoding: str, has_words: bool = False
 ) -> Table:
     """Read labels from lines of fields separated by blanks; with `has_words`, grades are texts."""
-    source, start = read_head(source.with_encoding(encoding, "text"))
-    lines = (line.strip() for line in start.splitlines())
+    source, head = read_head(source.with_encoding(encoding, "text"))
+    lines = (line.strip() for line in head.splitlines())
     first_line = next((line for line in lines if line and not line.startswith(b"#")), b"")
     n_tab_fields = len(first_line.split(b"\t"))
-    n_fields = n_tab_fields if n_tab_fields in _FIELDS_BY_NUMBER else len(first_line.split())
+    n_fields = n_tab_fields if n_tab_fields in _FIELDS_BY_COUNT else len(first_line.split())
     if not n_fields:
         raise LABELS.empty(source.name)
-    fields = _FIELDS_BY_NUMBER.get(n_fields) if columns is None else columns
+    fields = _FIELDS_BY_COUNT.get(n_fields) if columns is None else columns
     if fields is None:
         reason = f"expected lines of 4 or 5 fields, got {n_fields}"
         remedy = "name the fields, such as columns='worker doc grade'"
@@ -148,18 +134,20 @@ def read_lines(
         n_docs, n_workers = frame["doc"].n_unique(), frame["worker"].n_unique()
         topics_per_doc = frame.select("topic", "doc").n_unique() / n_docs
         topics_per_worker = frame.select("topic", "worker").n_unique() / n_workers
-        other = _FIELDS_BY_NUMBER[n_fields].replace("doc worker", "worker doc")
+        swapped = _FIELDS_BY_COUNT[n_fields].replace("doc worker", "worker doc")
         if n_workers > n_docs and topics_per_doc >= 1.5 and topics_per_worker <= 1.1:
             workers = f"column 2 ({n_docs:,} values, in several topics) looks like ids of workers"
             docs = f"column 3 ({n_workers:,}, most in one topic) like ids of documents"
-            remedy = f"columns='{other}', or columns='{fields}' if the columns are in this order"
+            remedy = f"columns='{swapped}', or columns='{fields}' if the columns are in this order"
             raise InputError(f"{workers} and {docs}; use {remedy}", source=source.name)
         is_ambiguous = topics_per_doc > 1 or frame["topic"].n_unique() == 1
         if n_workers >= max(2, n_docs) and is_ambiguous:
             doc, worker = quoted(frame["doc"][0]), quoted(frame["worker"][0])
-            order = f"column 2 is read as documents ({doc} ...), column 3 as workers ({worker} ...)"
-            remedy = f"columns='{other}' to reverse this order, or columns='{fields}' to confirm it"
-            warn(f"{source.name}: {order}; use {remedy}")
+            roles = f"column 2 is read as documents ({doc} ...), column 3 as workers ({worker} ...)"
+            remedy = (
+                f"columns='{swapped}' to swap them, or columns='{fields}' to confirm this order"
+            )
+            warn(f"{source.name}: {roles}; use {remedy}")
     missing_names = [c.name for c in LABELS.columns if c.name not in frame.columns]
     nulls = {name: pl.lit(None, _TYPES.get(name, pl.String)) for name in missing_names}
     return Table(frame.with_columns(**nulls), source.name, (), line_map)
@@ -213,11 +201,11 @@ def read_labels(
         that the worker has not labelled the document. Without a column of documents, each row is
         a document.
     grades
-        Scale of integer grades; a label outside it is an error. By default the grades that occur.
-        Or a mapping of values to grades, for labels in words: `{"Relevant": 1, "Not relevant": 0}`,
-        where None marks a value without a grade: `{"Unsure": None}`;
-        or cut points of real numbers, at least one of them not an integer: `[0.5, 0.8]`; or a
-        regular expression whose group is the grade.
+        Scale of integer grades; a label outside it is an error. The default scale has the grades
+        that occur. Or a mapping of values to grades, for labels in words: `{"Relevant": 1,
+        "Not relevant": 0}`, where None marks a value without a grade: `{"Unsure": None}`; or cut
+        points of real numbers, at least one of them not an integer: `[0.5, 0.8]`; or a regular
+        expression whose group is the grade.
     repeats
         How to treat several labels of one worker for the same document and topic: `error`; `last`
         keeps the last label by order if it is known, else by row, with an error if the rows
@@ -276,7 +264,7 @@ def read_labels(
 
 
 def _read_scale(grades: Any) -> tuple[GradeMap | None, NDArray[np.int32] | None]:
-    """Return the map of values to grades, if there is one, and the scale, if it is known."""
+    """Read the map of values to grades and the scale; each is None if unknown."""
     is_map = isinstance(grades, Mapping | str)
     grade_list = [] if grades is None or is_map else [*grades]
     has_cuts = any((finite(grade) or 0) % 1 for grade in grade_list)
@@ -303,7 +291,8 @@ def _unpivot(
         expected = f"expected some of: {some_of(map(quoted, names), 8)}"
         raise InputError(f"{reason}; {expected}", source=table.source)
     if len({*workers}) < len(workers) or not workers:
-        raise PolicyError("worker_columns must name at least one column, and each only once")
+        expected = "worker_columns must name at least one column, and each only once"
+        raise PolicyError(f"{expected}, got {quoted([*workers])}")
     grades = [table.cells(names.index(worker)) for worker in workers]
     labels = [
         (row, worker)
@@ -314,12 +303,12 @@ def _unpivot(
     if not labels:
         raise schema.empty(table.source)
     rows = [row for row, _ in labels]
-    # Other columns of workers or grades, such as gold grades.
-    others = [k for k, name in enumerate(names) if name not in workers]
-    unused = [names[k] for k in others if schema.column_of(names[k]) in {"worker", "grade"}]
+    other_columns = [k for k, name in enumerate(names) if name not in workers]
+    # Further columns of workers or grades may be gold grades.
+    unused = [names[k] for k in other_columns if schema.column_of(names[k]) in {"worker", "grade"}]
     if unused:
         warn(f"{table.source}: columns not used: {some_of(map(quoted, unused), 12)}")
-    cells_by_name = {names[k]: table.cells(k) for k in others if names[k] not in unused}
+    cells_by_name = {names[k]: table.cells(k) for k in other_columns if names[k] not in unused}
     columns: dict[str, Any] = {k: [cells[i] for i in rows] for k, cells in cells_by_name.items()}
     columns["worker"] = [workers[worker] for _, worker in labels]
     columns["grade"] = [grades[worker][row] for row, worker in labels]
@@ -338,20 +327,24 @@ def _unpivot(
 def _check_row_order(table: Columns, labels: pl.DataFrame) -> None:
     """Refuse repeated labels whose rows are not in the order of a column of times."""
     key = [name for name in ("topic", "doc", "worker") if name in labels.columns]
-    repeated = labels.select(pl.struct(key).is_duplicated()).to_series()
-    place = next((k for k, name in enumerate(table.names) if spelt(name) in _TIMES), None)
-    if place is None or labels["order"].null_count() < labels.height or not repeated.any():
+    is_repeated = labels.select(pl.struct(key).is_duplicated()).to_series()
+    column_index = next((k for k, name in enumerate(table.names) if spelt(name) in _TIMES), None)
+    if (
+        column_index is None
+        or labels["order"].null_count() < labels.height
+        or not is_repeated.any()
+    ):
         return
-    texts = pl.Series([str(cell).strip() for cell in table.with_points(place)])
-    numbers = texts.cast(pl.Float64, strict=False)
-    is_text = numbers.null_count() > 0
-    times = labels.with_columns(time=texts if is_text else numbers).filter(repeated)
+    texts = pl.Series([str(cell).strip() for cell in table.with_points(column_index)])
+    seconds = texts.cast(pl.Float64, strict=False)
+    has_text = seconds.null_count() > 0
+    times = labels.with_columns(time=texts if has_text else seconds).filter(is_repeated)
     is_earlier = pl.col("time") < pl.col("time").shift(1).over(key)
-    # The order of other forms of dates is not that of their texts.
-    is_sortable = not is_text or times["time"].str.contains(r"^\d{4}-\d\d-\d\d").all()
+    # Other formats of dates are not sorted by their texts.
+    is_sortable = not has_text or times["time"].str.contains(r"^\d{4}-\d\d-\d\d").all()
     if is_sortable and not times.select(is_earlier.any()).item():
         return
-    column = quoted(table.names[place])
+    column = quoted(table.names[column_index])
     remedy = "sort the rows by time, or remove the column if they are in order"
     if is_sortable:
         remedy = "sort the rows by this column, or remove it"
@@ -511,19 +504,19 @@ def _warn_of_suspicious_ids(frame: pl.DataFrame, source: str) -> None:
     warn_of_summaries(name, frame[name].unique(), source)
     workers = frame["worker"].drop_nulls().unique(maintain_order=True).to_list()
     spellings = Counter(worker.casefold() for worker in workers)
-    alike = [worker for worker in workers if spellings[worker.casefold()] > 1]
-    if alike:
-        names = some_of(map(quoted, alike), 4)
+    similar_names = [worker for worker in workers if spellings[worker.casefold()] > 1]
+    if similar_names:
+        names = some_of(map(quoted, similar_names), 4)
         warn(f"{source}: {names} are read as different workers; they differ in case only")
 
 
 def warn_of_summaries(name: str, ids: Sequence[Any] | pl.Series, source: str) -> None:
-    """Warn of rows whose id, of a topic or a document, is a name of totals or means."""
+    """Warn of topics or documents with ids that are usual names of totals or means."""
     labels = {str(label) for label in ids}
     summaries = sorted(find_summaries(labels))
     if summaries and len(summaries) < len(labels):
-        listed = some_of(map(quoted, summaries), 3)
-        note = f"{name} {listed} looks like a row of totals or means; it is read as labels"
+        names = some_of(map(quoted, summaries), 3)
+        note = f"{name} {names} looks like a row of totals or means; it is read as labels"
         warn(f"{source}: {note}, so remove it if it summarises other rows")
 
 
@@ -581,8 +574,8 @@ def read_gold(data: Any, labels: Labels, **options: Any) -> Qrels:
         if not source.path.startswith("irds:") and source.suffix not in FORMAT_OF_SUFFIX:
             # The file may be a pipe, which can be read only once.
             data, head = read_head(source)
-            first = next((line for line in head.splitlines() if line.strip()), b"")
-            has_items = len(first.split()) == 2
+            first_line = next((line for line in head.splitlines() if line.strip()), b"")
+            has_items = len(first_line.split()) == 2
     if has_items:
         if options.get("columns") or not is_utf8(options.get("encoding", "utf-8")):
             raise PolicyError("columns and encoding cannot be used with gold grades by item")
@@ -613,8 +606,8 @@ def _read_gold_table(
     return table.table(_GOLD_ITEMS, names).frame.with_columns(topic=pl.lit(NO_TOPIC))
 
 
-def gold_levels(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
-    """Return the gold grade of each pair as an index into the scale, -1 for none, and notes."""
+def match_gold(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
+    """Match gold grades to pairs: indices into the scale, -1 without a grade; also return notes."""
     level = np.full(len(labels.docs), -1, dtype=np.int64)
     if data is None:
         return level, ()

@@ -242,8 +242,8 @@ class Overview(Result):
         has_one_grade = (is_used.sum(axis=1) == 1) & (per_worker >= MIN_LABELS) & (n_grades > 1)
         # Repeated labels by one worker do not count as labels by another worker.
         pair, worker = np.divmod(np.unique(labels.cell), n_workers)
-        is_alone = (per_worker > 0) & (n_workers > 1)
-        is_alone[worker[np.bincount(pair, minlength=per_pair.size)[pair] > 1]] = False
+        is_isolated = (per_worker > 0) & (n_workers > 1)
+        is_isolated[worker[np.bincount(pair, minlength=per_pair.size)[pair] > 1]] = False
         levels = np.unique(np.column_stack([labels.cell, labels.level]), axis=0)
         cell, n_levels = np.unique(levels[:, 0], return_counts=True)
         n_contradicted = np.unique(cell[n_levels > 1] // n_workers).size
@@ -252,7 +252,7 @@ class Overview(Result):
             f"{pairs} with one label": (per_pair == 1).sum(),
             f"{workers} with one label": (per_worker == 1).sum(),
             f"{workers} with {MIN_LABELS} labels or more, all the same grade": has_one_grade.sum(),
-            f"{workers} without a pair in common with another worker": is_alone.sum(),
+            f"{workers} without a pair in common with another worker": is_isolated.sum(),
             f"{pairs} with different grades from one worker": n_contradicted,
         }
         lines = [f"{size:,} of {problem}" for problem, size in anomalies.items() if size]
@@ -268,12 +268,12 @@ class Overview(Result):
         return pl.DataFrame({"grade": grades, "labels": n_labels, "proportion": proportion})
 
     def heading(self) -> list[str]:
-        pairs, workers = map(_range_text, (self.labels_per_pair, self.labels_per_worker))
+        pairs, workers = map(_format_range, (self.labels_per_pair, self.labels_per_worker))
         ranges = f"labels per pair: {pairs}; labels per worker: {workers}"
         notes = (f"note: {note}" for note in self.labels.notes)
         return [*self.labels.heading(), ranges, *notes, *self.anomalies()]
 
 
-def _range_text(sizes: Ints) -> str:
+def _format_range(sizes: Ints) -> str:
     low, high = int(sizes.min()), int(sizes.max())
     return f"{low:,}" if low == high else f"{low:,} to {high:,}, median {np.median(sizes):,g}"

@@ -50,14 +50,14 @@ class WeightedSumState(DocumentState):
         if self._steps == _RESTRICT_INTERVAL:
             self._restrict(self._docs[self.is_free[self._docs]])
         self._steps += 1
-        sums = np.add.reduceat(self._values * self.weights()[self._cells], self._begin)
+        sums = np.add.reduceat(self._values * self.weights()[self._cells], self._sum_starts)
         sums[~self.is_free[self._docs]] = -1.0
-        highest = np.maximum.reduceat(sums, self._first)
-        threshold = np.repeat(highest * (1 - TIE_TOLERANCE), self._sizes)
+        max_sums = np.maximum.reduceat(sums, self._topic_starts)
+        threshold = np.repeat(max_sums * (1 - TIE_TOLERANCE), self._topic_sizes)
         # Documents are in order of id, and the first of tied documents is chosen.
-        best = np.flatnonzero(sums >= threshold)
-        topics, first = np.unique(self._topics[best], return_index=True)
-        docs = self._docs[best[first[np.searchsorted(topics, groups)]]]
+        tied_rows = np.flatnonzero(sums >= threshold)
+        topics, indices = np.unique(self._topics[tied_rows], return_index=True)
+        docs = self._docs[tied_rows[indices[np.searchsorted(topics, groups)]]]
         self.is_free[docs] = False
         self.n_left[self.cells[self.rows_of(docs)]] -= 1
         return docs
@@ -66,10 +66,12 @@ class WeightedSumState(DocumentState):
         """Compute later sums for these documents only, and restart the count of steps."""
         self._steps, self._docs = 0, docs
         counts, rows = self.pool.run_counts[docs], self.rows_of(docs)
-        self._begin = np.cumsum(counts) - counts
+        self._sum_starts = np.cumsum(counts) - counts
         self._cells, self._values = self.cells[rows], self.values[rows]
         self._topics = self.pool.topic[docs]
-        _, self._first, self._sizes = np.unique(self._topics, return_index=True, return_counts=True)
+        _, self._topic_starts, self._topic_sizes = np.unique(
+            self._topics, return_index=True, return_counts=True
+        )
 
 
 class RankBiased(Method):
@@ -118,10 +120,10 @@ class ResidualState(WeightedSumState):
             return self._residual
         return self._residual * (self._base + self._residual / 2) ** 3
 
-    def learn(self, docs: Indices, relevant: Bools) -> None:
+    def learn(self, docs: Indices, is_relevant: Bools) -> None:
         rows = self.rows_of(docs)
         cells = self.cells[rows]
-        self._base[cells] += self.values[rows] * np.repeat(relevant, self.pool.run_counts[docs])
+        self._base[cells] += self.values[rows] * np.repeat(is_relevant, self.pool.run_counts[docs])
         # Residuals are summed again, as subtraction would lose digits.
         self._unjudged_weights[self.pool.by_document[rows]] = 0
         start, stop = self.pool.lists[cells], self.pool.lists[cells + 1]
@@ -185,8 +187,8 @@ class LossState(WeightedSumState):
         smallest = loss.min(axis=1, keepdims=True, initial=_LARGEST)
         return np.asarray(np.exp(self._log_beta * (loss - smallest)).ravel())
 
-    def learn(self, docs: Indices, relevant: Bools) -> None:
-        factor, topics = np.where(relevant, -0.5, 0.5), self.pool.topic[docs]
+    def learn(self, docs: Indices, is_relevant: Bools) -> None:
+        factor, topics = np.where(is_relevant, -0.5, 0.5), self.pool.topic[docs]
         self._loss[topics] += factor[:, None] * self._missing_loss[topics]
         rows, row_factor = self.rows_of(docs), np.repeat(factor, self.pool.run_counts[docs])
         self._loss.ravel()[self.cells[rows]] += row_factor * self.values[rows]
@@ -205,8 +207,8 @@ class PlainLossState(MethodState):
             size = len(losses)
             rank_losses = np.log(size / np.arange(1, size + 1))
             for system in range(n_systems):
-                first, last = pool.lists[topic * n_systems + system :][:2]
-                positions = pool.ranked[first:last] - pool.starts[topic]
+                start, stop = pool.lists[topic * n_systems + system :][:2]
+                positions = pool.ranked[start:stop] - pool.starts[topic]
                 if positions.size < size:
                     losses[:, system] = rank_losses[positions.size :].mean()
                 losses[positions, system] = rank_losses[: positions.size]
@@ -223,11 +225,11 @@ class PlainLossState(MethodState):
         self.is_free[docs] = False
         return docs
 
-    def learn(self, docs: Indices, relevant: Bools) -> None:
-        for doc, is_relevant in zip(docs.tolist(), relevant.tolist(), strict=True):
+    def learn(self, docs: Indices, is_relevant: Bools) -> None:
+        for doc, relevant in zip(docs.tolist(), is_relevant.tolist(), strict=True):
             topic = self.pool.topic[doc]
             losses = self._losses[topic][doc - self.pool.starts[topic]]
-            self._run_losses[topic] += losses * (-0.5 if is_relevant else 0.5)
+            self._run_losses[topic] += losses * (-0.5 if relevant else 0.5)
 
 
 class MoveToFront(Method):
@@ -281,11 +283,11 @@ class QueueState(MethodState):
     def choose(self, groups: Indices) -> Indices:
         return np.array([self._choose(group) for group in groups.tolist()], dtype=np.intp)
 
-    def learn(self, docs: Indices, relevant: Bools) -> None:
-        for doc, is_relevant in zip(docs.tolist(), relevant.tolist(), strict=True):
+    def learn(self, docs: Indices, is_relevant: Bools) -> None:
+        for doc, relevant in zip(docs.tolist(), is_relevant.tolist(), strict=True):
             cell = self._source[doc]
-            self._outcomes[doc] = 1 if is_relevant else -1
-            if not is_relevant:
+            self._outcomes[doc] = 1 if relevant else -1
+            if not relevant:
                 self._move_back(cell)
             elif self._penalties[cell]:
                 self._penalties[cell] = 0
@@ -383,23 +385,23 @@ class BanditState(DocumentState):
         self.steps[groups] += 1
         return docs
 
-    def learn(self, docs: Indices, relevant: Bools) -> None:
-        cells, rewards = self._source[docs], relevant
+    def learn(self, docs: Indices, is_relevant: Bools) -> None:
+        cells, rewards = self._source[docs], is_relevant
         if self.method.reward == "all":
             cells = self.cells[self.rows_of(docs)]
-            rewards = np.repeat(relevant, self.pool.run_counts[docs])
+            rewards = np.repeat(is_relevant, self.pool.run_counts[docs])
         rate, judged, relevant_counts = self.method.rate, self.judged.ravel(), self.relevant.ravel()
         judged[cells] = rate * judged[cells] + 1
         relevant_counts[cells] = rate * relevant_counts[cells] + rewards
 
-    def random(self, topics: Indices) -> Floats:
+    def draw_uniform(self, topics: Indices) -> Floats:
         """Draw a uniform random number from the stream of each topic."""
         return np.array([self.streams[topic].random() for topic in topics.tolist()])
 
-    def draw_run(self, candidates: Bools, topics: Indices) -> Indices:
+    def draw_run(self, is_candidate: Bools, topics: Indices) -> Indices:
         """Draw a random run of each topic among the candidates."""
-        rank = (self.random(topics) * candidates.sum(axis=1)).astype(np.int64)
-        return np.asarray((candidates.cumsum(axis=1) > rank[:, None]).argmax(axis=1))
+        position = (self.draw_uniform(topics) * is_candidate.sum(axis=1)).astype(np.int64)
+        return np.asarray((is_candidate.cumsum(axis=1) > position[:, None]).argmax(axis=1))
 
     def random_run_values(self, topics: Indices) -> Floats:
         """Return values that are highest for one run, drawn among those with documents left."""
@@ -407,8 +409,8 @@ class BanditState(DocumentState):
         values[np.arange(topics.size), self.draw_run(self.n_left[topics] > 0, topics)] = 2.0
         return values
 
-    def mean(self, topics: Indices) -> Floats:
-        """Return the proportion of relevant among judged documents by run; 0 if none is judged."""
+    def compute_precision(self, topics: Indices) -> Floats:
+        """Compute the proportion of relevant among judged documents by run; 0 without judgments."""
         return self.relevant[topics] / np.maximum(self.judged[topics], 1)
 
 
@@ -444,9 +446,11 @@ class EpsilonGreedy(Bandit):
     def values(self, state: BanditState, topics: Indices) -> Floats:
         # Divide twice, as the square of a small d underflows to 0.
         probability = self.c * state.n_left.shape[1] / self.d / self.d / (state.steps[topics] + 1)
-        is_exploring = state.random(topics) < probability
+        is_exploring = state.draw_uniform(topics) < probability
         # Draw for every topic, so that the draws of a topic do not depend on other topics.
-        return np.where(is_exploring[:, None], state.random_run_values(topics), state.mean(topics))
+        return np.where(
+            is_exploring[:, None], state.random_run_values(topics), state.compute_precision(topics)
+        )
 
 
 class UcbTuned(Bandit):
@@ -464,10 +468,10 @@ class UcbTuned(Bandit):
     ties: str = parameter("name", choice("name", "random"), "how to choose among equally good runs")
 
     def values(self, state: BanditState, topics: Indices) -> Floats:
-        judged, mean = state.judged[topics], state.mean(topics)
+        judged, mean = state.judged[topics], state.compute_precision(topics)
         log = np.log(np.maximum(state.steps[topics], 1))[:, None] / np.maximum(judged, 1)
         bound = mean + np.sqrt(log * np.minimum(0.25, mean * (1 - mean) + np.sqrt(2 * log)))
-        # A bound is at most 1 + sqrt(log / 4); unjudged runs are above that.
+        # Bounds are at most 1 + sqrt(log / 4), so unjudged runs come first.
         return np.where(judged > 0, bound, 1e6)
 
 
@@ -508,6 +512,5 @@ class MaxMean(Bandit):
         return (1 + state.relevant[topics]) / (2 + state.judged[topics])
 
 
-_LARGEST = np.finfo(np.float64).max
-
+_LARGEST = np.finfo(np.float64).max  # Minimum loss of a topic without runs
 _RESTRICT_INTERVAL = 32  # Number of steps after which judged documents are removed from the sums

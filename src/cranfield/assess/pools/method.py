@@ -28,7 +28,7 @@ from cranfield.fusion import methods as fusion
 
 
 class MethodState:
-    """State of a method that learns, with a group of documents per topic, or a single group."""
+    """State of a method that learns; documents are in a group per topic, or in a single group."""
 
     def __init__(self, pool: Pool, starts: Ints | None = None) -> None:
         self.pool = pool
@@ -41,10 +41,10 @@ class MethodState:
         return np.array_equal(self.starts, self.pool.starts)
 
     def choose(self, groups: Indices) -> Indices:
-        """Choose the next document of each group; each group must have one left."""
+        """Choose the next document of each group, which must have documents left."""
         raise NotImplementedError
 
-    def learn(self, docs: Indices, relevant: Bools) -> None:
+    def learn(self, docs: Indices, is_relevant: Bools) -> None:
         """Update the state by the relevance of chosen documents, one per group."""
         raise NotImplementedError
 
@@ -121,7 +121,7 @@ class ReciprocalRankFusion(Method):
     k: int = parameter(60, integer(0), "constant added to ranks")
 
     def scores(self, pool: Pool) -> NDArray[Any]:
-        return _rank_sums(pool, fusion.ReciprocalRankFusion(k=self.k))
+        return _sum_rank_weights(pool, fusion.ReciprocalRankFusion(k=self.k))
 
 
 class Borda(Method):
@@ -152,7 +152,7 @@ class Condorcet(Method):
         return np.concatenate([fusion.count_wins(pool, t) for t in range(len(pool.topics))])
 
 
-def _rank_sums(pool: Pool, method: fusion.RankSum) -> NDArray[Any]:
+def _sum_rank_weights(pool: Pool, method: fusion.RankSum) -> NDArray[Any]:
     """Sum weights of ranks over runs, exactly, as integers with a common denominator."""
     weights = method.rank_weights(int(np.diff(pool.lists).max(initial=1)))
     denominator = lcm(*(weight.denominator for weight in weights))
@@ -229,7 +229,7 @@ class RankBiasedSum(Method):
     )
 
     def scores(self, pool: Pool) -> NDArray[Any]:
-        return _rank_sums(pool, fusion.RankBiasedCentroid(p=self.p))
+        return _sum_rank_weights(pool, fusion.RankBiasedCentroid(p=self.p))
 
 
 class Uniform(Method):

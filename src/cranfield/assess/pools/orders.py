@@ -125,10 +125,10 @@ class Order(Result):
         for budget in budgets:
             check_integer("budget", budget, 0)
             sizes.append(min(budget, len(self.pool)))
-        hits = np.r_[0, np.cumsum(self.relevant[self.documents])]
+        n_relevant = np.r_[0, np.cumsum(self.relevant[self.documents])]
         start, stop = self.pool.starts[:-1, None], self.pool.starts[1:, None]
-        end = np.minimum(start + np.array(sizes, dtype=np.int64), stop)
-        return np.asarray(hits[end] - hits[start])
+        ends = np.minimum(start + np.array(sizes, dtype=np.int64), stop)
+        return np.asarray(n_relevant[ends] - n_relevant[start])
 
     def budget(self, budget: int, *, overall: bool = False) -> Qrels:
         """Return the judgments within a budget, counted as in :meth:`first`, in order of judging.
@@ -238,15 +238,15 @@ def order(
         is_topicwise = state.has_group_per_topic
     else:
         sequence = parsed_method.ranking(document_pool, int(seed))
-    by_topic = sequence[np.argsort(document_pool.topic[sequence], kind="stable")]
+    topicwise = sequence[np.argsort(document_pool.topic[sequence], kind="stable")]
     if is_topicwise:
-        starts = document_pool.starts[document_pool.topic[by_topic]]
-        sequence = by_topic[np.argsort(np.arange(len(document_pool)) - starts, kind="stable")]
+        starts = document_pool.starts[document_pool.topic[topicwise]]
+        sequence = topicwise[np.argsort(np.arange(len(document_pool)) - starts, kind="stable")]
     return Order(
         pool=document_pool,
         method=parsed_method,
         seed=int(seed),
-        documents=by_topic,
+        documents=topicwise,
         sequence=sequence,
         grades=grades,
         rel=int(rel),
@@ -404,22 +404,22 @@ def next_documents(
 def _choose_documents(
     state: MethodState, is_known: Bools, is_relevant: Bools, batch: int, *, wait: bool = False
 ) -> Indices:
-    """Choose documents in batches, learning after each; with `wait`, stop at unjudged ones."""
+    """Choose documents in batches, learning after each; with `wait`, stop at unjudged documents."""
     remaining = np.diff(state.starts)
-    active = np.flatnonzero(remaining)
+    active_groups = np.flatnonzero(remaining)
     selected = [np.zeros(0, dtype=np.intp)]
-    while active.size:
+    while active_groups.size:
         steps, is_done = [], np.zeros(remaining.size, dtype=bool)
-        for i in range(min(batch, int(remaining[active].max()))):
-            groups = active[remaining[active] > i]
+        for i in range(min(batch, int(remaining[active_groups].max()))):
+            groups = active_groups[remaining[active_groups] > i]
             docs = state.choose(groups)
             steps.append((groups, docs))
-            # The rest of the batch is still chosen, as all its documents are judged together.
+            # The batch is still completed, as all its documents are judged together.
             is_done[groups[~is_known[docs]]] = wait
         for groups, docs in steps:
             selected.append(docs[is_done[groups] & ~is_known[docs]] if wait else docs)
             judged = docs[is_known[docs] & ~is_done[groups]]
             state.learn(judged, is_relevant[judged])
-        remaining[active] -= batch
-        active = active[~is_done[active] & (remaining[active] > 0)]
+        remaining[active_groups] -= batch
+        active_groups = active_groups[~is_done[active_groups] & (remaining[active_groups] > 0)]
     return np.concatenate(selected)

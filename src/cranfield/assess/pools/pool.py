@@ -126,20 +126,20 @@ class Pool(Result, Rankings):
         is_selected = np.isin(self.systems, systems)
         return self._restrict(is_selected[self.system], is_selected, self.depth)
 
-    def _restrict(self, rows: Bools, is_selected: Bools, depth: int) -> Pool:
-        """Restrict the pool to some rankings' rows and to some systems."""
+    def _restrict(self, row_mask: Bools, is_selected: Bools, depth: int) -> Pool:
+        """Restrict the pool to the rows of a mask, and to the selected systems."""
         systems = tuple(compress(self.systems, is_selected))
-        ranked = self.ranked[rows]
+        ranked = self.ranked[row_mask]
         is_pooled = np.zeros(len(self.docs), dtype=bool)
         is_pooled[ranked] = True
         n_before = np.r_[0, np.cumsum(is_pooled)]
-        system = (np.cumsum(is_selected) - 1)[self.system[rows]]
+        system = (np.cumsum(is_selected) - 1)[self.system[row_mask]]
         cell = self.topic[ranked].astype(np.int64) * len(systems) + system
         sizes = np.bincount(cell, minlength=len(self.topics) * len(systems))
         return Pool(
             *(self.topics, systems, depth, self.docs.filter(pl.Series(is_pooled))),
             *(n_before[self.starts], n_before[ranked].astype(np.int32)),
-            *(np.r_[0, np.cumsum(sizes)], self.scores[rows]),
+            *(np.r_[0, np.cumsum(sizes)], self.scores[row_mask]),
         )
 
     def grades(self, qrels: Any, *, negative: str = "judged") -> NDArray[np.int32]:
@@ -365,10 +365,11 @@ def pool(
 
 def _select_topics(tops: Sequence[RunTop], topics: Collection[str]) -> list[RunTop]:
     """Remove the rows of other topics, with a warning."""
-    if others := [topic for topic in all_topics(tops) if topic not in topics]:
-        problem = "is not among" if len(others) == 1 else "are not among"
-        names = some_of(map(quoted, others), 5)
-        warn(f"{counted(len(others), 'topic')} of the runs {problem} the topics to pool: {names}")
+    if other_topics := [topic for topic in all_topics(tops) if topic not in topics]:
+        problem = "is not among" if len(other_topics) == 1 else "are not among"
+        names = some_of(map(quoted, other_topics), 5)
+        n_topics = counted(len(other_topics), "topic")
+        warn(f"{n_topics} of the runs {problem} the topics to pool: {names}")
     selected_tops = []
     for top in tops:
         is_selected = np.array([topic in topics for topic in top.topics], dtype=bool)

@@ -123,7 +123,7 @@ def test_samples(campaign: Path) -> None:
 --method rrf | --method requires --next or --budget
 --budget 3 --method maxmean | --budget requires --judged
 --sample stat | design 'stat' requires --size ...
---sample stat --size 10% | 1,000,000,000 with the design 'stat', not a proportion
+--sample stat --size 10% | 1,000,000,000 with the design 'stat', got the proportion 0.1
 --sample bad --size 1 | unknown sampling design 'bad'; expected one of: uniform
 --sample uniform --size x | --size must be an integer
 --sample uniform --size 0 | size must be a positive integer, or a p

@@ -356,4 +356,6 @@ def test_what_is_known_of_the_whole_collection(name: str) -> None:
 def test_no_table_of_systems_by_shard() -> None:
     run = {"q": {name: -k for k, name in enumerate("abcdefgh")}}
     ev = evaluate(run, {"q": dict.fromkeys("abcdefgh", 1)}, "AP", shards=2)
-    refuses("does not take scores by shard: average them", ev.by_system, error=cf.PolicyError)
+    refuses(
+        "cannot be written as a table of systems: average them", ev.by_system, error=cf.PolicyError
+    )

@@ -35,9 +35,7 @@ class Cells:
     size: Ints  # Number of documents
     mean_count: Floats  # Mean of the sample size k
     mean_pairs: Floats  # Mean of k (k - 1)
-    dependence: (
-        Floats  # E(k h) / (E(k) E(h)) for the sample size h of any earlier cell of the topic
-    )
+    dependence: Floats  # E(k h) / (E(k) E(h)), with the size h of an earlier cell of the topic
     draw_counts: Callable[[slice, Generator], Ints]  # Draws the sample sizes of cells of a topic
 
     @cached_property

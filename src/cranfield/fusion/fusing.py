@@ -50,8 +50,7 @@ DEFAULT_NORM = "min-max"
 DEFAULT_LIMIT = 1000
 _BLOCK_ROWS = 1 << 17  # number of rows to fuse at a time, so that they fit into processor caches
 
-_FusedRows = tuple[Codes, pl.Series, Floats, NDArray[np.int32]]
-"""Rows of a run: topics, documents, scores, ranks."""
+_FusedRows = tuple[Codes, pl.Series, Floats, NDArray[np.int32]]  # Topics, docs, scores, ranks
 
 
 def fuse(

@@ -39,12 +39,9 @@ class Fusion(Spec):
     """Base class of methods that fuse several rankings into one."""
 
     name: ClassVar[str] = ""
-    source: ClassVar[str] = ""
-    """Publication that defines the method."""
-    by_score: ClassVar[bool] = False
-    """Whether the method uses normalised scores; otherwise it uses ranks."""
-    accepts_weights: ClassVar[bool] = True
-    """Whether runs can have weights."""
+    source: ClassVar[str] = ""  # Publication that defines the method
+    by_score: ClassVar[bool] = False  # Whether the method uses normalised scores, or else ranks
+    accepts_weights: ClassVar[bool] = True  # Whether runs can have weights
 
     def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
         """Score the documents, where higher is better; shape (documents,).

@@ -12,8 +12,7 @@ from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import CranfieldError, check_choice, check_number
 from cranfield.base.text import counted
 
-FLOOR = 1e-5
-"""Lower bound of the scores in a geometric mean, as in trec_eval's gm_map."""
+FLOOR = 1e-5  # Lower bound of the scores in a geometric mean, as in trec_eval's gm_map
 
 
 @dataclass(frozen=True, eq=False)

@@ -122,14 +122,11 @@ def first_missing_label(labels: Sequence[str], other_labels: Sequence[str]) -> s
     return next((label for label in labels if label not in present), None)
 
 
-AGGREGATES = ("mean", "sum", "geometric")
-"""Aggregates of the scores of a measure over topics."""
-
+AGGREGATES = ("mean", "sum", "geometric")  # Aggregates of the scores of a measure over topics
 NO_TABLE = "scores by shard cannot be written as a table of topics and systems"
 """Start of the error where a table of topics and systems is required."""
 
-AXES = ("shard", "replicate")
-"""Names of the third axis of scores."""
+AXES = ("shard", "replicate")  # Names of the third axis of scores
 
 
 class Definition(Protocol):
@@ -562,10 +559,8 @@ def combine_systems(scores_by_system: Mapping[str, Scores]) -> Scores:
     """
     score_list = list(scores_by_system.values())
     first = score_list[0]
-    for scores in score_list:
-        if scores.shards != first.shards:
-            expected = "all systems must have scores on the same shards"
-            raise CranfieldError(f"{expected}, got {first!r} and {scores!r}")
+    if any(scores.shards != first.shards for scores in score_list):
+        raise CranfieldError("expected the same shards for all systems, got different shards")
     topics = tuple(dict.fromkeys(topic for scores in score_list for topic in scores.topics))
     rows = {topic: row for row, topic in enumerate(topics)}
     values = np.full((len(topics), len(score_list), *first.values.shape[2:]), np.nan)

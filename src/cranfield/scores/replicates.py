@@ -13,8 +13,7 @@ from cranfield.sources.columns import read_table
 from cranfield.sources.schemas import Column, Schema, is_repeated
 from cranfield.sources.values import ID
 
-MARK = "@"
-"""Separator between the names of a system and its replicate."""
+MARK = "@"  # Separator between the names of a system and its replicate
 
 _REPLICATES = Schema(
     "table of replicates",

@@ -36,22 +36,16 @@ from cranfield.collection.run import Run
 from cranfield.sources.chunks import Origin
 from cranfield.tabular import frame_html
 
-DEFAULT_SYSTEM = "log"
-"""System name of logs that do not name their systems."""
+DEFAULT_SYSTEM = "log"  # System name of logs that do not name their systems
 
 CLICK_JUDGMENTS = re.compile(r"clicks(?::(\d+(?:\.\d+)?))?", re.ASCII)
 """Name of judgments derived from clicks, optionally with the minimum dwell time in seconds."""
 _LONG_DWELL = 3600.0  # Median dwell time above which a warning suggests that times are in ms
 
-LIST_KEY = ["system", "session", "query"]
-"""Columns that identify a result list."""
+LIST_KEY = ["system", "session", "query"]  # Columns that identify a result list
+RESULT_KEY = [*LIST_KEY, "rank"]  # Columns that identify a result
 
-RESULT_KEY = [*LIST_KEY, "rank"]
-"""Columns that identify a result."""
-
-FrameSchema = dict[str, type[pl.DataType]]
-"""Columns of a data frame of sessions, with their types."""
-
+FrameSchema = dict[str, type[pl.DataType]]  # Columns of a data frame, with their types
 _LIST_SCHEMA: FrameSchema = dict.fromkeys(LIST_KEY, pl.Int64)
 _RANK_SCHEMA: FrameSchema = dict.fromkeys(RESULT_KEY, pl.Int64)
 _TEXT_SCHEMA: FrameSchema = dict.fromkeys(("doc", "title", "snippet"), pl.String)
@@ -268,8 +262,8 @@ class Sessions:
         if clicks.is_empty():
             dwell = f" of at least {min_seconds:g} seconds" if min_seconds else ""
             raise self._no_clicks_error(f"{dwell} from which to derive judgments")
-        clicked = clicks.select(*RESULT_KEY, clicked=1).unique()
-        results = self.results.join(clicked, on=RESULT_KEY, how="left", maintain_order="left")
+        hits = clicks.select(*RESULT_KEY, clicked=1).unique()
+        results = self.results.join(hits, on=RESULT_KEY, how="left", maintain_order="left")
         groups = results.group_by("session", "doc", maintain_order=True)
         grades = groups.agg(grade=pl.col("clicked").max().fill_null(0))
         topics = pl.Series("topic", self.names, dtype=pl.String).gather(grades["session"])
@@ -369,7 +363,7 @@ class ConcatenatedSessions(Sequence[Run]):
         rows = self.rows.filter(pl.col("system") == system)
         session_codes, codes = np.unique(rows["session"].to_numpy(), return_inverse=True)
         ranks = rows["rank"].to_numpy()
-        # A document may occur twice here.
+        # Runs are not checked, because a document may occur twice in a session.
         return create_unchecked(
             Run,
             name=self.sessions.systems[system],

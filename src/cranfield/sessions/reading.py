@@ -35,8 +35,7 @@ from cranfield.sources.text import Element, read_xml
 from cranfield.sources.values import GRADE, ID, Kind, absent, any_value, finite
 
 _NO_TIME = frozenset({"", "na", "nan"})
-_MAX_SECONDS = 1e11
-"""Maximum number of seconds since 1970; larger numbers are milliseconds."""
+_MAX_SECONDS = 1e11  # Maximum number of seconds since 1970; larger numbers are milliseconds
 
 
 def _parse_positive_integer(cell: Any) -> int | None:

@@ -306,8 +306,7 @@ def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
     )
 
 
-FAILED_LABEL = "failed"
-"""Label that AutoNuggetizer writes if its model returned no label."""
+FAILED_LABEL = "failed"  # Label that AutoNuggetizer writes if its model returned no label
 
 _NONEMPTY_LIST = Kind(lambda cell: cell if isinstance(cell, list) and cell else None, pl.Object)
 

@@ -29,8 +29,7 @@ from cranfield.sources.values import (
     truths_as_grades,
 )
 
-MAX_NUMBER = 1e15
-"""Maximum weight, length or position, so that sums and products remain finite."""
+MAX_NUMBER = 1e15  # Maximum weight, length or position, so that sums and products remain finite
 
 _IMPORTANCE_LABELS = {"vital": 1.0, "okay": 0.0, "ok": 0.0}
 """Values of the labels of importance."""
@@ -49,7 +48,7 @@ def _parse_amount(cell: Any) -> float | None:
     return amount if amount is not None and 0 <= amount <= MAX_NUMBER else None
 
 
-def _amount_problem(cell: Any) -> str:
+def _describe_amount_problem(cell: Any) -> str:
     upper_bound = f" and at most {MAX_NUMBER:g}" if (finite(cell) or 0.0) > MAX_NUMBER else ""
     return f"not a number of at least 0{upper_bound}"
 
@@ -73,8 +72,7 @@ def _parse_yes_or_no(cell: Any) -> float | None:
 
 TEXT = Kind(lambda cell: cell if isinstance(cell, str) else None, problem="not text")
 
-AMOUNT = Kind(_parse_amount, pl.Float64, _amount_problem, absent)
-"""A number >= 0."""
+AMOUNT = Kind(_parse_amount, pl.Float64, _describe_amount_problem, absent)  # A number >= 0
 
 IMPORTANCE = Kind(
     _parse_importance,
@@ -123,12 +121,10 @@ def get_stem(data: Any) -> str:
 
 def warn_missing(is_answered: Bools, topics: Sequence[str], systems: Sequence[str]) -> None:
     """Warn of missing answers, by a mask of shape (topics, systems)."""
-    missing_cells = np.argwhere(~is_answered.T)
-    if len(missing_cells):
-        examples = (f"topic {quoted(topics[t])} of {quoted(systems[s])}" for s, t in missing_cells)
-        answers = (
-            f"{counted(len(missing_cells), 'answer')} {'is' if len(missing_cells) == 1 else 'are'}"
-        )
+    cells = np.argwhere(~is_answered.T)
+    if len(cells):
+        examples = (f"topic {quoted(topics[t])} of {quoted(systems[s])}" for s, t in cells)
+        answers = f"{counted(len(cells), 'answer')} {'is' if len(cells) == 1 else 'are'}"
         warn(f"{answers} missing and counted as 0: {some_of(examples, 5)}")
 
 
@@ -144,8 +140,8 @@ def check_topics(
 ) -> None:
     """Warn of topics without a gold standard; refuse a system that has no other topics.
 
-    `known_systems` have a text of a topic with a gold standard. `text` and `gold` are the
-    nouns for a text of a system and for the gold standard.
+    `known_systems` have a text of a topic with a gold standard. `text` and `gold` are the nouns for
+    a text of a system and for the gold standard.
     """
     listing = some_of(map(quoted, skipped_topics), 3)
     for name in systems:

@@ -80,7 +80,7 @@ _WRITTEN_LIST = re.compile(r"""\[\s*(["']).*["']\s*\]|\{.*["']text["']:.*\}""", 
 
 
 def _list_texts(value: Any) -> list[Any]:
-    """Return the texts of a cell: a text, a list of texts, or `{"text": texts}` as in SQuAD."""
+    """List the texts of a cell: a text, a list of texts, or `{"text": texts}` as in SQuAD."""
     value = value.get("text", value) if isinstance(value, Mapping) else value
     return list(value) if isinstance(value, (list, tuple, np.ndarray, pl.Series)) else [value]
 
@@ -105,7 +105,7 @@ _REFERENCES = replace(
 )
 
 _OTHER_LETTER = re.compile(r"[^\W_a-z0-9]")
-_ADVICE = "; use tokeniser='unicode' for words of all scripts"
+_UNICODE_ADVICE = "; use tokeniser='unicode' for words of all scripts"
 _WORD = re.compile(r"[a-z0-9]+")
 
 
@@ -303,9 +303,9 @@ def judge_summaries(
 
     def encode(text: str, topic: str) -> Sentences:
         lines = [_tokenise(tokenise, line) for line in text.split("\n")]
-        has_words = tokenise is not squad_words and any(map(str.isalnum, text))
-        if has_words and not any(lines):
-            advice = _ADVICE if tokenise is alphanumeric else ""
+        expects_words = tokenise is not squad_words and any(map(str.isalnum, text))
+        if expects_words and not any(lines):
+            advice = _UNICODE_ADVICE if tokenise is alphanumeric else ""
             raise InputError(f"the tokeniser found no words in {quoted(text)}{advice}", topic=topic)
         if text.strip() and not any(lines):
             wordless_topics.append(quoted(topic))
@@ -333,7 +333,7 @@ def judge_summaries(
         warn(
             "the tokeniser ignored letters other than a to z in texts of"
             f" {counted(len(ignored_letters), 'topic')} (topic {quoted(topic)}:"
-            f" {quoted(letter)}){_ADVICE}"
+            f" {quoted(letter)}){_UNICODE_ADVICE}"
         )
     is_answered = np.zeros((len(topics), len(systems)), dtype=bool)
     for cell in encoded_texts:

@@ -368,7 +368,7 @@ def measure_agreement(
     pairs
         Whether to compare each pair of assessors with a document in common, instead of all
         assessors jointly.
-    against
+    reference
         Name of an assessor with whom each other assessor is compared.
     rel
         Lowest relevant grade, for coefficients that do not set it.

@@ -174,9 +174,9 @@ def _check_sample(human: Qrels, judge: Judge) -> None:
         )
 
 
-def _note_unjudged_topics(human_qrels: Qrels, judge: Judge) -> list[str]:
+def _note_unjudged_topics(human: Qrels, judge: Judge) -> list[str]:
     """Return a note if unjudged topics indicate a sample of topics, not of all documents."""
-    judgments = human_qrels.to_polars()
+    judgments = human.to_polars()
     sizes = judge.labels.to_polars().group_by("topic").len("size")
     expected = pl.col("size") * judgments.height / len(judge.labels)
     unjudged_topics = sizes.filter(expected >= MIN_EXPECTED).join(judgments, on="topic", how="anti")
@@ -189,12 +189,10 @@ def _note_unjudged_topics(human_qrels: Qrels, judge: Judge) -> list[str]:
     ]
 
 
-def _match_grades(human_qrels: Qrels, judge: Judge, low: int) -> tuple[Any, Any]:
+def _match_grades(human: Qrels, judge: Judge, low: int) -> tuple[Any, Any]:
     """Return the label of each pair that a judge labelled, and its human grade, NaN if missing."""
     pairs = judge.labels.to_polars().select("topic", "doc", pl.col("grade").alias("label"))
-    judgments = human_qrels.to_polars().select(
-        "topic", "doc", pl.col("grade").clip(low).cast(pl.Float64)
-    )
+    judgments = human.to_polars().select("topic", "doc", pl.col("grade").clip(low).cast(pl.Float64))
     unlabelled = judgments.join(pairs, on=["topic", "doc"], how="anti")
     if unlabelled.height:
         topic, doc = unlabelled.select("topic", "doc").row(0)

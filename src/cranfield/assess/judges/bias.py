@@ -250,9 +250,9 @@ def self_preference(
                 for values in (human_values, judge_values)
             )
         if is_estimable[k] and n_topics[m, k]:
+            shifts = judge_values - human_values
             family_by_topic, others_by_topic = (
-                (judge_values - human_values)[:, group].mean(axis=1)
-                for group in (is_in_family[k], is_other[k])
+                shifts[:, group].mean(axis=1) for group in (is_in_family[k], is_other[k])
             )
             family_shift[m, k], other_shift[m, k] = family_by_topic.mean(), others_by_topic.mean()
             differences = family_by_topic - others_by_topic
@@ -371,16 +371,14 @@ def score_bias(
     """
     check_arguments(score_bias, locals(), judge_runs)
     scored = score_by_judges(runs, human, judges, measures, scale=scale, clip=clip, **options)
-    all_differences = scored.judges - scored.human[:, None]
-    is_missing = np.isnan(all_differences).any(axis=-1, keepdims=True)
-    mask = np.broadcast_to(is_missing, all_differences.shape)
-    differences = np.ma.array(all_differences, mask=mask)
+    values = scored.judges - scored.human[:, None]
+    is_missing = np.isnan(values).any(axis=-1, keepdims=True)
+    differences = np.ma.array(values, mask=np.broadcast_to(is_missing, values.shape))
     n_topics = differences.count(axis=2)
     bias = differences.mean(axis=2).filled(np.nan)
     spread = differences.std(axis=2, ddof=1).filled(0.0)
-    standard_error = np.where(spread > MIN_SPREAD, spread, np.nan) / np.sqrt(
-        np.maximum(n_topics, 1)
-    )
+    deviation = np.where(spread > MIN_SPREAD, spread, np.nan)
+    standard_error = deviation / np.sqrt(np.maximum(n_topics, 1))
     tail = (1 - confidence) / (2 * len(scored.systems))
     half_width = stdtrit(np.maximum(n_topics - 1, 1), 1 - tail) * standard_error
     columns = {

@@ -250,11 +250,9 @@ class JudgeComparison(Result):
 
     def calibration(self) -> pl.DataFrame:
         """Return the table `calibration`: proportions of human grades by grade of the judge."""
-        calibrations = np.array(
-            [compute_calibration(table, self.confidence) for table in self.joint]
-        )
+        values = np.array([compute_calibration(table, self.confidence) for table in self.joint])
         columns = {"pairs": np.swapaxes(self.joint.sum(axis=1), 1, 2)}
-        columns |= zip(("proportion", "low", "high"), calibrations.swapaxes(0, 1), strict=True)
+        columns |= zip(("proportion", "low", "high"), values.swapaxes(0, 1), strict=True)
         return tabulate(columns, judge=self.judges, label=self.scale, grade=self.scale)
 
     def distributions(self) -> pl.DataFrame:
@@ -416,11 +414,11 @@ def compare_judges(
         on_scale = {"is_bounded": name != "bias", "is_proportion": name in PROPORTIONS}
         bounds = jackknife(values[k], replicates, has_pairs, confidence, **on_scale)
         # Clip bounds to the possible values of the statistic.
-        lowest = 0.0 if name in PROPORTIONS else -np.inf if name == "bias" else -1.0
-        low[k] = np.maximum(bounds[0], lowest)
+        min_value = 0.0 if name in PROPORTIONS else -np.inf if name == "bias" else -1.0
+        low[k] = np.maximum(bounds[0], min_value)
         high[k] = np.minimum(bounds[1], 1.0) if name in PROPORTIONS else bounds[1]
     names = tuple(judge.name for judge in panel.judges)
-    notes = [*panel.notes, *_sample_notes(panel.human)]
+    notes = [*panel.notes, *_note_unequal_sampling(panel.human)]
     for name, is_undefined in zip(names, np.isnan(values.T), strict=True):
         if undefined := ", ".join(compress(functions, is_undefined)):
             notes.append(f"{name}: {undefined} undefined, as all grades are equal")
@@ -452,8 +450,8 @@ def compare_judges(
     )
 
 
-def _sample_notes(human: Qrels) -> Iterator[str]:
-    """Note that agreement ignores the unequal inclusion probabilities of a sample."""
+def _note_unequal_sampling(human: Qrels) -> Iterator[str]:
+    """Note that agreement does not correct for unequal inclusion probabilities."""
     design = [name for name in ("inclusion", "stratum") if name in human.columns]
     if design and len(np.unique(human.columns[design[0]])) > 1:
         yield (

@@ -97,7 +97,7 @@ def score_by_judges(
     with collect_warnings() as warnings:
         judged = judge_runs(runs, panel.human, **{**options, "aspects": labels})
     for text in warnings:
-        # Topics without labels of a judge have no score by the judge.
+        # Warnings on aspects are about topics without labels of a judge, which get no score.
         if not text.startswith("aspect "):
             warn(text)
 
@@ -355,10 +355,8 @@ def judge_rankings(
         taus = np.array([kendall_tau(*system_means), tau_ap(*system_means[::-1])])
         bounds = np.full((2, 2), np.nan)
         if n_topics > 1 and n_systems > 1:
-            replicates = [
-                round_for_ranking((values.sum(axis=0) - values) / (n_topics - 1))
-                for values in scores
-            ]
+            sums = [values.sum(axis=0) - values for values in scores]
+            replicates = [round_for_ranking(values / (n_topics - 1)) for values in sums]
             tau_replicates = np.column_stack([kendall_tau(*replicates), tau_ap(*replicates[::-1])])
             has_scores = np.ones(tau_replicates.shape, dtype=bool)
             interval = jackknife(taus, tau_replicates, has_scores, confidence, is_bounded=False)
@@ -396,5 +394,5 @@ def judge_rankings(
 
 
 def compute_ranks(values: Floats) -> Ints:
-    """Rank values in descending order along the last axis; equal values share their lowest rank."""
+    """Rank values in descending order along the last axis; equal values share the smallest rank."""
     return np.asarray(1 + (values[..., None, :] > values[..., :, None]).sum(axis=-1))

@@ -59,7 +59,7 @@ class Judge:
         Grades of the judge, as judgments.
     unparsed
         Number of answers without a grade: `result_status` is 0, or `judgment` is missing.
-    clip
+    n_clipped
         Number of grades outside the scale, which were clipped to it.
     """
 
@@ -347,10 +347,10 @@ def read_panel(
     return Panel(fitted_human.labels, fitted_judges, scale, tuple(notes))
 
 
-def _fit_to_scale(judge: Judge, rows: Any, scale: GradeScale, clip: bool, origin: str) -> Judge:
-    """Refuse or clip grades outside the scale, among the selected rows."""
+def _fit_to_scale(judge: Judge, mask: Any, scale: GradeScale, clip: bool, origin: str) -> Judge:
+    """Refuse or clip grades outside the scale, among those of the mask."""
     labels = judge.labels
-    is_outside = ((labels.grades < scale.low) | (labels.grades > scale.high)) & rows
+    is_outside = ((labels.grades < scale.low) | (labels.grades > scale.high)) & mask
     if not is_outside.any():
         return judge
     if not clip:
@@ -366,8 +366,7 @@ def _fit_to_scale(judge: Judge, rows: Any, scale: GradeScale, clip: bool, origin
     return replace(judge, labels=replace(labels, grades=clipped), n_clipped=n_clipped)
 
 
-MAX_GAPS = 0.2
-"""Proportion of documents with a label of one side only, above which a note is added."""
+MAX_GAPS = 0.2  # Proportion of documents with a label of one side only, above which notes are added
 
 
 def describe_unjudged(panel: Panel) -> list[str]:

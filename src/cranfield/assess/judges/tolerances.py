@@ -46,7 +46,6 @@ QUANTITIES = {
     "self-preference": Quantity("self-preference", AT_MOST, -inf, inf),
     "difference(A, B)": Quantity("ppi", AT_LEAST, -inf, inf),
 }
-"""Quantities of judges, by name."""
 
 REQUIREMENTS = {
     "intervals": "a result of compare_judges",

@@ -38,7 +38,7 @@ WEIGHTS = ("uniform", *SUPERVISED, *UNSUPERVISED)
 RANDOM_PROBABILITIES = (0.05, 0.5, 0.95)  # P(relevant) of the three kinds of random assessors
 
 
-def compute_gold_agreement(labels: Labels, gold: Any, kind: str) -> Floats:
+def compute_gold_agreement(labels: Labels, gold: Any, weights: str) -> Floats:
     """Compute each assessor's agreement with gold judgments; 0 if negative or undefined."""
     level, _ = match_gold(gold, labels)
     truth = level[labels.pair]
@@ -47,11 +47,11 @@ def compute_gold_agreement(labels: Labels, gold: Any, kind: str) -> Floats:
     joint = np.zeros((len(labels.workers), n_grades, n_grades))
     np.add.at(joint, (labels.worker[rows], labels.level[rows], truth[rows]), 1)
     tables = tables_from_joint(joint, np.arange(n_grades, dtype=np.float64))
-    coefficient = observed_agreement if kind == "accuracy" else cohen_kappa
+    coefficient = observed_agreement if weights == "accuracy" else cohen_kappa
     agreement = np.maximum(np.nan_to_num(coefficient(tables)), 0)
     if not agreement.any():
         raise CranfieldError(
-            f"expected an assessor whose {kind} against the gold judgments is above 0, got none"
+            f"expected an assessor whose {weights} against the gold judgments is above 0, got none"
         )
     return agreement
 
@@ -75,7 +75,7 @@ def draw_random_grades(
 
 
 def compute_random_distances(
-    values: Floats, is_assessed: Bools, random_values: Floats, kind: str, by: str
+    values: Floats, is_assessed: Bools, random_values: Floats, weights: str, by: str
 ) -> Floats:
     """Compute distances from the nearest kind of random assessor; shape (assessors, topics)."""
     distances = np.zeros(is_assessed.shape)
@@ -83,20 +83,20 @@ def compute_random_distances(
         topics = np.flatnonzero(mask)
         if topics.size:
             distance = _compute_distances(
-                values[k, topics], np.nan_to_num(random_values[:, :, topics]), kind, by
+                values[k, topics], np.nan_to_num(random_values[:, :, topics]), weights, by
             )
             # An undefined correlation counts as 0.
             distances[k, topics] = np.nan_to_num(distance, nan=1.0).mean(axis=1).min(axis=0)
     if not distances.any():
         raise CranfieldError(
-            f"weights {quoted(kind)} require an assessor who differs from random ones, got none"
+            f"weights {quoted(weights)} require an assessor who differs from random ones, got none"
         )
     return distances
 
 
-def _compute_distances(own_scores: Floats, random_values: Floats, kind: str, by: str) -> Floats:
+def _compute_distances(own_scores: Floats, random_values: Floats, weights: str, by: str) -> Floats:
     """Compute distances from scores of random assessors; shape (kinds, draws, topics or 1)."""
-    if kind == "tau_ap":
+    if weights == "tau_ap":
         if by == "all":
             own_scores = own_scores.mean(axis=-2, keepdims=True)
             random_values = random_values.mean(axis=-2, keepdims=True)
@@ -204,9 +204,7 @@ def aware(
     elif gold is not None:
         raise PolicyError("numeric weights cannot be combined with gold judgments")
     draws = draws if is_named and weights in UNSUPERVISED else 0
-    scores, values, random_values = _score_by_assessor(
-        runs, labels, measures[0], draws, seed, options
-    )
+    scores, values, random_values = _score_runs(runs, labels, measures[0], draws, seed, options)
     is_assessed: Bools = np.asarray(np.isfinite(values).all(axis=2))
     if not is_named:
         weight = as_numbers(align_weights(labels, weights), "weights")
@@ -243,7 +241,7 @@ def aware(
     return replace(scores, values=combined, measure=name, settings=settings)
 
 
-def _score_by_assessor(
+def _score_runs(
     runs: Any, labels: Labels, measure: Measure, draws: int, seed: int, options: dict[str, Any]
 ) -> tuple[Scores, Floats, Floats]:
     """Return scores by the first assessor, and values by all assessors and random assessors."""
@@ -268,9 +266,9 @@ def _score_by_assessor(
     judged = judge(runs, majority(labels).qrels, **options, aspects=judgments)
     n_workers, (n_topics, n_systems) = len(labels.workers), judged.shape
     check_size({"assessor": n_workers + n_kinds * draws, "topic": n_topics, "system": n_systems})
-    highest = max(0, int(labels.grades.max()))
+    max_grade = max(0, int(labels.grades.max()))
     scores = {
-        name: score(set_highest_grade(aspect, highest), [measure])[measure]
+        name: score(set_highest_grade(aspect, max_grade), [measure])[measure]
         for name, aspect in judged.annotations.aspects.items()
     }
     values = np.full((n_workers, n_topics, n_systems), np.nan)
@@ -278,7 +276,5 @@ def _score_by_assessor(
         own_topics = find_judged_topics(judgments[name])
         is_labelled = [topic in own_topics for topic in judged.topics]
         values[int(name), is_labelled] = scores[name].values[is_labelled]
-    random_values = [
-        [scores[f"{kind} {draw}"].values for draw in range(draws)] for kind in range(n_kinds)
-    ]
+    random_values = [[scores[f"{k} {d}"].values for d in range(draws)] for k in range(n_kinds)]
     return next(iter(scores.values())), values, np.array(random_values)

@@ -70,14 +70,14 @@ class Consensus(Result):
         How ties are resolved, and the seed of random numbers.
     gold
         Whether a pair has a gold grade; shape (pairs,).
+    evidence, parts
+        Evidence for each grade by pair, and a function that returns the evidence by label.
     settings
         Options of the method.
     parameters
         Other estimates of the method, by name.
     notes
         Sentences about the aggregation, such as the number of gold grades.
-    evidence, parts
-        Evidence for each grade by pair, and a function that returns the evidence by label.
     """
 
     name: ClassVar[str] = "judgments"

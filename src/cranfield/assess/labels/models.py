@@ -78,7 +78,7 @@ class Crowd:
             posterior, evidence, value = expect(state)
             objective.append(value)
             if len(objective) > 1:
-                # A smaller rise can be a rounding error.
+                # A smaller rise may be a rounding error.
                 min_rise = max(self.tolerance, 8 * np.finfo(float).eps * abs(value))
                 converged = value - objective[-2] < min_rise
             if converged or len(objective) >= self.iterations:
@@ -105,10 +105,10 @@ class Crowd:
         gold_evidence = evidence[self.gold_cells]
         evidence[self.gold_cells[0]] = -np.inf
         evidence[self.gold_cells] = gold_evidence
-        largest = evidence.max(axis=1, keepdims=True)
-        odds = np.exp(evidence - largest)
-        total = odds.sum(axis=1, keepdims=True)
-        return odds / total, evidence, float((largest + np.log(total)).sum())
+        maxima = evidence.max(axis=1, keepdims=True)
+        odds = np.exp(evidence - maxima)
+        totals = odds.sum(axis=1, keepdims=True)
+        return odds / totals, evidence, float((maxima + np.log(totals)).sum())
 
     def make_consensus(self, **values: Any) -> Consensus:
         values |= {"gold": self.gold >= 0, "notes": self.notes}
@@ -249,8 +249,8 @@ def one_coin(
     .. math:: P(l \mid k) = a_w \text{ if } l = k, \text{ else } \frac{1 - a_w}{K - 1}, \qquad
         a_w = \frac{1}{n_w}\sum_i \sum_k T_{ik} n^w_{ik}
 
-    The parameters are those of :func:`dawid_skene`. With one number per worker, this model suits
-    workers with few labels.
+    For the parameters see :func:`dawid_skene`. With one number per worker, this model suits workers
+    with few labels.
 
     Returns
     -------
@@ -271,9 +271,8 @@ def one_coin(
 
     # The state: the accuracy of each worker, and the prior.
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
-        n_correct = np.diagonal(crowd.counts.expected_counts(posterior), axis1=1, axis2=2).sum(
-            axis=1
-        )
+        counts = crowd.counts.expected_counts(posterior)
+        n_correct = np.diagonal(counts, axis1=1, axis2=2).sum(axis=1)
         return compute_proportions(n_correct, n_labels, 1 / size), crowd.estimate_prior(posterior)
 
     def make_table(accuracy: Floats) -> Floats:
@@ -320,13 +319,13 @@ def glad(
 
     Parameters
     ----------
-    labels, gold, tie, seed
+    labels, gold
         As for :func:`dawid_skene`.
     prior
         `uniform`, or the probabilities of the grades.
     spread
         Standard deviation of the normal priors.
-    tolerance, iterations
+    tie, seed, tolerance, iterations
         As for :func:`dawid_skene`.
 
     Returns

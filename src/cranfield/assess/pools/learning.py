@@ -69,9 +69,8 @@ class WeightedSumState(DocumentState):
         self._sum_starts = np.cumsum(counts) - counts
         self._cells, self._values = self.cells[rows], self.values[rows]
         self._topics = self.pool.topic[docs]
-        _, self._topic_starts, self._topic_sizes = np.unique(
-            self._topics, return_index=True, return_counts=True
-        )
+        _, starts, sizes = np.unique(self._topics, return_index=True, return_counts=True)
+        self._topic_starts, self._topic_sizes = starts, sizes
 
 
 class RankBiased(Method):
@@ -169,12 +168,12 @@ class LossState(WeightedSumState):
     def __init__(self, pool: Pool, beta: float) -> None:
         super().__init__(pool)
         sizes, n_systems = np.diff(pool.starts), len(pool.systems)
-        n_docs, length = np.repeat(sizes, n_systems), np.diff(pool.lists)
+        n_docs, n_ranked = np.repeat(sizes, n_systems), np.diff(pool.lists)
         log_factorials = np.r_[0.0, np.cumsum(np.log(np.arange(1, sizes.max(initial=0) + 1)))]
-        n_missing = n_docs - length
+        n_missing = n_docs - n_ranked
         log_size = np.log(np.maximum(n_docs, 1))
-        total_log = log_factorials[n_docs] - log_factorials[length]
-        mean_loss = log_size - total_log / np.maximum(n_missing, 1)
+        log_sum = log_factorials[n_docs] - log_factorials[n_ranked]
+        mean_loss = log_size - log_sum / np.maximum(n_missing, 1)
         self._missing_loss = np.where(n_missing > 0, mean_loss, 0.0).reshape(-1, n_systems)
         ranked_loss = log_size[self.cells] - np.log(self.ranks)
         self.set_values(ranked_loss - self._missing_loss.ravel()[self.cells])
@@ -184,8 +183,8 @@ class LossState(WeightedSumState):
     def weights(self) -> Floats:
         # Only ratios of weights matter: the largest weight of runs with documents left is 1.
         loss = np.where(self.n_left.reshape(self._loss.shape) > 0, self._loss, np.inf)
-        smallest = loss.min(axis=1, keepdims=True, initial=_LARGEST)
-        return np.asarray(np.exp(self._log_beta * (loss - smallest)).ravel())
+        min_loss = loss.min(axis=1, keepdims=True, initial=_LARGEST)
+        return np.asarray(np.exp(self._log_beta * (loss - min_loss)).ravel())
 
     def learn(self, docs: Indices, is_relevant: Bools) -> None:
         factor, topics = np.where(is_relevant, -0.5, 0.5), self.pool.topic[docs]
@@ -214,8 +213,8 @@ class PlainLossState(MethodState):
                 losses[positions, system] = rank_losses[: positions.size]
 
     def choose(self, groups: Indices) -> Indices:
-        smallest = self._run_losses.min(axis=1, keepdims=True, initial=_LARGEST)
-        weights = self._beta ** (self._run_losses - smallest)
+        min_loss = self._run_losses.min(axis=1, keepdims=True, initial=_LARGEST)
+        weights = self._beta ** (self._run_losses - min_loss)
         weights /= weights.sum(axis=1, keepdims=True)
         docs = np.empty(groups.size, dtype=np.intp)
         for k, topic in enumerate(groups.tolist()):

@@ -161,11 +161,11 @@ def _make_stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Cell
 
 
 def _make_stat_cells(pool: Pool, size: int) -> Cells:
-    length = np.diff(pool.lists)
-    max_length = int(length.max(initial=0))
+    lengths = np.diff(pool.lists)
+    max_length = int(lengths.max(initial=0))
     # The prior sums W(r) = (1 + 1/r + ... + 1/Z) / 2Z over runs, the weight of rank r of Z in AP.
     harmonic = np.r_[0.0, np.cumsum(1.0 / np.arange(1.0, max_length + 1))]
-    z = np.repeat(length, length)
+    z = np.repeat(lengths, lengths)
     weight = (1.0 + harmonic[z] - harmonic[pool.rank - 1]) / (2.0 * z)
     prior = np.bincount(pool.ranked, weights=weight, minlength=len(pool)).astype(np.float64)
     order = np.lexsort((np.arange(prior.size), -prior, pool.topic))

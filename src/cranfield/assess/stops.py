@@ -168,10 +168,10 @@ def _compute_lower_tail(
     relevant_inside: Ints, relevant_outside: Ints, urn_size: Ints, n_outside: Ints
 ) -> Floats:
     """Compute the hypergeometric probability of at most `relevant_inside` in the urn."""
-    n_relevant, size = relevant_inside + relevant_outside, urn_size + n_outside
+    n_relevant, n_docs = relevant_inside + relevant_outside, urn_size + n_outside
     probability = np.zeros(relevant_inside.size)
     is_possible = relevant_outside <= n_outside
-    is_below_mean = relevant_inside * size <= n_relevant * urn_size
+    is_below_mean = relevant_inside * n_docs <= n_relevant * urn_size
     # Sum the tail whose terms decrease: below the expected number, or above it.
     for is_lower_tail in (True, False):
         rows = np.flatnonzero(is_possible & (is_below_mean == is_lower_tail))
@@ -180,19 +180,19 @@ def _compute_lower_tail(
         if not is_lower_tail:
             probability[is_possible & ~is_below_mean] = 1.0
         # Of m documents, k are relevant; of the n documents in the urn, x are.
-        k, n, m = n_relevant[rows], urn_size[rows], size[rows]
+        k, n, m = n_relevant[rows], urn_size[rows], n_docs[rows]
         term = np.exp(_log_choose(k, x) + _log_choose(m - k, n - x) - _log_choose(m, n))
-        total = np.zeros(rows.size)
+        sums = np.zeros(rows.size)
         while term.any():
-            total += term
+            sums += term
             if is_lower_tail:
                 step = x * (m - k - n + x) / ((k - x + 1.0) * (n - x + 1))
                 x = x - 1
             else:
                 step = (k - x) * (n - x) / ((x + 1.0) * (m - k - n + x + 1))
                 x = x + 1
-            term = np.where(term > 1e-18 * total, term * step, 0.0)
-        probability[rows] = total if is_lower_tail else np.clip(1.0 - total, 0.0, 1.0)
+            term = np.where(term > 1e-18 * sums, term * step, 0.0)
+        probability[rows] = sums if is_lower_tail else np.clip(1.0 - sums, 0.0, 1.0)
     return probability
 
 

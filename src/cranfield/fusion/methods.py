@@ -65,8 +65,8 @@ class RankSum(Fusion):
     def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
         rank_weights = _round_weights(self, int(np.diff(rankings.lists).max(initial=1)))
         row_weights = rank_weights[rankings.rank - 1] * weights[rankings.system]
-        total = np.bincount(rankings.ranked, weights=row_weights, minlength=rankings.size)
-        return total * self.factor(rankings.run_counts)
+        sums = np.bincount(rankings.ranked, weights=row_weights, minlength=rankings.size)
+        return sums * self.factor(rankings.run_counts)
 
     def factor(self, n_runs: Ints) -> Floats:
         """Return the factor that multiplies the sum, given the number of runs with the document."""
@@ -143,12 +143,12 @@ class Borda(Fusion):
 
     def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
         points = borda_points(rankings) * weights[rankings.system]
-        total = np.bincount(rankings.ranked, weights=points, minlength=rankings.size)
+        sums = np.bincount(rankings.ranked, weights=points, minlength=rankings.size)
         # Points by each run for the documents that it does not rank, doubled.
         lengths = np.diff(rankings.lists).reshape(len(rankings.topics), -1)
         unranked = np.where(lengths > 0, np.diff(rankings.starts)[:, None] - lengths + 1, 0)
         unranked_points = unranked @ weights
-        return np.asarray((total + unranked_points[rankings.topic]) / 2)
+        return np.asarray((sums + unranked_points[rankings.topic]) / 2)
 
 
 def borda_points(rankings: Rankings) -> Ints:

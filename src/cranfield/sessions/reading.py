@@ -39,8 +39,8 @@ _MAX_SECONDS = 1e11  # Maximum number of seconds since 1970; larger numbers are 
 
 
 def _parse_positive_integer(cell: Any) -> int | None:
-    number: int | None = GRADE.read(cell)
-    return number if number is not None and number >= 1 else None
+    rank: int | None = GRADE.read(cell)
+    return rank if rank is not None and rank >= 1 else None
 
 
 def _parse_seconds(cell: Any) -> float | None:
@@ -61,15 +61,15 @@ def _parse_seconds(cell: Any) -> float | None:
 
 def _parse_query(cell: Any) -> str | None:
     """Read a query id; integers are written without decimals, so that 1.0 is 1."""
-    number = None if isinstance(cell, bool) else finite(cell)
-    is_integer = number is not None and number.is_integer() and "." in str(cell)
-    return str(int(number)) if number is not None and is_integer else ID.read(cell)
+    value = None if isinstance(cell, bool) else finite(cell)
+    is_integer = value is not None and value.is_integer() and "." in str(cell)
+    return str(int(value)) if value is not None and is_integer else ID.read(cell)
 
 
 def _parse_click_count(cell: Any) -> int | None:
     truth = {"true": 1, "false": 0}.get(str(cell).strip().lower())
-    number: int | None = GRADE.read(cell) if truth is None else truth
-    return number if number is not None and number >= 0 else None
+    count: int | None = GRADE.read(cell) if truth is None else truth
+    return count if count is not None and count >= 0 else None
 
 
 CLICK_COUNT = Kind(_parse_click_count, pl.Int64, "not true, false or an integer >= 0")

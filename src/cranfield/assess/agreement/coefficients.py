@@ -519,8 +519,8 @@ def gwet_ac(tables: Tables, distance: str = "nominal") -> Floats:
     if not (largest := distances.max(initial=0.0)) > 0:
         return np.full(tables.units.shape[:-2], np.nan)
     weights = 1 - distances / largest
-    total = tables.units.sum(axis=(-2, -1))
-    agreement = _divide((tables.units * weights).sum(axis=(-2, -1)), total)
+    n_units = tables.units.sum(axis=(-2, -1))
+    agreement = _divide((tables.units * weights).sum(axis=(-2, -1)), n_units)
     proportions = tables.proportions / _nan_if_zero(tables.proportions.sum(axis=-1))[..., None]
     mean_weight = weights.sum() / (n_grades * (n_grades - 1))
     expected = mean_weight * (proportions * (1 - proportions)).sum(axis=-1)

@@ -131,9 +131,9 @@ def closeness(joint: Floats) -> Floats:
         cumulative[..., assigned] - counts[..., assigned] - (cumulative - counts)[..., gold],
     )
     n_between = counts[..., assigned] / 2 + np.where(gold == assigned, 0.0, n_between)
-    total = counts.sum(axis=-1)
+    n_items = counts.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        proximity = -np.log2(n_between / total[..., None, None])
+        proximity = -np.log2(n_between / n_items[..., None, None])
         total_proximity = np.where(joint > 0, joint * proximity, 0.0).sum(axis=(-2, -1))
         own_proximity = counts * np.einsum("...ii->...i", proximity)
         max_proximity = np.where(counts > 0, own_proximity, 0.0).sum(axis=-1)

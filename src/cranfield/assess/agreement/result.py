@@ -109,11 +109,11 @@ class Agreement(Result):
         PolicyError
             If the assessors were not compared.
         """
-        names = [{*comparison} for comparison in self.comparisons]
-        if {*assessors} not in names:
+        assessor_sets = [{*comparison} for comparison in self.comparisons]
+        if {*assessors} not in assessor_sets:
             listing = ", ".join(map(quoted, assessors))
             raise PolicyError(f"expected assessors that were compared, got {listing}")
-        index = names.index({*assessors})
+        index = assessor_sets.index({*assessors})
         row = slice(index, index + 1)
         row_fields = ("comparisons", "value", "low", "high", "units", "topics")
         fields = {name: getattr(self, name)[row] for name in row_fields}
@@ -166,13 +166,13 @@ class Agreement(Result):
             if values[0] != values[1]:
                 expected = f"both agreements must have the same {name.replace('_', ' ')}"
                 raise PolicyError(f"{expected}, got {' and '.join(map(quoted, values))}")
-        n, n_other = len(self.comparisons), len(other.comparisons)
-        if n_other not in {1, n}:
+        n_own, n_other = len(self.comparisons), len(other.comparisons)
+        if n_other not in {1, n_own}:
             raise PolicyError(
-                f"the agreement to subtract must have as many comparisons as this one ({n}), or"
+                f"the agreement to subtract must have as many comparisons as this one ({n_own}), or"
                 f" only one, got {n_other}"
             )
-        pairs = zip(self.comparisons, other.comparisons * (n // n_other), strict=True)
+        pairs = zip(self.comparisons, other.comparisons * (n_own // n_other), strict=True)
         names = [(f"{', '.join(first)} minus {', '.join(second)}",) for first, second in pairs]
         difference = replace(
             self,
@@ -261,10 +261,10 @@ class Agreement(Result):
         for pair, value in zip(self.comparisons, self.value[:, column], strict=True):
             first, second = map(names.index, pair)
             values[first, second] = values[second, first] = value
-        head = "assessor"
-        while head in names:
-            head += "_"
-        return pl.DataFrame({head: names} | dict(zip(names, values.T, strict=True))).fill_nan(None)
+        key = "assessor"
+        while key in names:
+            key += "_"
+        return pl.DataFrame({key: names} | dict(zip(names, values.T, strict=True))).fill_nan(None)
 
     def _frame(self) -> pl.DataFrame:
         n_comparisons, n_measures = self.value.shape
@@ -439,7 +439,7 @@ def measure_agreement(
         return np.stack([measure.compute(sums) for measure in coefficients], axis=-1)
 
     notes = ratings.notes
-    # Each unit with a label adds 1 to the proportions, each unit with two labels 1 to the units.
+    # Units with a label add 1 to the proportions; those with several labels also to the units.
     n_single = round(float(tables.proportions.sum() - tables.units.sum()))
     if not paired and n_single and any(str(measure).startswith("AC") for measure in coefficients):
         units = counted(n_single, "unit")

@@ -145,11 +145,11 @@ def sample_documents(
     incomplete_systems = view.cell[labels.inclusion[pool_index[view.judgment]] != 1] // n_topics
     is_complete = np.bincount(incomplete_systems, minlength=n_systems) == 0
     view = view.where(labels.is_sampled[pool_index[view.judgment]])
-    document = pool_index[view.judgment]
+    docs = pool_index[view.judgment]
     scores = np.zeros((2, n_systems, sampled_docs.size))
-    for k, grades in enumerate((labels.human[document], view.grade)):
+    for k, grades in enumerate((labels.human[docs], view.grade)):
         terms = contributions(measure, judged, view.rank, grades)
-        scores[k, view.cell // n_topics, sample_index[document]] = terms
+        scores[k, view.cell // n_topics, sample_index[docs]] = terms
     human, judge = scores
     judge_scores = measure.score(judged)
     return SampledDocuments(topic, inclusion, stratum, human, judge, judge_scores, is_complete)
@@ -159,13 +159,13 @@ def compute_error_terms(inclusion: Floats, stratum: Ints, values: Floats) -> Flo
     """Compute error terms of an estimated sum; the sum of their squares is its variance."""
     # (1 - pi) e^2 / pi^2 for an independently sampled document; N^2 (1 - n/N) s^2 / n for a stratum
     is_independent = stratum < 0
-    _, code, count = np.unique(stratum, return_inverse=True, return_counts=True)
-    n_sampled = count[code].astype(np.float64)
+    _, code, sizes = np.unique(stratum, return_inverse=True, return_counts=True)
+    n_sampled = sizes[code].astype(np.float64)
     unsampled_factor = np.sqrt(1 - inclusion)
     # N is n / pi.
     stratum_factor = unsampled_factor * ratio(np.sqrt(ratio(n_sampled, n_sampled - 1)), inclusion)
-    mean = sum_rows(values, code, count.size) / count
-    centred = values - np.where(is_independent, 0.0, mean[:, code])
+    means = sum_rows(values, code, sizes.size) / sizes
+    centred = values - np.where(is_independent, 0.0, means[:, code])
     factor = np.where(is_independent, unsampled_factor / inclusion, stratum_factor)
     return np.asarray(centred * factor)
 
@@ -175,11 +175,11 @@ class DocumentEstimates:
     """Scores estimated from a sample of documents."""
 
     values: Floats  # Estimated scores, shape (topics, systems)
-    errors: Floats  # Terms whose squares sum to variances, shape (systems, sampled)
+    error_terms: Floats  # Terms whose squares sum to variances, shape (systems, sampled)
     lambda_: Floats  # Weight of the judge, shape (topics, systems)
-    human_errors: Floats  # Error terms of estimates from human labels alone
+    human_error_terms: Floats  # Error terms of estimates from human labels alone
     is_complete: Bools  # Whether people judged all documents of a system
-    n_documents: int
+    n_documents: int  # Number of documents of the pool
     fixed_topics: bool
     fit: Fit
 
@@ -191,10 +191,10 @@ class DocumentEstimates:
             # The variance depends on the few sampled documents at high ranks, which limits its
             # degrees of freedom. The rare errors of a judge that is nearly always right may not be
             # in the sample; then the variance of human labels alone is the safer, larger one.
-            scale = np.abs(self.human_errors).max(axis=1, initial=0.0)
+            scale = np.abs(self.human_error_terms).max(axis=1, initial=0.0)
             squares, human_squares = (
                 np.where(np.abs(terms) > ROUNDING * scale[:, None], terms / n_topics, 0.0) ** 2
-                for terms in (self.errors, self.human_errors)
+                for terms in (self.error_terms, self.human_error_terms)
             )
             variance, freedom = squares.sum(axis=1), satterthwaite(squares, 2)
             has_few_errors = (freedom < MIN_ERRORS) | (variance == 0)
@@ -206,7 +206,7 @@ class DocumentEstimates:
             variance,
             freedom,
             self.lambda_.mean(axis=0),
-            np.full(n_systems, self.human_errors.shape[1]),
+            np.full(n_systems, self.human_error_terms.shape[1]),
             self.n_documents,
             self.fit,
             human_mean=human_mean,
@@ -222,10 +222,10 @@ class DocumentEstimates:
         )
         if self.fixed_topics:
             # Error terms are required for fixed topics only, and are large for many pairs.
-            errors, human_errors = (
-                terms[first] - terms[second] for terms in (self.errors, self.human_errors)
+            error_terms, human_error_terms = (
+                terms[first] - terms[second] for terms in (self.error_terms, self.human_error_terms)
             )
-            pairs = replace(pairs, errors=errors, human_errors=human_errors)
+            pairs = replace(pairs, error_terms=error_terms, human_error_terms=human_error_terms)
         return pairs.means()
 
 
@@ -261,9 +261,9 @@ def estimate_scores(
     )
     return DocumentEstimates(
         values=human_sums + weight * (sample.judge_scores - judge_sums),
-        errors=human_errors - weight.T[:, sample.topic] * judge_errors,
+        error_terms=human_errors - weight.T[:, sample.topic] * judge_errors,
         lambda_=weight,
-        human_errors=human_errors,
+        human_error_terms=human_errors,
         is_complete=sample.is_complete,
         n_documents=n_documents,
         fixed_topics=fixed_topics,

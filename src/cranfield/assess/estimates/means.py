@@ -230,11 +230,11 @@ def sum_by_cell(values: Floats, cell: Ints, shape: tuple[int, ...]) -> Floats:
     return sums.reshape(shape).astype(np.float64)
 
 
-def sum_rows(values: Any, code: Ints, size: int) -> Floats:
-    """Sum the values of each row by code, an integer below `size`; shape (rows, size)."""
-    rows = len(values)
-    cell = (np.arange(rows)[:, None] * size + code).ravel()
-    return sum_by_cell(values.ravel(), cell, (rows, size))
+def sum_rows(values: Any, code: Ints, n_codes: int) -> Floats:
+    """Sum the values of each row by code, an integer below `n_codes`; shape (rows, codes)."""
+    n_rows = len(values)
+    cell = (np.arange(n_rows)[:, None] * n_codes + code).ravel()
+    return sum_by_cell(values.ravel(), cell, (n_rows, n_codes))
 
 
 def compute_out_of_fold_moments(
@@ -400,15 +400,14 @@ def _sum_variance(
     parts = ((label_part, is_labelled), (other_part, ~is_labelled))
     if (units == np.arange(units.size)).all():
         first, second = (
-            ratio(size := mask.sum(axis=1), size - 1) * (terms**2).sum(axis=1)
-            for terms, mask in parts
+            ratio(n := mask.sum(axis=1), n - 1) * (terms**2).sum(axis=1) for terms, mask in parts
         )
         return np.asarray(first + second)
-    size = int(units.max()) + 1
+    n_units = int(units.max()) + 1
 
     def scale_sums(terms: Floats, mask: Bools) -> Floats:
-        count = (sum_rows(mask, units, size) > 0).sum(axis=1)
-        return np.asarray(sum_rows(terms, units, size) * np.sqrt(ratio(count, count - 1))[:, None])
+        n = (sum_rows(mask, units, n_units) > 0).sum(axis=1)
+        return np.asarray(sum_rows(terms, units, n_units) * np.sqrt(ratio(n, n - 1))[:, None])
 
     return np.asarray(((scale_sums(*parts[0]) + scale_sums(*parts[1])) ** 2).sum(axis=1))
 
@@ -436,13 +435,13 @@ def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
     centred = f - f.mean(axis=1, keepdims=True)
     label, pred = y[row, item], centred[row, item]
     # Units are in the same random order for each mean; the labelled ones are assigned to folds.
-    size = int(units.max(initial=-1)) + 1
-    shuffled = stream(fit.seed).permutation(size)[units]
-    labelled_units, unit_index = np.unique(row * size + shuffled[item], return_inverse=True)
-    n_units = np.bincount(labelled_units // size, minlength=n_means)
+    n_all_units = int(units.max(initial=-1)) + 1
+    shuffled = stream(fit.seed).permutation(n_all_units)[units]
+    labelled_units, unit_index = np.unique(row * n_all_units + shuffled[item], return_inverse=True)
+    n_units = np.bincount(labelled_units // n_all_units, minlength=n_means)
     n_others = n_items - n_labels
     other_row, other_item = np.nonzero(np.isnan(y))
-    other_units = np.unique(other_row * size + units[other_item]) // size
+    other_units = np.unique(other_row * n_all_units + units[other_item]) // n_all_units
     # The variance of a judge's labels requires at least two units.
     has_variance = (np.bincount(other_units, minlength=n_means) > 1)[row]
     min_units = 3 if fit.lambda_ is None else 2
@@ -453,7 +452,7 @@ def fit_means(y: Floats, f: Floats, units: Ints, fit: Fit) -> FittedMeans:
         )
     if fit.lambda_ is None:
         folds = fit.count_folds(int(n_units.max()))
-        fold = (number_rows(labelled_units // size) - 1)[unit_index] % folds
+        fold = (number_rows(labelled_units // n_all_units) - 1)[unit_index] % folds
         covariance, _ = compute_out_of_fold_moments(label, pred, row, fold, folds, (n_means,))
         judge_variance = ratio((centred**2).sum(axis=1), np.full(n_means, max(n_items - 1, 1)))
         with np.errstate(over="ignore"):
@@ -541,54 +540,54 @@ def stratified_mean(
     y, f, is_single = check_labels(human, judge, strata)
     code = encode_clusters(strata, y.shape[1])
     n_means, n_strata = y.shape[0], int(code.max(initial=-1)) + 1
-    size = np.bincount(code, minlength=n_strata).astype(np.float64)
-    mean = sum_rows(f, code, n_strata) / size
+    sizes = np.bincount(code, minlength=n_strata).astype(np.float64)
+    mean = sum_rows(f, code, n_strata) / sizes
     row, item = np.nonzero(~np.isnan(y))
     cell = row * n_strata + code[item]
-    count = np.bincount(cell, minlength=n_means * n_strata).reshape(n_means, n_strata)
-    short_strata = np.argwhere((count < 2) & (count < size))
+    n = np.bincount(cell, minlength=n_means * n_strata).reshape(n_means, n_strata)
+    short_strata = np.argwhere((n < 2) & (n < sizes))
     if short_strata.size:
         mean_index, stratum = short_strata[0].tolist()
         raise PolicyError(
             f"expected human labels of at least 2 items of each stratum, or of all, got"
-            f" {count[mean_index, stratum]} of {int(size[stratum])} items in stratum"
+            f" {n[mean_index, stratum]} of {int(sizes[stratum])} items in stratum"
             f" {quoted(np.asarray(strata)[np.argmax(code == stratum)])}"
         )
     pred, label = (f - mean[:, code])[row, item], y[row, item]
-    scale = (size / size.sum()) ** 2 * ratio(1 - count / size, count)
+    scale = (sizes / sizes.sum()) ** 2 * ratio(1 - n / sizes, n)
     weight, correction = np.full(label.size, lambda_ or 0.0), pred
     if lambda_ is None:
         # Items of each stratum are assigned to the folds in random order, round-robin.
         random_order = stream(seed).permutation(y.shape[1])[item]
         order = np.lexsort((random_order, cell))
         fold = np.empty(cell.size, dtype=np.int64)
-        n_folds = fit.count_folds(int(count.max()))
+        n_folds = fit.count_folds(int(n.max()))
         fold[order] = (number_rows(cell[order]) - 1) % n_folds
         # The lambda of a fold minimises the variance of the mean by the labels of other folds.
         numerator, denominator = (
             np.einsum("rh,rhk->rk", scale, moment)
-            for moment in compute_out_of_fold_moments(label, pred, cell, fold, n_folds, count.shape)
+            for moment in compute_out_of_fold_moments(label, pred, cell, fold, n_folds, n.shape)
         )
         weight = np.clip(ratio(numerator, np.maximum(denominator, 0.0)), 0.0, 1.0)[row, fold]
-        correction = _independent_corrections(pred, cell, fold, n_folds, np.tile(size, n_means))
+        correction = _independent_corrections(pred, cell, fold, n_folds, np.tile(sizes, n_means))
 
     def compute_variances(values: Floats) -> Floats:
         """Compute the contribution of each stratum to the variance; shape (means, strata)."""
-        centred = values - ratio(sum_by_cell(values, cell, count.shape), count).ravel()[cell]
-        return np.asarray(scale * ratio(sum_by_cell(centred**2, cell, count.shape), count - 1))
+        centred = values - ratio(sum_by_cell(values, cell, n.shape), n).ravel()[cell]
+        return np.asarray(scale * ratio(sum_by_cell(centred**2, cell, n.shape), n - 1))
 
-    sums = sum_by_cell(label - weight * correction, cell, count.shape)
+    sums = sum_by_cell(label - weight * correction, cell, n.shape)
     (variance, freedom), (human_variance, human_freedom) = (
-        (parts.sum(axis=1), satterthwaite(parts, count))
-        for parts in (compute_variances(label - weight * pred), compute_variances(label))
+        (terms.sum(axis=1), satterthwaite(terms, n))
+        for terms in (compute_variances(label - weight * pred), compute_variances(label))
     )
-    n_labels = count.sum(axis=1)
+    n_labels = n.sum(axis=1)
     mean_weight = ratio(sum_by_cell(weight, row, (n_means,)), n_labels)
     has_few = has_few_errors(y, f, n_labels, mean_weight)
     max_grade, judge_mean = find_highest_grade(y, f), f.mean(axis=1)
     # Size of a simple random sample with the same variance, if all strata had the same variance.
     inverse_size, zeros = scale.sum(axis=1), np.zeros(n_means)
-    estimate = ratio(sums, count) @ size / size.sum()
+    estimate = ratio(sums, n) @ sizes / sizes.sum()
     grade_intervals = GradeIntervals(
         max_grade, judge_mean, variance, zeros, inverse_size, zeros + np.inf
     )

@@ -349,8 +349,8 @@ def ppi_scores(
         )
         topics, values = judge_scores.topics, estimates.values
     means = estimates.means()
-    size = {"judged by people": int(means.human[0]), "of": means.items}
-    settings = {"PPI unit": unit, **size, "folds": means.folds, "seed": means.seed}
+    counts = {"judged by people": int(means.human[0]), "of": means.items}
+    settings = {"PPI unit": unit, **counts, "folds": means.folds, "seed": means.seed}
     scores = Scores(
         values,
         topics,

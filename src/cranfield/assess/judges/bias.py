@@ -260,12 +260,12 @@ def self_preference(
                 standard_error[m, k] = differences.std(ddof=1) / np.sqrt(n_topics[m, k])
     bias = family_shift - other_shift
     if (is_constant := (n_topics > 1) & np.isnan(standard_error) & ~np.isnan(bias)).any():
-        pairs = f"{counted(int(is_constant.sum()), 'pair')} of measure and judge"
-        notes.append(f"no interval for the bias of {pairs}: the bias is the same on every topic")
+        n_pairs = f"{counted(int(is_constant.sum()), 'pair')} of measure and judge"
+        notes.append(f"no interval for the bias of {n_pairs}: the bias is the same on every topic")
     df = np.maximum(n_topics - 1, 1)
-    joint_level = 1 - (1 - confidence) / int(is_estimable.sum())
-    half_width, joint_half_width = (
-        stdtrit(df, (1 + level) / 2) * standard_error for level in (confidence, joint_level)
+    simultaneous_level = 1 - (1 - confidence) / int(is_estimable.sum())
+    half_width, simultaneous_half_width = (
+        stdtrit(df, (1 + level) / 2) * standard_error for level in (confidence, simultaneous_level)
     )
     columns = {
         "family": np.broadcast_to(is_in_family.sum(axis=1), shape),
@@ -275,8 +275,8 @@ def self_preference(
         "bias": bias,
         "low": bias - half_width,
         "high": bias + half_width,
-        "simultaneous low": bias - joint_half_width,
-        "simultaneous high": bias + joint_half_width,
+        "simultaneous low": bias - simultaneous_half_width,
+        "simultaneous high": bias + simultaneous_half_width,
         "p": 2 * stdtr(df, -np.abs(bias) / standard_error),
     }
     rows = tabulate(columns, **judge_scores.names)
@@ -376,8 +376,8 @@ def score_bias(
     differences = np.ma.array(values, mask=np.broadcast_to(is_missing, values.shape))
     n_topics = differences.count(axis=2)
     bias = differences.mean(axis=2).filled(np.nan)
-    spread = differences.std(axis=2, ddof=1).filled(0.0)
-    deviation = np.where(spread > MIN_SPREAD, spread, np.nan)
+    deviation = differences.std(axis=2, ddof=1).filled(0.0)
+    deviation = np.where(deviation > MIN_SPREAD, deviation, np.nan)
     standard_error = deviation / np.sqrt(np.maximum(n_topics, 1))
     tail = (1 - confidence) / (2 * len(scored.systems))
     half_width = stdtrit(np.maximum(n_topics - 1, 1), 1 - tail) * standard_error

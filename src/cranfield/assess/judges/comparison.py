@@ -91,7 +91,7 @@ COUNTS = {
 }
 """Columns with counts of labels by judge."""
 
-SIDES = ("over", "under")  # Statistics of pairs that the judge grades higher, or lower
+SIDES = ("over", "under")  # Proportions of pairs that the judge grades higher, or lower
 PROPORTIONS = ("agreement", *SIDES)  # Statistics that are proportions
 MAX_CALIBRATIONS = 3  # Maximum number of judges whose calibration is printed
 MIN_PAIRS = 10  # Minimum number of pairs for a note that a judge seems to use a binary scale
@@ -107,29 +107,29 @@ def list_statistics(scale: GradeScale, level: str) -> dict[str, Statistic]:
     return {
         **{name: parse_coefficient(text).compute for name, text in coefficients.items()},
         "agreement": observed_agreement,
-        "bias": partial(_mean_difference, lambda difference: difference),
-        "over": partial(_mean_difference, lambda difference: difference > 0),
-        "under": partial(_mean_difference, lambda difference: difference < 0),
+        "bias": partial(_compute_mean_difference, lambda difference: difference),
+        "over": partial(_compute_mean_difference, lambda difference: difference > 0),
+        "under": partial(_compute_mean_difference, lambda difference: difference < 0),
     }
 
 
-def _mean_difference(function: Callable[[Floats], Any], tables: Tables) -> Floats:
+def _compute_mean_difference(function: Callable[[Floats], Any], tables: Tables) -> Floats:
     """Compute the mean over pairs of a function of the judge's grade minus the human grade."""
     assert tables.joint is not None
     differences = function(tables.grades[None, :] - tables.grades[:, None])
-    size = tables.joint.sum(axis=(-2, -1))
-    total = (tables.joint * np.asarray(differences, dtype=np.float64)).sum(axis=(-2, -1))
-    return np.asarray(total / np.where(size > 0, size, np.nan))
+    n_pairs = tables.joint.sum(axis=(-2, -1))
+    sums = (tables.joint * np.asarray(differences, dtype=np.float64)).sum(axis=(-2, -1))
+    return np.asarray(sums / np.where(n_pairs > 0, n_pairs, np.nan))
 
 
-def _divergence(function: Callable[[Floats, Floats], Floats], joint: Floats) -> Floats:
+def _compute_divergence(function: Callable[[Floats, Floats], Floats], joint: Floats) -> Floats:
     """Compute the divergence of a judge's distribution of grades from the human one."""
     proportions = joint / joint.sum(axis=(-2, -1), keepdims=True)
     return function(proportions.sum(axis=-2), proportions.sum(axis=-1))
 
 
 ORDINAL_MEASURES: dict[str, Callable[[Floats], Floats]] = {
-    **{name: partial(_divergence, function) for name, function in DIVERGENCES.items()},
+    **{name: partial(_compute_divergence, function) for name, function in DIVERGENCES.items()},
     "CEM-ORD": closeness,
 }
 """Functions that compute measures of ordinal quantification and classification from counts."""

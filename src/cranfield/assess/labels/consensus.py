@@ -67,7 +67,7 @@ class Consensus(Result):
     converged
         Whether the iterations converged before their maximum number.
     tie, seed
-        How ties are resolved, and the seed of random numbers.
+        Policy for ties, and seed of the random numbers.
     gold
         Whether a pair has a gold grade; shape (pairs,).
     evidence, parts
@@ -217,7 +217,7 @@ class Consensus(Result):
 
         Source: Dawid and Skene (1979), equation 2.3.
         """
-        counts = LabelCounts(self.labels).expected_counts(self.posterior).transpose(0, 2, 1)
+        counts = LabelCounts(self.labels).compute_expected_counts(self.posterior).transpose(0, 2, 1)
         return compute_proportions(counts, counts.sum(axis=2, keepdims=True))
 
     def workers(self) -> pl.DataFrame:
@@ -231,7 +231,7 @@ class Consensus(Result):
         """
         labels, n_workers = self.labels, len(self.labels.workers)
         is_decided = self.level[labels.pair] >= 0
-        agrees = labels.level == self.level[labels.pair]
+        is_equal = labels.level == self.level[labels.pair]
         cells, cell = np.unique(labels.cell, return_inverse=True)
         own_evidence = np.zeros((cells.size, labels.grades.size))
         np.add.at(own_evidence, cell, self.parts())
@@ -240,15 +240,16 @@ class Consensus(Result):
         is_best = _mask_most_likely(self.evidence[labels.pair] - own_evidence[cell])
         agreement_without = is_best[np.arange(len(labels)), labels.level] / is_best.sum(axis=1)
 
-        def average(values: Any, rows: Bools) -> Floats:
-            total = np.bincount(labels.worker[rows], weights=values[rows], minlength=n_workers)
-            return compute_proportions(total, np.bincount(labels.worker[rows], minlength=n_workers))
+        def average(values: Any, mask: Bools) -> Floats:
+            workers = labels.worker[mask]
+            sums = np.bincount(workers, weights=values[mask], minlength=n_workers)
+            return compute_proportions(sums, np.bincount(workers, minlength=n_workers))
 
         columns = {
             "worker": pl.Series(labels.workers, dtype=pl.String),
             "labels": np.bincount(labels.worker, minlength=n_workers),
             "quality": self.quality,
-            "agreement": average(agrees, is_decided),
+            "agreement": average(is_equal, is_decided),
             "without": average(agreement_without, has_others),
         }
         return pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
@@ -279,20 +280,20 @@ class LabelCounts:
 
         self.shape = (len(labels.workers), labels.grades.size)
         self.rows = labels.worker * self.shape[1] + labels.level
-        size = (self.shape[0] * self.shape[1], len(labels.docs))
+        shape = (self.shape[0] * self.shape[1], len(labels.docs))
         entries = np.ones(len(labels)), (self.rows, labels.pair)
-        self._worker_counts = csr_array(entries, shape=size)
+        self._worker_counts = csr_array(entries, shape=shape)
         self._pair_counts = self._worker_counts.T.tocsr()
 
-    def expected_counts(self, posterior: Floats) -> Floats:
-        """Return the expected counts of labels; shape (workers, given grades, true grades)."""
+    def compute_expected_counts(self, posterior: Floats) -> Floats:
+        """Compute the expected counts of labels; shape (workers, given grades, true grades)."""
         return np.asarray(self._worker_counts @ posterior).reshape(*self.shape, -1)
 
-    def evidence(self, table: Floats) -> Floats:
+    def sum_evidence(self, table: Floats) -> Floats:
         """Sum a table (workers, given grades, true grades) by pair; shape (pairs, true grades)."""
         return np.asarray(self._pair_counts @ table.reshape(-1, table.shape[2]))
 
-    def label_evidence(self, table: Floats) -> Floats:
+    def get_label_evidence(self, table: Floats) -> Floats:
         """Return the row of a table (workers, given grades, true grades) for each label."""
         return np.asarray(table.reshape(-1, table.shape[2])[self.rows])
 
@@ -308,9 +309,9 @@ def _mask_most_likely(values: Floats) -> Bools:
     return np.asarray(values >= values.max(axis=1, keepdims=True) - _TOLERANCE)
 
 
-def compute_proportions(part: Any, total: Any, default: float = np.nan) -> Floats:
-    """Divide by totals; the proportion of a total of 0 is the default."""
-    return np.asarray(np.divide(part, total, out=np.full(part.shape, default), where=total > 0))
+def compute_proportions(count: Any, total: Any, default: float = np.nan) -> Floats:
+    """Divide counts by totals; the proportion of a total of 0 is the default."""
+    return np.asarray(np.divide(count, total, out=np.full(count.shape, default), where=total > 0))
 
 
 def align_weights(labels: Labels, weights: Any) -> Any:
@@ -522,11 +523,11 @@ class LeadRule:
 
         votes = one_hot(labels, weight[labels.worker])[rows]
         is_stopped = self.stops(accumulate(votes), accumulate(votes.sum(axis=1) ** 2))
-        end = np.full(starts.size, rows.size)
-        np.minimum.at(end, pair[is_stopped], np.flatnonzero(is_stopped))
+        ends = np.full(starts.size, rows.size)
+        np.minimum.at(ends, pair[is_stopped], np.flatnonzero(is_stopped))
         is_used = np.zeros(rows.size, dtype=bool)
-        is_used[rows[np.arange(rows.size) <= end[pair]]] = True
-        return Stopped(self, labels, is_used, end < rows.size)
+        is_used[rows[np.arange(rows.size) <= ends[pair]]] = True
+        return Stopped(self, labels, is_used, ends < rows.size)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -577,7 +578,9 @@ class Stopped(Result):
         ]
 
     def _frame(self) -> pl.DataFrame:
-        count = np.bincount(self.all_labels.pair, minlength=self.decided.size)
+        n_labels = np.bincount(self.all_labels.pair, minlength=self.decided.size)
         return self.all_labels.pairs.with_columns(
-            labels=pl.Series(count), used=pl.Series(self.by_pair), decided=pl.Series(self.decided)
+            labels=pl.Series(n_labels),
+            used=pl.Series(self.by_pair),
+            decided=pl.Series(self.decided),
         )

@@ -99,7 +99,7 @@ class Crowd:
 
     def expect(self, table: Floats, prior: Floats) -> Expectation:
         """Return posterior, log evidence and log-likelihood, given the probabilities of labels."""
-        return self.compute_posterior(self.counts.evidence(safe_log(table)) + safe_log(prior))
+        return self.compute_posterior(self.counts.sum_evidence(safe_log(table)) + safe_log(prior))
 
     def compute_posterior(self, evidence: Floats) -> Expectation:
         gold_evidence = evidence[self.gold_cells]
@@ -207,7 +207,7 @@ def dawid_skene(
 
     # The state: label probabilities, shape (workers, given grades, true grades), and the prior.
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
-        counts = crowd.counts.expected_counts(posterior) + smoothing
+        counts = crowd.counts.compute_expected_counts(posterior) + smoothing
         default = UNMET[unmet] / labels.grades.size
         table = compute_proportions(counts, counts.sum(axis=1, keepdims=True), default)
         return table, crowd.estimate_prior(posterior)
@@ -216,7 +216,7 @@ def dawid_skene(
         table, grade_prior = state
         # Labels with probability 0 stay impossible: their logarithm is minus infinity here.
         logs = np.where(table > 0, safe_log(table), -np.inf)
-        evidence = crowd.counts.evidence(logs) + safe_log(grade_prior)
+        evidence = crowd.counts.sum_evidence(logs) + safe_log(grade_prior)
         posterior, evidence, value = crowd.compute_posterior(evidence)
         return posterior, evidence, value + (smoothing and smoothing * float(logs.sum()))
 
@@ -228,7 +228,7 @@ def dawid_skene(
         method="dawid-skene",
         prior=grade_prior,
         quality=np.einsum("wkk,k->w", table, grade_prior),
-        parts=lambda: crowd.counts.label_evidence(safe_log(table)),
+        parts=lambda: crowd.counts.get_label_evidence(safe_log(table)),
         settings={"smoothing": smoothing, "prior": prior, "unmet": unmet, "tolerance": tolerance},
     )
 
@@ -266,18 +266,22 @@ def one_coin(
     [1.0, 1.0, 0.3333]
     """
     crowd = Crowd(labels, gold, prior, tolerance, iterations, tie, seed)
-    size = labels.grades.size
+    n_grades = labels.grades.size
     n_labels = np.bincount(labels.worker, minlength=len(labels.workers))
 
     # The state: the accuracy of each worker, and the prior.
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
-        counts = crowd.counts.expected_counts(posterior)
+        counts = crowd.counts.compute_expected_counts(posterior)
         n_correct = np.diagonal(counts, axis1=1, axis2=2).sum(axis=1)
-        return compute_proportions(n_correct, n_labels, 1 / size), crowd.estimate_prior(posterior)
+        return compute_proportions(n_correct, n_labels, 1 / n_grades), crowd.estimate_prior(
+            posterior
+        )
 
     def make_table(accuracy: Floats) -> Floats:
-        p_wrong = np.clip((1 - accuracy) / max(1, size - 1), 0, None)
-        return np.where(np.eye(size, dtype=bool), accuracy[:, None, None], p_wrong[:, None, None])
+        p_wrong = np.clip((1 - accuracy) / max(1, n_grades - 1), 0, None)
+        return np.where(
+            np.eye(n_grades, dtype=bool), accuracy[:, None, None], p_wrong[:, None, None]
+        )
 
     def expect(state: tuple[Floats, Floats]) -> Expectation:
         return crowd.expect(make_table(state[0]), state[1])
@@ -289,7 +293,7 @@ def one_coin(
         method="one-coin",
         prior=grade_prior,
         quality=accuracy,
-        parts=lambda: crowd.counts.label_evidence(safe_log(make_table(accuracy))),
+        parts=lambda: crowd.counts.get_label_evidence(safe_log(make_table(accuracy))),
         settings={"prior": prior, "tolerance": tolerance},
     )
 
@@ -466,8 +470,8 @@ def mace(
     """
     check_arguments(mace, locals())
     crowd = Crowd(labels, gold, prior, tolerance, iterations, tie, seed)
-    n_workers, size = len(labels.workers), labels.grades.size
-    label_counts = np.zeros((n_workers, size))
+    n_workers, n_grades = len(labels.workers), labels.grades.size
+    label_counts = np.zeros((n_workers, n_grades))
     np.add.at(label_counts, (labels.worker, labels.level), 1.0)
     fit_weights = _variational_weights if inference == "variational" else _likelihood_weights
 
@@ -482,7 +486,7 @@ def mace(
 
     def maximise(posterior: Floats, state: Any) -> Any:
         copying, spam = state[:2]
-        n_correct = np.diagonal(crowd.counts.expected_counts(posterior), axis1=1, axis2=2)
+        n_correct = np.diagonal(crowd.counts.compute_expected_counts(posterior), axis1=1, axis2=2)
         copies, total = copying[:, :1], copying[:, :1] + copying[:, 1:] * spam
         copy_probability = np.divide(copies, total, where=copies > 0, out=0 * spam)
         n_copied = np.minimum(n_correct * copy_probability, label_counts)
@@ -491,7 +495,7 @@ def mace(
     def make_table(state: Any) -> Floats:
         copying, spam = state[:2]
         spam_weights = (copying[:, 1:] * spam)[:, :, None]
-        return np.asarray(spam_weights + np.eye(size) * copying[:, :1, None])
+        return np.asarray(spam_weights + np.eye(n_grades) * copying[:, :1, None])
 
     def expect(state: Any) -> Expectation:
         posterior, evidence, value = crowd.expect(make_table(state), state[3])
@@ -500,7 +504,7 @@ def mace(
     grade_prior = crowd.estimate_prior(crowd.initial_posterior())
     optima = []
     for restart in range(restarts):
-        random_factors = stream(seed, restart).random((n_workers, size))
+        random_factors = stream(seed, restart).random((n_workers, n_grades))
         start = fit_state(label_counts * random_factors, grade_prior)
         optima.append(crowd.run_em(start, expect, maximise))
     objectives = np.array([fit["objective"][-1] for _, fit in optima])
@@ -517,7 +521,7 @@ def mace(
         method="mace",
         prior=state[3],
         quality=copying[:, 0],
-        parts=lambda: crowd.counts.label_evidence(safe_log(make_table(state))),
+        parts=lambda: crowd.counts.get_label_evidence(safe_log(make_table(state))),
         settings={"inference": inference, "restarts": restarts, "prior": prior},
         parameters={"copying": copying[:, 0], "spam": spam, "restarts": objectives},
     )
@@ -531,11 +535,11 @@ def _variational_weights(counts: Floats, alpha: float) -> tuple[Floats, float]:
     """Return geometric means of a Dirichlet posterior, and minus its divergence from the prior."""
     from scipy.special import digamma, gammaln
 
-    size = counts.shape[1]
+    n_grades = counts.shape[1]
     posterior_alpha = counts + alpha
-    total = posterior_alpha.sum(axis=1)
-    log_mean = digamma(posterior_alpha) - digamma(total)[:, None]
-    constant = gammaln(size * alpha) - size * gammaln(alpha)
-    divergence = gammaln(total) - gammaln(posterior_alpha).sum(axis=1) - constant
+    totals = posterior_alpha.sum(axis=1)
+    log_mean = digamma(posterior_alpha) - digamma(totals)[:, None]
+    constant = gammaln(n_grades * alpha) - n_grades * gammaln(alpha)
+    divergence = gammaln(totals) - gammaln(posterior_alpha).sum(axis=1) - constant
     divergence = divergence + ((posterior_alpha - alpha) * log_mean).sum(axis=1)
     return np.exp(log_mean), -float(divergence.sum())

@@ -255,7 +255,7 @@ class Overview(Result):
             f"{workers} without a pair in common with another worker": is_isolated.sum(),
             f"{pairs} with different grades from one worker": n_contradicted,
         }
-        lines = [f"{size:,} of {problem}" for problem, size in anomalies.items() if size]
+        lines = [f"{n:,} of {problem}" for problem, n in anomalies.items() if n]
         unused = labels.grades[~is_used.any(axis=0)]
         if unused.size:
             lines.append(f"grades without a label: {', '.join(map(str, unused))}")

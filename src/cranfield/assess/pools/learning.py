@@ -203,12 +203,12 @@ class PlainLossState(MethodState):
         self._run_losses = np.zeros((len(pool.topics), n_systems))
         self._losses = [np.zeros((size, n_systems)) for size in np.diff(pool.starts).tolist()]
         for topic, losses in enumerate(self._losses):
-            size = len(losses)
-            rank_losses = np.log(size / np.arange(1, size + 1))
+            n_docs = len(losses)
+            rank_losses = np.log(n_docs / np.arange(1, n_docs + 1))
             for system in range(n_systems):
                 start, stop = pool.lists[topic * n_systems + system :][:2]
                 positions = pool.ranked[start:stop] - pool.starts[topic]
-                if positions.size < size:
+                if positions.size < n_docs:
                     losses[:, system] = rank_losses[positions.size :].mean()
                 losses[positions, system] = rank_losses[: positions.size]
 

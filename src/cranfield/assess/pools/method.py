@@ -132,9 +132,9 @@ class Borda(Method):
     source = "Aslam and Montague 2001"
 
     def scores(self, pool: Pool) -> NDArray[Any]:
-        total = np.zeros(len(pool), dtype=np.int64)
-        np.add.at(total, pool.ranked, fusion.borda_points(pool))
-        return total
+        points = np.zeros(len(pool), dtype=np.int64)
+        np.add.at(points, pool.ranked, fusion.borda_points(pool))
+        return points
 
 
 class Condorcet(Method):

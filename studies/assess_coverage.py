@@ -151,7 +151,7 @@ def documents(folder: Path, samples: int) -> None:
                         for lambda_ in (None, 0.0)
                     )
                     fixed, sampled, alone = (
-                        replace(data, fixed_topics=of_these).means()
+                        replace(data, fixed_topics=of_these).compute_means()
                         for of_these, data in ((True, both), (False, both), (True, people_only))
                     )
                     known = ~np.isnan(fixed.low)

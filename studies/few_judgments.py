@@ -168,7 +168,7 @@ def documents(name: str, judge: str, pool: Pool, measure: str, size: int, sample
         topics, people, judged = pool.topics[taken], pool.people[:, taken], pool.judge[:, taken]
         sample = SampledDocuments(topics, chance, topics, people, judged, pool.by_judge, certain)
         for i, fixed in enumerate((False, True)):
-            data = estimate_scores(sample, pool.topics.size, fixed, Fit(seed=SEED)).means()
+            data = estimate_scores(sample, pool.topics.size, fixed, Fit(seed=SEED)).compute_means()
             hit[i] += covers(data.low, data.high, truth)
         total += data.estimate
         square += (data.estimate - truth) ** 2
@@ -232,8 +232,8 @@ def by_topic(name: str, people: Floats, judge: Floats, measure: str, samples: in
         by_values = (values[:, first] - values[:, second]).T
         alone = (y[first] - y[second])[:, :size]
         limits = [
-            (data.means(), truth[pairs.ravel()]),
-            (data.differences(first, second), difference),
+            (data.compute_means(), truth[pairs.ravel()]),
+            (data.compute_differences(first, second), difference),
             (ppi_mean(by_values, nothing, lambda_=0), difference),
             (ppi_mean(alone, nothing, lambda_=0), difference),
         ]

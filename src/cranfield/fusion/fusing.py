@@ -37,10 +37,10 @@ from cranfield.fusion.rankings import (
     NumberedTop,
     Rankings,
     RunTop,
-    all_topics,
-    count_runs,
+    describe_runs,
+    list_topics,
     number_jointly,
-    top_rows,
+    select_top_rows,
     warn_of_runs,
 )
 from cranfield.sources.chunks import Origin
@@ -155,12 +155,12 @@ def fuse(
         raise PolicyError(
             f"weights must be a list of numbers, or a dict by name of run, got {quoted(weights)}"
         )
-    top = partial(top_rows, depth=depth, ties=ties, scored=fusion.by_score)
+    top = partial(select_top_rows, depth=depth, ties=ties, scored=fusion.by_score)
     tops = list(map_runs(collection, top, progress, jobs=jobs))
     names = distinct_names([run.name for run in tops], [run.stem for run in tops])
     warn_of_runs(names, tops)
     run_weights = _read_weights(weights, names)
-    topics = all_topics(tops)
+    topics = list_topics(tops)
     _warn_of_single_topics(tops, topics)
     _warn_of_scores(fusion, norm, names, tops)
     numbered_tops, ids = number_jointly(tops, topics)
@@ -274,21 +274,21 @@ def _warn_of_scores(
     if tied and not fusion.by_score:
         most_tied = max(tied, key=lambda k: tops[k].tied)
         warn(
-            f"{count_runs(tied, names)} mostly tied scores ({tops[most_tied].tied:.0%} of the"
+            f"{describe_runs(tied, names)} mostly tied scores ({tops[most_tied].tied:.0%} of the"
             f" documents of {quoted(names[most_tied])}), so that document ids determine most ranks;"
             " ties='rank' or ties='input' keeps the order of the run"
         )
     unscored = [k for k, top in enumerate(tops) if not top.has_scores]
     if unscored and norm not in {"rank", "borda"}:
         warn(
-            f"{count_runs(unscored, names)} no scores ({quoted(names[unscored[0]])}), so that"
+            f"{describe_runs(unscored, names)} no scores ({quoted(names[unscored[0]])}), so that"
             f" {fusion.name} uses negative ranks as scores; use norm='rank', or a method that uses"
             " ranks, such as RRF"
         )
     negative = [k for k, top in enumerate(tops) if top.has_scores and (top.scores < 0).any()]
     if negative and norm == "none":
         warn(
-            f"{count_runs(negative, names)} scores below 0 ({quoted(names[negative[0]])}), which"
+            f"{describe_runs(negative, names)} scores below 0 ({quoted(names[negative[0]])}), which"
             f" norm 'none' with {fusion.name} places below documents that the run does not rank;"
             " min-max and the other norms avoid this"
         )
@@ -306,8 +306,8 @@ def _warn_of_other_documents(
     if isolated and len(nonempty) > 1:
         example = f"{quoted(names[isolated[0]])} has {quoted(ids[int(tops[isolated[0]].docs[0])])}"
         warn(
-            f"{count_runs(isolated, names)} no document in common with any other run ({example});"
-            " check that document ids have the same form in all runs"
+            f"{describe_runs(isolated, names)} no document in common with any other run"
+            f" ({example}); check that document ids have the same form in all runs"
         )
 
 

@@ -142,7 +142,7 @@ class Borda(Fusion):
     source = "Aslam and Montague 2001"
 
     def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
-        points = borda_points(rankings) * weights[rankings.system]
+        points = compute_borda_points(rankings) * weights[rankings.system]
         sums = np.bincount(rankings.ranked, weights=points, minlength=rankings.size)
         # Points by each run for the documents that it does not rank, doubled.
         lengths = np.diff(rankings.lists).reshape(len(rankings.topics), -1)
@@ -151,7 +151,7 @@ class Borda(Fusion):
         return np.asarray((sums + unranked_points[rankings.topic]) / 2)
 
 
-def borda_points(rankings: Rankings) -> Ints:
+def compute_borda_points(rankings: Rankings) -> Ints:
     """Compute twice the points of each row, minus those of documents that its run does not rank."""
     n_docs = np.diff(rankings.starts)[rankings.topic[rankings.ranked]]
     return np.asarray(n_docs - 2 * rankings.rank + _get_lengths(rankings) + 1)

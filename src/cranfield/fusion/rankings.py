@@ -53,7 +53,7 @@ class NumberedTop:
         return NumberedTop(starts - starts[0], self.docs[rows], self.scores[rows])
 
 
-def top_rows(
+def select_top_rows(
     run: Run, stem: str | None, *, depth: int | None, ties: str, scored: bool = True
 ) -> RunTop:
     """Select the top documents of each topic, by default all, with scores if `scored`."""
@@ -72,7 +72,7 @@ def top_rows(
     )
 
 
-def count_runs(run_indices: Sequence[int], names: Sequence[str]) -> str:
+def describe_runs(run_indices: Sequence[int], names: Sequence[str]) -> str:
     """Return the beginning of a sentence, such as `1 of 2 runs has`."""
     return f"{len(run_indices)} of {len(names)} runs {'has' if len(run_indices) == 1 else 'have'}"
 
@@ -88,16 +88,14 @@ def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop]) -> None:
         if top.topics and all(n_runs[topic] == 1 for topic in top.topics)
     ]
     if isolated and len(tops) > 1:
-        runs = count_runs(isolated, names)
-        example = (
-            f"{quoted(names[isolated[0]])} has {some_of(map(quoted, tops[isolated[0]].topics), 3)}"
-        )
+        runs, k = describe_runs(isolated, names), isolated[0]
+        example = f"{quoted(names[k])} has {some_of(map(quoted, tops[k].topics), 3)}"
         notes.append(f"{runs} no topic in common with any other run ({example}); check topic ids")
     for note in notes:
         warn(note)
 
 
-def all_topics(tops: Iterable[RunTop]) -> list[str]:
+def list_topics(tops: Iterable[RunTop]) -> list[str]:
     """List the topics of all runs, in order."""
     return topic_order(list({topic for top in tops for topic in top.topics}))
 

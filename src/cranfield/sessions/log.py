@@ -261,7 +261,7 @@ class Sessions:
             clicks = clicks.filter(seconds.is_finite() & (seconds >= min_seconds))
         if clicks.is_empty():
             dwell = f" of at least {min_seconds:g} seconds" if min_seconds else ""
-            raise self._no_clicks_error(f"{dwell} from which to derive judgments")
+            raise self._make_no_clicks_error(f"{dwell} from which to derive judgments")
         hits = clicks.select(*RESULT_KEY, clicked=1).unique()
         results = self.results.join(hits, on=RESULT_KEY, how="left", maintain_order="left")
         groups = results.group_by("session", "doc", maintain_order=True)
@@ -269,7 +269,7 @@ class Sessions:
         topics = pl.Series("topic", self.names, dtype=pl.String).gather(grades["session"])
         return read_qrels(grades.select(topics, "doc", "grade"))
 
-    def _no_clicks_error(self, purpose: str) -> InputError:
+    def _make_no_clicks_error(self, purpose: str) -> InputError:
         is_unread = self.clicks.is_empty() and not self.lost_clicks
         advice = "; expected a table of clicks (session, query, rank)" if is_unread else ""
         return InputError(f"has no clicks{purpose}{advice}", source=self.source)
@@ -407,7 +407,7 @@ class ConcatenatedSessions(Sequence[Run]):
             aspects = policies["aspects"].items()
             policies["aspects"] = {name: self.sessions.qrels(labels) for name, labels in aspects}
         if policies.get("intents") is not None:
-            policies["intents"] = self._intents_by_session(read_intents(policies["intents"]))
+            policies["intents"] = self._convert_intents(read_intents(policies["intents"]))
         if policies.get("lengths") is not None:
             policies["lengths"] = read_lengths(policies["lengths"])
         session_qrels = self.sessions.qrels(qrels)
@@ -430,7 +430,7 @@ class ConcatenatedSessions(Sequence[Run]):
             return judged
         return replace(judged, policies=replace(judged.policies, unjudged="condensed")).condensed()
 
-    def _intents_by_session(self, table: IntentTable) -> IntentTable:
+    def _convert_intents(self, table: IntentTable) -> IntentTable:
         """Convert intents by topic to intents by session."""
         sessions = pl.DataFrame({"name": self.sessions.names, "topic": self.sessions.topics})
         rows_of_topics = pl.DataFrame({"topic": table.topics}).with_row_index("row")
@@ -512,7 +512,7 @@ def concatenate(
     rows = sessions.results.select(*RESULT_KEY, "doc")
     if until_click:
         if sessions.clicks.is_empty():
-            raise sessions._no_clicks_error(", which until_click=True requires")
+            raise sessions._make_no_clicks_error(", which until_click=True requires")
         lowest = sessions.clicks.group_by(LIST_KEY).agg(last_rank=pl.col("rank").max())
         rows = rows.join(lowest, on=LIST_KEY, how="inner", maintain_order="left")
         rows = rows.filter(pl.col("rank") <= pl.col("last_rank"))

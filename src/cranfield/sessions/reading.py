@@ -143,21 +143,21 @@ _ITEM_TAGS = {"interaction", "result", "click"}
 _MISSING_TIMES = {"", "NA", "NaN", "nan"}
 
 
-def _error_at(element: Element, reason: str) -> InputError:
+def _make_error(element: Element, reason: str) -> InputError:
     return InputError(reason, line=element.line)
 
 
 def _read_attribute(element: Element, name: str) -> str:
     value = element.attributes.get(name, "").strip()
     if not value:
-        raise _error_at(element, f"a {element.tag} has no {name}")
+        raise _make_error(element, f"a {element.tag} has no {name}")
     return value
 
 
 def _parse_positive(element: Element, text: str, noun: str) -> int:
     text = text.strip()
     if not _DIGITS.fullmatch(text) or int(text) < 1:
-        raise _error_at(element, f"{noun} must be a positive integer, got {quoted(text)}")
+        raise _make_error(element, f"{noun} must be a positive integer, got {quoted(text)}")
     return int(text)
 
 
@@ -166,7 +166,7 @@ def _read_texts(item: Element) -> dict[str, str]:
     texts = dict.fromkeys(("rank", "doc", "title", "snippet"), "")
     for element in item.walk():
         if element.tag in _ITEM_TAGS and element is not item:
-            raise _error_at(element, f"{element.tag} must not be inside a {item.tag}")
+            raise _make_error(element, f"{element.tag} must not be inside a {item.tag}")
         if _DOCUMENT_TAG.fullmatch(element.tag):
             texts["doc"] = element.text.strip()
         elif element.tag in _TEXT_TAGS:
@@ -181,7 +181,7 @@ def _read_time(element: Element, name: str) -> float:
     if clock := _CLOCK.fullmatch(text):
         return int(clock[1]) * 3600 + int(clock[2]) * 60 + float(clock[3])
     if not _SECONDS.fullmatch(text):
-        raise _error_at(element, f"time must be h:m:s or a number of seconds, got {quoted(text)}")
+        raise _make_error(element, f"time must be h:m:s or a number of seconds, got {quoted(text)}")
     return float(text)
 
 
@@ -319,7 +319,7 @@ def _read_log(
 
     def check_new(element: Element, noun: str, *key: object) -> None:
         if (noun, *key) in keys:
-            raise _error_at(element, f"{noun} {quoted(key[-1])} occurs twice")
+            raise _make_error(element, f"{noun} {quoted(key[-1])} occurs twice")
         keys.add((noun, *key))
 
     with in_source(source.name):
@@ -349,14 +349,14 @@ def _read_log(
                     texts = _read_texts(element)
                     rank = _parse_positive(element, _read_attribute(element, "rank"), "rank")
                     if not texts["doc"]:
-                        raise _error_at(element, f"result {rank} has no document")
+                        raise _make_error(element, f"result {rank} has no document")
                     check_new(element, "rank", session, query, rank)
                     columns = (texts[column] for column in ("doc", "title", "snippet"))
                     rows["result"].append([0, session, query, rank, *columns])
                 case "click":
                     texts = _read_texts(element)
                     if not texts["rank"] and not texts["doc"]:
-                        raise _error_at(element, "a click must have a rank or a document")
+                        raise _make_error(element, "a click must have a rank or a document")
                     times = _read_time(element, "starttime"), _read_time(element, "endtime")
                     has_rank = texts["rank"] != ""
                     rank = _parse_positive(element, texts["rank"], "rank") if has_rank else 0

@@ -295,7 +295,7 @@ def judge_summaries(
     if tokeniser is None:
         used_texts = [(topic, text) for topic, text, _ in rows]
         used_texts += [(topic, text) for topic, group in reference_texts.items() for text in group]
-        tokeniser = _default_tokeniser(used_texts)
+        tokeniser = _choose_tokeniser(used_texts)
     tokenise = find_tokeniser(tokeniser)
     word_codes: dict[str, int] = {}
     ignored_letters: dict[str, str] = {}
@@ -348,8 +348,8 @@ def judge_summaries(
     )
 
 
-def _default_tokeniser(texts: Iterable[tuple[str, str]]) -> str:
-    """Return the default tokeniser for texts with their topics; warn if it is `unicode`."""
+def _choose_tokeniser(texts: Iterable[tuple[str, str]]) -> str:
+    """Choose the default tokeniser for texts with their topics; warn if it is `unicode`."""
     for topic, text in texts:
         if any(map(str.isalnum, text)) and not alphanumeric(text):
             warn(

@@ -92,7 +92,7 @@ class Ratings:
     topics: tuple[str, ...]
     assessors: tuple[str, ...]
     topic_of: Indices  # Topic of each unit
-    scale: Floats
+    scale: Floats  # Grades of the scale, ascending
     unit: Indices  # Unit of each label
     assessor: Indices  # Assessor of each label
     level: Ints  # Index of the grade of each label in `scale`

@@ -207,9 +207,9 @@ class Agreement(Result):
             # With missing labels, a coefficient may itself be below its bound.
             low = np.where(self.value < lower_bounds, low, np.maximum(low, lower_bounds))
         agreement = replace(self, low=low, high=high, topics=topics)
-        return replace(agreement, notes=(*self.notes, *agreement._interval_notes()))
+        return replace(agreement, notes=(*self.notes, *agreement._list_interval_notes()))
 
-    def _interval_notes(self) -> list[str]:
+    def _list_interval_notes(self) -> list[str]:
         is_undefined, has_several_topics = np.isnan(self.value), self.topics > 1
         notes = []
         if n_undefined := int(is_undefined.sum()):
@@ -272,7 +272,7 @@ class Agreement(Result):
         if self.paired:
             by_comparison["first"], by_comparison["second"] = zip(*self.comparisons, strict=True)
         else:
-            by_comparison["assessors"] = list(map(comparison_label, self.comparisons))
+            by_comparison["assessors"] = list(map(format_assessors, self.comparisons))
         columns = {name: np.repeat(values, n_measures) for name, values in by_comparison.items()}
         columns |= {name: getattr(self, name).ravel() for name in ("value", "low", "high")}
         columns["measure"] = list(self.measures) * n_comparisons
@@ -294,7 +294,7 @@ class Agreement(Result):
             head += [measure, "interval"] if has_intervals else [measure]
         rows = []
         for k, names in enumerate(self.comparisons[:limit]):
-            row = [comparison_label(names), f"{self.units[k]:,}", f"{self.topics[k]:,}"]
+            row = [format_assessors(names), f"{self.units[k]:,}", f"{self.topics[k]:,}"]
             for cell in zip(self.value[k], self.low[k], self.high[k], strict=True):
                 value, low, high = (format_number(bound, places) for bound in cell)
                 row.append(value or "-")
@@ -327,7 +327,7 @@ class Agreement(Result):
         return [replace(self.table(limit=MAX_PRINTED), title="")]
 
 
-def comparison_label(names: tuple[str, ...]) -> str:
+def format_assessors(names: tuple[str, ...]) -> str:
     """Return the names of up to two assessors, or the number of assessors."""
     return ", ".join(names) if len(names) < 3 else f"all {len(names)}"
 

@@ -183,7 +183,7 @@ class DocumentEstimates:
     fixed_topics: bool
     fit: Fit
 
-    def means(self) -> PPIMeans:
+    def compute_means(self) -> PPIMeans:
         n_topics, n_systems = self.values.shape
         variance = self.values.var(axis=0, ddof=min(1, n_topics - 1)) / n_topics
         freedom, human_mean = np.full(n_systems, n_topics - 1.0), None
@@ -213,7 +213,7 @@ class DocumentEstimates:
             is_complete=self.is_complete & self.fixed_topics,
         )
 
-    def differences(self, first: Indices, second: Indices) -> PPIMeans:
+    def compute_differences(self, first: Indices, second: Indices) -> PPIMeans:
         pairs = replace(
             self,
             values=self.values[:, first] - self.values[:, second],
@@ -226,7 +226,7 @@ class DocumentEstimates:
                 terms[first] - terms[second] for terms in (self.error_terms, self.human_error_terms)
             )
             pairs = replace(pairs, error_terms=error_terms, human_error_terms=human_error_terms)
-        return pairs.means()
+        return pairs.compute_means()
 
 
 def estimate_scores(

@@ -569,7 +569,7 @@ def stratified_mean(
             for moment in compute_out_of_fold_moments(label, pred, cell, fold, n_folds, n.shape)
         )
         weight = np.clip(ratio(numerator, np.maximum(denominator, 0.0)), 0.0, 1.0)[row, fold]
-        correction = _independent_corrections(pred, cell, fold, n_folds, np.tile(sizes, n_means))
+        correction = _compute_corrections(pred, cell, fold, n_folds, np.tile(sizes, n_means))
 
     def compute_variances(values: Floats) -> Floats:
         """Compute the contribution of each stratum to the variance; shape (means, strata)."""
@@ -606,10 +606,10 @@ def stratified_mean(
     )
 
 
-def _independent_corrections(
+def _compute_corrections(
     pred: Floats, cell: Ints, fold: Ints, n_folds: int, size: Floats
 ) -> Floats:
-    """Return the judge's labels minus the mean over items that are not labelled in other folds."""
+    """Subtract the mean over items that are not labelled in other folds from the judge's labels."""
     # A fold is a random sample of these items, so that the difference has expectation 0 for any
     # lambda learned from the other folds. `pred` is centred by stratum.
     shape, code = (size.size, n_folds), cell * n_folds + fold

@@ -59,15 +59,15 @@ class TopicEstimates:
     judge: Floats
     fit: Fit
 
-    def means(self, *, has_grade_intervals: bool = True) -> PPIMeans:
+    def compute_means(self, *, has_grade_intervals: bool = True) -> PPIMeans:
         return estimate_means(
             self.human, self.judge, self.fit, has_grade_intervals=has_grade_intervals
         )
 
-    def differences(self, first: Indices, second: Indices) -> PPIMeans:
+    def compute_differences(self, first: Indices, second: Indices) -> PPIMeans:
         # Differences have their own lambda, and bias of the judge that two systems share cancels.
         human, judge = (scores[first] - scores[second] for scores in (self.human, self.judge))
-        return replace(self, human=human, judge=judge).means(has_grade_intervals=False)
+        return replace(self, human=human, judge=judge).compute_means(has_grade_intervals=False)
 
     def topic_values(self) -> Floats:
         r"""Compute values by judged topic, whose means are the estimates; shape (topics, systems).
@@ -87,8 +87,8 @@ class TopicEstimates:
         means = fit_means(self.human, self.judge, np.arange(n_topics), self.fit)
         is_judged = ~np.isnan(self.human[0])
         n_judged, n_unjudged = int(is_judged.sum()), int((~is_judged).sum())
-        unjudged = stream(self.fit.seed, 1).permutation(np.flatnonzero(~is_judged))
-        scores = self.judge[:, unjudged]
+        unjudged_topics = stream(self.fit.seed, 1).permutation(np.flatnonzero(~is_judged))
+        scores = self.judge[:, unjudged_topics]
         centred = scores - ratio(scores.sum(axis=1), np.full(n_systems, n_unjudged))[:, None]
         # Unjudged topics are distributed in rounds, of which the last is padded with zeros.
         n_rounds = -(-n_unjudged // n_judged)
@@ -206,7 +206,7 @@ class PPIScores(Result):
         first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
         names = pl.Series(self.systems, dtype=pl.String)
         frame = pl.DataFrame({"system": names.gather(first), "other": names.gather(second)})
-        return frame.hstack(_select_columns(self._data.differences(first, second)))
+        return frame.hstack(_select_columns(self._data.compute_differences(first, second)))
 
     def heading(self) -> list[str]:
         return [f"{self.measure}, {counted(len(self.systems), 'system')}: {self._describe_size()}"]
@@ -348,7 +348,7 @@ def ppi_scores(
             runs, panel, parsed, fit, options, fixed_topics
         )
         topics, values = judge_scores.topics, estimates.values
-    means = estimates.means()
+    means = estimates.compute_means()
     counts = {"judged by people": int(means.human[0]), "of": means.items}
     settings = {"PPI unit": unit, **counts, "folds": means.folds, "seed": means.seed}
     scores = Scores(
@@ -376,7 +376,7 @@ def ppi_scores(
 def _estimate_by_topic(
     runs: Any, panel: Panel, measure: Measure, fit: Fit, options: dict[str, Any]
 ) -> tuple[TopicEstimates, tuple[str, ...], Scores, list[str]]:
-    """Return estimates, topics with human labels, scores by the judge, and notes."""
+    """Estimate scores from judged topics; return also these topics, judge scores and notes."""
     [judge] = panel.judges
     judge_topics, human_topics = map(find_judged_topics, (judge.labels, panel.human))
     if missing_topics := sorted(human_topics - judge_topics):
@@ -427,12 +427,12 @@ def _collect_label_notes(judged: JudgedRuns, measure: Measure, judge: str) -> li
 
 def _refuse_partly_judged_topics(by_judge: Scores, by_human: Scores, depth: int) -> None:
     """Refuse human judgments of less than half of the top documents that the judge labelled."""
-    labelled = by_judge.select(by_human.topics).values.mean()
-    if (judged := by_human.values.mean()) < labelled / 2:
+    p_labelled = by_judge.select(by_human.topics).values.mean()
+    if (p_judged := by_human.values.mean()) < p_labelled / 2:
         raise InputError(
             "unit='topic' requires topics that people judged completely, but in the topics with"
-            f" human judgments, people judged {judged:.0%} of the top {depth} and the judge"
-            f" labelled {labelled:.0%}; if people judged a random sample of each topic's"
+            f" human judgments, people judged {p_judged:.0%} of the top {depth} and the judge"
+            f" labelled {p_labelled:.0%}; if people judged a random sample of each topic's"
             " documents, at least 2 of each, use unit='document'; otherwise let people judge the"
             " other documents of these topics"
         )
@@ -442,11 +442,11 @@ def _note_unequal_depth(by_judge: Scores, judged_topics: set[str], depth: int) -
     """Note that the judge labelled topics with and without human judgments to unequal depths."""
     is_judged = np.isin(by_judge.topics, [*judged_topics])
     groups = (by_judge.values[rows] for rows in (is_judged, ~is_judged))
-    in_judged, in_others = (group.mean() if group.size else nan for group in groups)
-    if abs(in_judged - in_others) > MAX_GAPS:
+    p_judged, p_others = (group.mean() if group.size else nan for group in groups)
+    if abs(p_judged - p_others) > MAX_GAPS:
         yield (
-            f"the judge labelled {100 * in_judged:.0f}% of the top {depth} in topics that people"
-            f" judged, and {100 * in_others:.0f}% in other topics; documents without a label count"
+            f"the judge labelled {100 * p_judged:.0f}% of the top {depth} in topics that people"
+            f" judged, and {100 * p_others:.0f}% in other topics; documents without a label count"
             " as not relevant, so estimates are biased: let the judge label all topics to the same"
             " depth"
         )
@@ -456,10 +456,10 @@ def _describe_population(labels: PooledLabels, n_retrieved: int) -> str:
     """Describe the population from which judgments without a sampling design seem to be drawn."""
     n_pooled = len(labels.pool)
     sizes = (np.bincount(labels.pool.codes[rows]) for rows in (labels.is_sampled, slice(None)))
-    sampled, pooled = map(number_range, sizes)
+    sample_range, pool_range = map(number_range, sizes)
     note = (
         "human judgments are treated as a random sample of the documents that the judge"
-        f" labelled: {sampled} of {pooled} in each topic"
+        f" labelled: {sample_range} of {pool_range} in each topic"
     )
     if n_retrieved >= n_pooled / 2:
         return note
@@ -472,7 +472,7 @@ def _describe_population(labels: PooledLabels, n_retrieved: int) -> str:
 def _estimate_by_document(
     runs: Any, panel: Panel, measure: Measure, fit: Fit, options: dict[str, Any], fixed_topics: bool
 ) -> tuple[DocumentEstimates, Scores, list[str]]:
-    """Return estimates, scores by the judge, and notes."""
+    """Estimate scores from sampled documents; return also judge scores and notes."""
     check_additive(measure)
     labels = match_labels(panel)
     pool = replace(labels.pool, columns={"pool index": np.arange(len(labels.pool))})

@@ -336,17 +336,17 @@ def _parse_grades(texts: pl.Series, grade_map: GradeMap) -> pl.Series:
         return grades.set(~pl.Series(has_match, dtype=pl.Boolean), None)
     words: dict[str, set[int]] = {}
     for word, grade in grade_map.grades.items():
-        words.setdefault(_plain_word(word), set()).add(grade)
+        words.setdefault(_normalise_word(word), set()).add(grade)
     # Words that differ in case or punctuation only must be written as in the mapping.
     grade_of = {word: min(group) for word, group in words.items() if word and len(group) == 1}
-    plain_words = pl.Series([None if text is None else _plain_word(text) for text in texts])
+    plain_words = pl.Series([None if text is None else _normalise_word(text) for text in texts])
     plain_grades = plain_words.cast(pl.String).replace_strict(
         grade_of, default=None, return_dtype=grades.dtype
     )
     return grades.zip_with(grades.is_not_null(), plain_grades)
 
 
-def _plain_word(text: str) -> str:
+def _normalise_word(text: str) -> str:
     """Return a text in lower case, stripped of blanks and punctuation; empty without letters."""
     word = re.sub(r"^[\W_]+|[\W_]+$", "", " ".join(text.casefold().split()))
     return word if any(map(str.isalpha, word)) else ""

@@ -380,7 +380,7 @@ def majority(
     [1, 0]
     """
     weight = _check_weights(labels, weights)
-    return _weighted_vote(labels, weight, "majority", tie, seed, {"weights": weights})
+    return _count_weighted_votes(labels, weight, "majority", tie, seed, {"weights": weights})
 
 
 @crowd_model
@@ -401,10 +401,10 @@ def wawa(labels: Labels, *, tie: str = "low", seed: int = 0) -> Consensus:
     agreement = majority(labels, tie=tie, seed=seed).workers()["agreement"]
     # Workers whose pairs were all dropped as ties get the mean weight.
     weights = agreement.fill_null(strategy="mean").fill_null(1.0)
-    return _weighted_vote(labels, weights.to_numpy(), "wawa", tie, seed, {})
+    return _count_weighted_votes(labels, weights.to_numpy(), "wawa", tie, seed, {})
 
 
-def _weighted_vote(
+def _count_weighted_votes(
     labels: Labels, weight: Floats, method: str, tie: str, seed: int, settings: dict[str, Any]
 ) -> Consensus:
     shape = (len(labels.docs), labels.grades.size)

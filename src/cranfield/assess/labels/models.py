@@ -86,8 +86,8 @@ class Crowd:
                 return state, {**fit, "objective": np.array(objective)}
             state = maximise(posterior, state)
 
-    def initial_posterior(self) -> Floats:
-        """Return the proportions of labels by pair; gold grades have probability 1."""
+    def compute_initial_posterior(self) -> Floats:
+        """Compute the proportions of labels by pair; gold grades have probability 1."""
         votes = np.asarray(self.labels.counts.toarray(), dtype=np.float64)
         posterior: Floats = votes / votes.sum(axis=1, keepdims=True)
         posterior[self.gold_cells[0]] = 0
@@ -220,7 +220,7 @@ def dawid_skene(
         posterior, evidence, value = crowd.compute_posterior(evidence)
         return posterior, evidence, value + (smoothing and smoothing * float(logs.sum()))
 
-    start = maximise(crowd.initial_posterior())
+    start = maximise(crowd.compute_initial_posterior())
     (table, grade_prior), fit = crowd.run_em(start, expect, maximise)
     fit["evidence"] = crowd.expect(table, grade_prior)[1]
     return crowd.make_consensus(
@@ -286,7 +286,7 @@ def one_coin(
     def expect(state: tuple[Floats, Floats]) -> Expectation:
         return crowd.expect(make_table(state[0]), state[1])
 
-    start = maximise(crowd.initial_posterior())
+    start = maximise(crowd.compute_initial_posterior())
     (accuracy, grade_prior), fit = crowd.run_em(start, expect, maximise)
     return crowd.make_consensus(
         **fit,
@@ -473,7 +473,9 @@ def mace(
     n_workers, n_grades = len(labels.workers), labels.grades.size
     label_counts = np.zeros((n_workers, n_grades))
     np.add.at(label_counts, (labels.worker, labels.level), 1.0)
-    fit_weights = _variational_weights if inference == "variational" else _likelihood_weights
+    fit_weights = (
+        _compute_variational_weights if inference == "variational" else _compute_likelihood_weights
+    )
 
     # The state: weights of copying and of spam, shape (workers, 2); weights of the grades in spam,
     # shape (workers, grades); contribution of their priors to the objective; prior of grades.
@@ -501,7 +503,7 @@ def mace(
         posterior, evidence, value = crowd.expect(make_table(state), state[3])
         return posterior, evidence, value + state[2]
 
-    grade_prior = crowd.estimate_prior(crowd.initial_posterior())
+    grade_prior = crowd.estimate_prior(crowd.compute_initial_posterior())
     optima = []
     for restart in range(restarts):
         random_factors = stream(seed, restart).random((n_workers, n_grades))
@@ -527,11 +529,11 @@ def mace(
     )
 
 
-def _likelihood_weights(counts: Floats, _: float) -> tuple[Floats, float]:
+def _compute_likelihood_weights(counts: Floats, _: float) -> tuple[Floats, float]:
     return compute_proportions(counts, counts.sum(axis=1, keepdims=True), 1 / counts.shape[1]), 0.0
 
 
-def _variational_weights(counts: Floats, alpha: float) -> tuple[Floats, float]:
+def _compute_variational_weights(counts: Floats, alpha: float) -> tuple[Floats, float]:
     """Return geometric means of a Dirichlet posterior, and minus its divergence from the prior."""
     from scipy.special import digamma, gammaln
 

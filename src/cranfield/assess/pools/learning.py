@@ -24,8 +24,8 @@ class DocumentState(MethodState):
         super().__init__(pool)
         self.cells = pool.cell[pool.by_document]
 
-    def rows_of(self, docs: Indices) -> Ints:
-        """Return the indices into `cells` of the rankings that contain each of the documents."""
+    def find_rows(self, docs: Indices) -> Ints:
+        """Find the indices into `cells` of the rankings that contain each of the documents."""
         return ranges(self.pool.document_starts[docs], self.pool.document_starts[docs + 1])[1]
 
 
@@ -42,15 +42,15 @@ class WeightedSumState(DocumentState):
         self.values = values
         self._restrict(np.arange(len(self.pool)))
 
-    def weights(self) -> Floats:
-        """Return the weight of each ranking; shape (topics * systems,)."""
+    def compute_weights(self) -> Floats:
+        """Compute the weight of each ranking; shape (topics * systems,)."""
         raise NotImplementedError
 
     def choose(self, groups: Indices) -> Indices:
         if self._steps == _RESTRICT_INTERVAL:
             self._restrict(self._docs[self.is_free[self._docs]])
         self._steps += 1
-        sums = np.add.reduceat(self._values * self.weights()[self._cells], self._sum_starts)
+        sums = np.add.reduceat(self._values * self.compute_weights()[self._cells], self._sum_starts)
         sums[~self.is_free[self._docs]] = -1.0
         max_sums = np.maximum.reduceat(sums, self._topic_starts)
         threshold = np.repeat(max_sums * (1 - TIE_TOLERANCE), self._topic_sizes)
@@ -59,13 +59,13 @@ class WeightedSumState(DocumentState):
         topics, indices = np.unique(self._topics[tied_rows], return_index=True)
         docs = self._docs[tied_rows[indices[np.searchsorted(topics, groups)]]]
         self.is_free[docs] = False
-        self.n_left[self.cells[self.rows_of(docs)]] -= 1
+        self.n_left[self.cells[self.find_rows(docs)]] -= 1
         return docs
 
     def _restrict(self, docs: Indices) -> None:
         """Compute later sums for these documents only, and restart the count of steps."""
         self._steps, self._docs = 0, docs
-        counts, rows = self.pool.run_counts[docs], self.rows_of(docs)
+        counts, rows = self.pool.run_counts[docs], self.find_rows(docs)
         self._sum_starts = np.cumsum(counts) - counts
         self._cells, self._values = self.cells[rows], self.values[rows]
         self._topics = self.pool.topic[docs]
@@ -114,13 +114,13 @@ class ResidualState(WeightedSumState):
         self._base = np.zeros(pool.lists.size - 1)
         self._residual = np.ones(pool.lists.size - 1)
 
-    def weights(self) -> Floats:
+    def compute_weights(self) -> Floats:
         if not self._uses_base:
             return self._residual
         return self._residual * (self._base + self._residual / 2) ** 3
 
     def learn(self, docs: Indices, is_relevant: Bools) -> None:
-        rows = self.rows_of(docs)
+        rows = self.find_rows(docs)
         cells = self.cells[rows]
         self._base[cells] += self.values[rows] * np.repeat(is_relevant, self.pool.run_counts[docs])
         # Residuals are summed again, as subtraction would lose digits.
@@ -180,7 +180,7 @@ class LossState(WeightedSumState):
         self._log_beta = np.log(beta)
         self._loss = np.zeros(self._missing_loss.shape)
 
-    def weights(self) -> Floats:
+    def compute_weights(self) -> Floats:
         # Only ratios of weights matter: the largest weight of runs with documents left is 1.
         loss = np.where(self.n_left.reshape(self._loss.shape) > 0, self._loss, np.inf)
         min_loss = loss.min(axis=1, keepdims=True, initial=_LARGEST)
@@ -189,7 +189,7 @@ class LossState(WeightedSumState):
     def learn(self, docs: Indices, is_relevant: Bools) -> None:
         factor, topics = np.where(is_relevant, -0.5, 0.5), self.pool.topic[docs]
         self._loss[topics] += factor[:, None] * self._missing_loss[topics]
-        rows, row_factor = self.rows_of(docs), np.repeat(factor, self.pool.run_counts[docs])
+        rows, row_factor = self.find_rows(docs), np.repeat(factor, self.pool.run_counts[docs])
         self._loss.ravel()[self.cells[rows]] += row_factor * self.values[rows]
 
 
@@ -380,14 +380,14 @@ class BanditState(DocumentState):
         docs = np.array([self._ranked[self._next[cell]] for cell in cell_list], dtype=np.intp)
         self._source[docs] = cells
         self.is_free[docs] = False
-        self.n_left.ravel()[self.cells[self.rows_of(docs)]] -= 1
+        self.n_left.ravel()[self.cells[self.find_rows(docs)]] -= 1
         self.steps[groups] += 1
         return docs
 
     def learn(self, docs: Indices, is_relevant: Bools) -> None:
         cells, rewards = self._source[docs], is_relevant
         if self.method.reward == "all":
-            cells = self.cells[self.rows_of(docs)]
+            cells = self.cells[self.find_rows(docs)]
             rewards = np.repeat(is_relevant, self.pool.run_counts[docs])
         rate, judged, relevant_counts = self.method.rate, self.judged.ravel(), self.relevant.ravel()
         judged[cells] = rate * judged[cells] + 1
@@ -402,7 +402,7 @@ class BanditState(DocumentState):
         position = (self.draw_uniform(topics) * is_candidate.sum(axis=1)).astype(np.int64)
         return np.asarray((is_candidate.cumsum(axis=1) > position[:, None]).argmax(axis=1))
 
-    def random_run_values(self, topics: Indices) -> Floats:
+    def draw_run_values(self, topics: Indices) -> Floats:
         """Return values that are highest for one run, drawn among those with documents left."""
         values = np.zeros((topics.size, self.n_left.shape[1]))
         values[np.arange(topics.size), self.draw_run(self.n_left[topics] > 0, topics)] = 2.0
@@ -422,7 +422,7 @@ class Random(Bandit):
     reward: str = "all"
 
     def values(self, state: BanditState, topics: Indices) -> Floats:
-        return state.random_run_values(topics)
+        return state.draw_run_values(topics)
 
 
 class EpsilonGreedy(Bandit):
@@ -448,7 +448,7 @@ class EpsilonGreedy(Bandit):
         is_exploring = state.draw_uniform(topics) < probability
         # Draw for every topic, so that the draws of a topic do not depend on other topics.
         return np.where(
-            is_exploring[:, None], state.random_run_values(topics), state.compute_precision(topics)
+            is_exploring[:, None], state.draw_run_values(topics), state.compute_precision(topics)
         )
 
 

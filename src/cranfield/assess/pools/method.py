@@ -133,7 +133,7 @@ class Borda(Method):
 
     def scores(self, pool: Pool) -> NDArray[Any]:
         points = np.zeros(len(pool), dtype=np.int64)
-        np.add.at(points, pool.ranked, fusion.borda_points(pool))
+        np.add.at(points, pool.ranked, fusion.compute_borda_points(pool))
         return points
 
 

@@ -32,9 +32,9 @@ from cranfield.collection.qrels import Qrels
 from cranfield.fusion.rankings import (
     Rankings,
     RunTop,
-    all_topics,
+    list_topics,
     number_jointly,
-    top_rows,
+    select_top_rows,
     warn_of_runs,
 )
 from cranfield.result import Column, Columns, Result
@@ -350,14 +350,14 @@ def pool(
         run_list = read_runs(runs)
         if not len(run_list):
             raise InputError("expected at least one run, got none")
-        top = partial(top_rows, depth=depth, ties=ties)
+        top = partial(select_top_rows, depth=depth, ties=ties)
         tops = list(map_runs(run_list, top, progress, jobs=jobs))
         if topics is not None:
             tops = _select_topics(tops, {*topics})
         names = distinct_names([run.name for run in tops], [run.stem for run in tops])
         warn_of_runs(names, tops)
         name_order = sorted(range(len(tops)), key=names.__getitem__)
-        topic_names = all_topics(tops)
+        topic_names = list_topics(tops)
         sorted_tops, ids = number_jointly([tops[i] for i in name_order], topic_names)
         pooled = Pool.from_tops(sorted_tops, sorted(names), topic_names, int(depth), ids)
     return pooled if contributors is None else pooled.select_systems(contributors)
@@ -365,7 +365,7 @@ def pool(
 
 def _select_topics(tops: Sequence[RunTop], topics: Collection[str]) -> list[RunTop]:
     """Remove the rows of other topics, with a warning."""
-    if other_topics := [topic for topic in all_topics(tops) if topic not in topics]:
+    if other_topics := [topic for topic in list_topics(tops) if topic not in topics]:
         problem = "is not among" if len(other_topics) == 1 else "are not among"
         names = some_of(map(quoted, other_topics), 5)
         n_topics = counted(len(other_topics), "topic")

@@ -40,7 +40,7 @@ DEFAULT_SYSTEM = "log"  # System name of logs that do not name their systems
 
 CLICK_JUDGMENTS = re.compile(r"clicks(?::(\d+(?:\.\d+)?))?", re.ASCII)
 """Name of judgments derived from clicks, optionally with the minimum dwell time in seconds."""
-_LONG_DWELL = 3600.0  # Median dwell time above which a warning suggests that times are in ms
+_LONG_DWELL = 3600.0  # Median dwell in seconds above which times may be in milliseconds
 
 LIST_KEY = ["system", "session", "query"]  # Columns that identify a result list
 RESULT_KEY = [*LIST_KEY, "rank"]  # Columns that identify a result
@@ -657,8 +657,8 @@ def append_runs(
     stems = [collection.stem(i) for i in range(len(collection)) if i not in collection.skipped]
     run_names = distinct_names([run.name for run in run_list], stems)
     for name, codes in zip(run_names, ranked_by_run, strict=True):
-        if missing := [quoted(sessions.names[i]) for i in indices if i not in codes]:
-            problem = f"no results for {counted(len(missing), 'session')}, such as {missing[0]}"
+        if unranked := [quoted(sessions.names[i]) for i in indices if i not in codes]:
+            problem = f"no results for {counted(len(unranked), 'session')}, such as {unranked[0]}"
             warn(f"{name}: {problem}; the result lists of these sessions are empty")
     return replace(
         sessions,
@@ -675,7 +675,7 @@ def append_runs(
 
 
 def _rank_results(run: Run, names: Sequence[str], system: int, ties: str) -> pl.DataFrame:
-    """Return the results of a run as rows of sessions, without their query."""
+    """Convert the results of a run to rows of sessions, without their query."""
     session_codes = find_label_positions(run.topics, names)
     is_unknown = session_codes < 0
     if is_unknown.all():

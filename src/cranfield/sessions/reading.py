@@ -252,8 +252,8 @@ def read_sessions(
     if counts.repeated_in_list:
         warn(f"{name}: {counted(counts.repeated_in_list, 'document')} repeated in one list")
     if empty_sessions := counts.without_queries:
-        sessions_text = f"{counted(len(empty_sessions), 'session')} without queries"
-        warn(f"{name}: {sessions_text}, such as {quoted(empty_sessions[0])}")
+        n_sessions = counted(len(empty_sessions), "session")
+        warn(f"{name}: {n_sessions} without queries, such as {quoted(empty_sessions[0])}")
     return sessions
 
 
@@ -559,8 +559,9 @@ def _read_clicks(
         has_rank = frame["rank"].is_not_null()
         frame = frame.with_columns(rank=pl.when(is_other).then("doc_rank").otherwise("rank"))
         if n_moved := int((is_other & has_rank & frame["rank"].is_not_null()).sum()):
-            clicks_text = f"{counted(n_moved, 'click')} counted at the rank of the document"
-            warn(f"{table.source}: {clicks_text}, which differs from the rank of the click")
+            n_clicks = counted(n_moved, "click")
+            reason = "counted at the rank of the document, which differs from the rank of the click"
+            warn(f"{table.source}: {n_clicks} {reason}")
     return frame
 
 

@@ -273,13 +273,12 @@ def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
     frame = frame.join(gold.indices, on=["topic", "nugget"], how="left", maintain_order="left")
     start = 0
     for table in tables:
-        joined = replace(table, frame=frame[start : start + table.frame.height])
-        joined.check(_INVALID_ANSWERS)
-        start += joined.frame.height
+        rows = replace(table, frame=frame[start : start + table.frame.height])
+        rows.check(_INVALID_ANSWERS)
+        start += rows.frame.height
     systems = tuple(frame["system"].unique(maintain_order=True))
-    skipped_topics = (
-        frame.filter(~pl.col("is_known"))["topic"].unique(maintain_order=True).to_list()
-    )
+    unknown_rows = frame.filter(~pl.col("is_known"))
+    skipped_topics = unknown_rows["topic"].unique(maintain_order=True).to_list()
     frame = frame.filter("is_known")
     nouns = {"text": "answer", "gold": "nuggets"}
     source = tables[0].source
@@ -399,7 +398,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
                 raise table.error_at_row(row, reason, topic)
             cells = {"topic": topic, "system": system, "text": text}
             rows.append({**cells, "nugget": None})
-            rows += [{**cells, "nugget": name, "support": degree} for name, _, degree in nuggets]
+            rows += [{**cells, "nugget": n, "support": degree} for n, _, degree in nuggets]
         tables.append(columns_of_records(rows, ANSWERS, table.source).table(ANSWERS))
     check_name_used(name, is_name_used)
     if n_failed_labels:

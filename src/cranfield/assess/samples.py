@@ -78,7 +78,7 @@ class EstimatedRelevant(TableResult):
     @property
     def has_total_error(self) -> bool:
         """Whether the error of the total is not 0, or is 0 because all documents were sampled."""
-        return self.total_error != 0 or self.rows["sampled"].equals(self.rows["pooled"])
+        return self.total_error > 0 or self.rows["sampled"].equals(self.rows["pooled"])
 
     def heading(self) -> list[str]:
         error = f"{self.total_error:.1f}" if self.has_total_error else "unknown"

@@ -173,9 +173,9 @@ class AppliedTest:
             are = "is" if borderline.size == 1 else "are"
             yield (
                 f"{counted(borderline.size, 'p-value')} {are} so close to {options.alpha:g} that"
-                f" another seed may reverse the decision (such as {pvalues[borderline[0]]:.4f},"
-                f" where the sampling error of {options.resamples:,} random samples is"
-                f" {margin:.4f}); use more resamples"
+                f" another seed may reverse the decision (such as {pvalues[borderline[0]]:.4f};"
+                f" sampling error {margin:.4f} with {options.resamples:,} random samples, less with"
+                " more)"
             )
 
     def _sign_flip_notes(self) -> Iterator[str]:

@@ -18,8 +18,10 @@ def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise PolicyError(f"{quoted(path)} cannot be read: {(reason or '').lower()}") from error
+        reason = "it is not UTF-8"
+        if isinstance(error, OSError):
+            reason = (error.strerror or "").lower()
+        raise PolicyError(f"{quoted(path)} cannot be read: {reason}") from error
     document = read_yaml(text, path)
     for message in document.repeated_keys[:1]:
         raise PolicyError(f"{path}: {message.removesuffix('; its last value is used')}")
@@ -31,7 +33,7 @@ def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict
     values = {}
     for name, value in document.values.items():
         if name not in params:
-            settings = (key for key, param in params.items() if getattr(param, "in_file", False))
+            settings = (key for key, param in params.items() if getattr(param, "is_setting", False))
             hint = f"{', '.join(settings)}{did_you_mean(name, params, 1)}"
             raise PolicyError(f"{path}: unknown setting {quoted(name)}; expected one of: {hint}")
         values[params[name].name or ""] = _convert(params[name], value, f"{path}: {name}", ctx)

@@ -18,7 +18,7 @@ from cranfield.measures.base import Measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import long_table, overall_table
 
-RELSTRING = 10  # number of ranks in trec_eval's relstring
+RELSTRING_DEPTH = 10  # number of ranks in trec_eval's relstring
 
 
 def trec_lines(
@@ -33,7 +33,7 @@ def trec_lines(
     topics = sorted(range(len(evaluation.topics)), key=lambda t: evaluation.topics[t].encode())
     overall = [scores.overall() for scores in evaluation.values()]
 
-    def line(measure: Measure, topic: str, value: float) -> str:
+    def format_line(measure: Measure, topic: str, value: float) -> str:
         is_count = measure.info.aggregate == "sum" and not math.isnan(value)
         return f"{names[measure]:<22s}\t{topic}\t{value:{'.0f' if is_count else '6.4f'}}"
 
@@ -48,14 +48,14 @@ def trec_lines(
                     continue
                 if name == "recall_5" and relstrings is not None:
                     yield f"{'relstring':<22s}\t{label}\t'{relstrings[topic][system]}'"
-                yield line(measure, label, float(scores.values[topic, system]))
+                yield format_line(measure, label, float(scores.values[topic, system]))
         if runid or len(evaluation.systems) > 1:
             yield f"{'runid':<22s}\tall\t{plain(run_name)}"
         for measure, means in zip(evaluation.measures, overall, strict=True):
-            yield line(measure, "all", float(means[system]))
+            yield format_line(measure, "all", float(means[system]))
 
 
-def relevance_strings(judged: JudgedRuns, depth: int = RELSTRING) -> list[list[str]]:
+def relevance_strings(judged: JudgedRuns, depth: int = RELSTRING_DEPTH) -> list[list[str]]:
     """Format the top of each ranking like trec_eval's relstring, by topic and system.
 
     A digit is a grade, `>` a grade above 9, `-` no judgment, and `.` a pooled, unjudged document.
@@ -107,7 +107,7 @@ def format_scores_csv(scores: Mapping[str, Scores], *, by_topic: bool) -> str:
 
 
 def scores_frame(scores: Mapping[str, Scores], *, by_topic: bool) -> pl.DataFrame:
-    """Return scores by measure, topic and system in long form, or the means of each system."""
+    """Return scores by measure, topic and system in long form, or overall values by system."""
     return long_table(scores) if by_topic else overall_table(scores)
 
 

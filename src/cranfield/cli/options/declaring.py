@@ -43,10 +43,10 @@ def check_conditions(ctx: click.Context) -> None:
         if not any(all(_is_met(term, by_name, ctx) for term in terms) for terms in conditions):
             option = display_name(param)
             for terms in conditions:
-                unmet = [term for term in terms if not _is_met(term, by_name, ctx)]
-                if all(term[0] == "!" for term in unmet):
+                unmet_terms = [term for term in terms if not _is_met(term, by_name, ctx)]
+                if all(term[0] == "!" for term in unmet_terms):
                     exclusions = _exclusions(
-                        [_with_actual_value(term, by_name, ctx) for term in unmet], by_name
+                        [_with_actual_value(term, by_name, ctx) for term in unmet_terms], by_name
                     )
                     raise PolicyError(f"{option} cannot be combined with {exclusions}")
             required = " or ".join(_condition_text(terms, by_name) for terms in conditions)
@@ -521,11 +521,11 @@ def refuse_overwriting(
     outputs: Iterable[str | None], inputs: Iterable[str | None], option: str = "--output"
 ) -> None:
     """Refuse to overwrite an input: a file, or a file in a folder or of a pattern."""
-    existing = [path for path in outputs if path and path != "-" and check_path(Path.is_file, path)]
-    if not existing:
+    present = [path for path in outputs if path and path != "-" and check_path(Path.is_file, path)]
+    if not present:
         return
     files = [file for path in inputs if path is not None for file in _list_files(path)]
-    for output in existing:
+    for output in present:
         if any(check_path(Path(output).samefile, path) for path in files):
             raise PolicyError(f"{option} {quoted(output)} would overwrite an input file")
 

@@ -84,26 +84,27 @@ def precision_recall(
     row = None if topic is None else label_index(topic, runs.topics, "topic")
     _check_data(runs, columns, row, rel, requires_all=systems is not None)
     curves = _compute_curves(runs, row, levels, rel, rounding)
-    complete = [k for k in columns if not np.isnan(curves[:, k]).any()]
-    order = [complete[k] for k in best_first(round_for_ranking(curves[:, complete].mean(axis=0)))]
-    in_colour = order if systems is not None else order[:MAX_COLOURED]
+    candidates = [k for k in columns if not np.isnan(curves[:, k]).any()]
+    means = curves[:, candidates].mean(axis=0)
+    order = [candidates[k] for k in best_first(round_for_ranking(means))]
+    coloured_systems = order if systems is not None else order[:MAX_COLOURED]
     names = make_labels(runs.systems)
-    marks = theme.colour_channels("system", [names[k] for k in in_colour])
+    marks = theme.colour_channels("system", [names[k] for k in coloured_systems])
 
     noun = "interpolated precision" if row is None else "precision"
     x = alt.X("recall:Q").title("recall").scale(domain=[0, 1])
     y = alt.Y("precision:Q").scale(domain=[0, 1])
     y = y.title(f"mean {noun}" if row is None else noun)
-    curve = theme.base_chart(_curve_rows(curves, levels, in_colour, names)).encode(
+    curve = theme.base_chart(_curve_rows(curves, levels, coloured_systems, names)).encode(
         x=x, y=y, tooltip=theme.tooltips("system:N", "recall:Q", precision=noun), **marks
     )
     layers = []
-    if len(in_colour) < len(order):
-        other_rows = _curve_rows(curves, levels, order[len(in_colour) :], names)
+    if len(coloured_systems) < len(order):
+        other_rows = _curve_rows(curves, levels, order[len(coloured_systems) :], names)
         grey = theme.base_chart(other_rows).mark_line(color="#CCCCCC", strokeWidth=1, aria=False)
         layers.append(grey.encode(x=x, y=y, detail="system:N", tooltip=["system:N"]))
     if row is not None:
-        corners, relevant = _stepwise_curves(runs, row, in_colour, rel, names)
+        corners, relevant = _stepwise_curves(runs, row, coloured_systems, rel, names)
         steps = theme.base_chart(corners).mark_line(strokeWidth=1, opacity=0.7, aria=False)
         dots = theme.base_chart(relevant).mark_point(filled=True, size=18, opacity=0.8, aria=False)
         tip = theme.tooltips("system:N", "rank:Q", "recall", "precision")
@@ -113,13 +114,13 @@ def precision_recall(
         curve.mark_line(strokeWidth=2.5, aria=False),
         curve.mark_point(filled=True, size=35, opacity=1),
     ]
-    title, lines = _describe_curves(runs, row, order, in_colour, len(columns))
+    title, lines = _describe_curves(runs, row, order, coloured_systems, len(columns))
     descriptions = (
         f"{names[k]} from {curves[0, k]:.3f} at recall {levels[0]:g}"
         f" to {curves[-1, k]:.3f} at recall {levels[-1]:g}"
-        for k in in_colour[:3]
+        for k in coloured_systems[:3]
     )
-    suffix = "; and others" if len(in_colour) > 3 else ""
+    suffix = "; and others" if len(coloured_systems) > 3 else ""
     return theme.combine_layers(
         *layers,
         width=460,
@@ -215,7 +216,7 @@ def _describe_curves(
     runs: JudgedRuns,
     row: int | None,
     order: Sequence[int],
-    in_colour: Sequence[int],
+    coloured_systems: Sequence[int],
     n_requested: int,
 ) -> tuple[str, list[str]]:
     """Return the title of the chart and the lines below it."""
@@ -231,10 +232,9 @@ def _describe_curves(
             "Thick lines: interpolated precision. Thin lines: precision and recall at each rank,",
             "with a dot at each relevant document.",
         ]
-    if len(in_colour) < len(order):
-        lines.append(
-            f"In colour: the best {len(in_colour)} of {len(order)} systems by mean precision."
-        )
+    if len(coloured_systems) < len(order):
+        size = f"{len(coloured_systems)} of {len(order)}"
+        lines.append(f"In colour: the best {size} systems by mean precision.")
     if n_requested > len(order):
         n_excluded = n_requested - len(order)
         lines.append(f"Excluded: {counted(n_excluded, 'system')} without a ranking.")

@@ -102,7 +102,8 @@ def select_charts(result: Any) -> dict[str, Callable[..., Any]]:
     """Return the charts of a result by name, each with a function that selects its subject."""
     classes = [cls.__name__ for cls in type(result).__mro__]
     subjects: dict[str, Callable[..., Any]] = {name: lambda subject: subject for name in classes}
-    subjects |= {part: select for (name, part), select in SELECTORS.items() if name in classes}
+    selectors = SELECTORS.items()
+    subjects |= {subject: select for (name, subject), select in selectors if name in classes}
     return {
         name: subjects[chart.subject] for name, chart in CHARTS.items() if chart.subject in subjects
     }

@@ -421,10 +421,10 @@ def _write_label(runs: Sequence[str], max_lines: int) -> str:
 
 def _select_labels(positions: Floats, size: Floats) -> NDArray[np.intp]:
     """Select labels from below, each if it does not overlap the previous one."""
-    selected: list[int] = []
+    indices: list[int] = []
     for k in range(len(positions)):
-        if not selected or (
-            positions[k] - positions[selected[-1]] >= (size[k] + size[selected[-1]]) / 2
+        if not indices or (
+            positions[k] - positions[indices[-1]] >= (size[k] + size[indices[-1]]) / 2
         ):
-            selected.append(k)
-    return np.array(selected)
+            indices.append(k)
+    return np.array(indices)

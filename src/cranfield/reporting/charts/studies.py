@@ -156,7 +156,7 @@ def select_points(curves: pl.DataFrame, end: int, columns: int = 2 * ASL_WIDTH) 
 
 
 SIDE = 260  # width and height of a panel, whose axes have the same scale, in pixels
-SIZES = ("1 run", "2 runs", "3 or more")  # labels of the number of contributing runs of a team
+TEAM_SIZES = ("1 run", "2 runs", "3 or more")  # labels of the number of contributing runs of a team
 
 
 @theme.draws("leave-one-out", "LeaveOneOut")
@@ -190,9 +190,9 @@ def leave_one_out_chart(study: LeaveOneOut, measure: str | None = None) -> alt.C
     4
     """
     measure = check_name("measure", measure, study.measures)
-    size_labels = {0: "none", **dict(enumerate(SIZES, 1))}
+    size_labels = {0: "none", **dict(enumerate(TEAM_SIZES, 1))}
     teams = study.teams.select(
-        "team", sizes=pl.col("contributing").clip(0, len(SIZES)).replace_strict(size_labels)
+        "team", sizes=pl.col("contributing").clip(0, len(TEAM_SIZES)).replace_strict(size_labels)
     )
     rows = study.systems.filter(pl.col("before").is_not_null(), measure=measure)
     rows = rows.join(teams, on="team", maintain_order="left").select(
@@ -227,7 +227,7 @@ def _draw_before_and_after(rows: pl.DataFrame, quantity: str, unit: str) -> alt.
     )
     diagonal = diagonal.encode(x=alt.X("x:Q", scale=x_scale), y=alt.Y("y:Q", scale=y_scale))
     used_sizes = rows["runs of the team"].to_list()
-    sizes = [size for size in ("none", *SIZES) if size in used_sizes]
+    sizes = [size for size in ("none", *TEAM_SIZES) if size in used_sizes]
     legend = alt.Legend(title="runs of the team", symbolOpacity=1)
     colour = alt.value(theme.COLOURS[0])
     if unit != "run":

@@ -124,7 +124,7 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     pair = _make_pair(scores, first, second)
     values = pair.frame.select("first", "second").to_numpy()
     low, high = min(0.0, float(values.min())), float(values.max())
-    # The axes end at 1 if the highest score is above 0.5 and not above 1.
+    # If no score is negative, and the highest is above 0.5 and not above 1, the axes end at 1.
     high = 1.0 if 0.5 < high <= 1 and low == 0 else high if high > low else low + 1
     scale = alt.Scale(domain=[low, high], nice=False)
     x = alt.X("second:Q", scale=scale, title=f"{pair.title}: {pair.short_names[1]}")

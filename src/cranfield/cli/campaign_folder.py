@@ -108,10 +108,10 @@ def demo(folder: str | None, *, no_open: bool = False) -> None:
         raise PolicyError(f"{quoted(folder)} already exists and is not an empty folder")
     work_folder.mkdir(exist_ok=True)
     print(plain(f"In {work_folder}:"))
-    names = write_example(work_folder)
+    placeholders = write_example(work_folder)
     with contextlib.chdir(work_folder):
         for line in DEMO.strip().splitlines():
-            _demonstrate(shlex.split(line.format_map(names)))
+            _demonstrate(shlex.split(line.format_map(placeholders)))
     site = work_folder / "site/index.html"
     print()
     print(plain(f"The site: {site}"))
@@ -405,8 +405,8 @@ def purge(campaign: cf.campaign.Campaign, tag: str, reason: str, id: int | None)
 
     run = campaign.purge(tag, reason, id=id)
     is_shared = object_path(campaign.folder, run.object).exists()
-    outcome = "file kept, as another run has the same content" if is_shared else "file deleted"
-    print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {outcome}")
+    remark = "file kept, as another run has the same content" if is_shared else "file deleted"
+    print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {remark}")
 
 
 def _print_feedback(campaign: cf.campaign.Campaign, outcomes: Sequence[SubmissionOutcome]) -> None:

@@ -46,12 +46,12 @@ def _convert(param: click.Parameter, value: Any, location: str, ctx: click.Conte
     pairs = value.items() if isinstance(value, dict) else [(None, item) for item in items]
     texts = []
     for name, item in pairs:
-        # A word may have no grade.
-        is_none = item is None and name is not None and param.name == "map_grades"
-        if (item is None and not is_none) or isinstance(item, (dict, list)):
+        # In map-grades, a word without a grade is ungraded.
+        is_ungraded = item is None and name is not None and param.name == "map_grades"
+        if (item is None and not is_ungraded) or isinstance(item, (dict, list)):
             key = location if name is None else f"{location}: {name}"
             raise PolicyError(f"{key} must be a single value, got {quoted(item)}")
-        texts.append(item if name is None else f"{name}={'' if is_none else item}")
+        texts.append(item if name is None else f"{name}={'' if is_ungraded else item}")
     if param.multiple:
         value = texts
     elif isinstance(value, (dict, list)):

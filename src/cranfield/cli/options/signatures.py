@@ -31,7 +31,7 @@ _LINES = re.MULTILINE | re.DOTALL
 class DeclaredParameter:
     """Annotation, default and documentation of a parameter."""
 
-    hint: Any
+    annotation: Any
     default: Any
     description: str
 
@@ -261,7 +261,7 @@ class NumbersByName(NameList):
 def parse_pairs(
     values: Iterable[str], name: str, expected: str, *, empty: bool = False, last: bool = False
 ) -> dict[str, str]:
-    """Split texts `NAME=TEXT` at the first (or last) equals sign; each name may occur once."""
+    """Split texts `NAME=TEXT` at the first or last equals sign; `empty` allows empty texts."""
     pairs: dict[str, str] = {}
     for value in values:
         key, sign, text = value.rpartition("=") if last else value.partition("=")
@@ -281,30 +281,31 @@ def collect_pairs(
     return parse_pairs(values, declaring.display_name(param), "NAME=VALUE", last=True)
 
 
-def _click_type(hint: Any) -> dict[str, Any]:
+def _click_type(annotation: Any) -> dict[str, Any]:
     """Convert an annotation to the `type` argument of a click option."""
-    kind = kinds.allowed_by_hint(hint)
-    if isinstance(kind, kinds.Integer):
-        return {"type": declaring.IntegerRange(kind.minimum)}
-    if isinstance(kind, kinds.UnitInterval):
+    allowed = kinds.allowed_by_hint(annotation)
+    if isinstance(allowed, kinds.Integer):
+        return {"type": declaring.IntegerRange(allowed.minimum)}
+    if isinstance(allowed, kinds.UnitInterval):
         return {"type": declaring.NumberRange(0, 1, min_open=True, max_open=True)}
-    if isinstance(kind, kinds.Flag):
+    if isinstance(allowed, kinds.Flag):
         return {"type": bool}
-    if isinstance(kind, kinds.OneOf):
-        return {"type": click.Choice(list(kind.names))}
-    if isinstance(kind, kinds.Numbers):
-        return {"type": NumberList(kind.minimum)}
-    is_union = get_origin(hint) in (Union, UnionType)
-    types = [kind for kind in get_args(hint) if kind is not type(None)] if is_union else [hint]
-    by_name = {Mapping[str, float], Mapping[int, float], Sequence[str]}
-    if Mapping[str, float] in types and by_name.issuperset(types):
+    if isinstance(allowed, kinds.OneOf):
+        return {"type": click.Choice(list(allowed.names))}
+    if isinstance(allowed, kinds.Numbers):
+        return {"type": NumberList(allowed.minimum)}
+    is_union = get_origin(annotation) in (Union, UnionType)
+    types = [*get_args(annotation)] if is_union else [annotation]
+    types = [value_type for value_type in types if value_type is not type(None)]
+    accepted = {Mapping[str, float], Mapping[int, float], Sequence[str]}
+    if Mapping[str, float] in types and accepted.issuperset(types):
         return {"type": NumbersByName(allow_names=Sequence[str] in types)}
     if types == [Sequence[str]]:
         return {"type": NameList()}
-    kind = types[0] if len(types) == 1 else hint
-    if get_origin(kind) is Literal:
-        return {"type": click.Choice(get_args(kind))}
-    return {"type": kind if kind in (bool, int, float) else str}
+    value_type = types[0] if len(types) == 1 else annotation
+    if get_origin(value_type) is Literal:
+        return {"type": click.Choice(get_args(value_type))}
+    return {"type": value_type if value_type in (bool, int, float) else str}
 
 
 def options_of(
@@ -344,9 +345,9 @@ def _option(function: str, name: str, flag: str = "", **attributes: Any) -> decl
         "declared_by": (function, name),
         "help": make_help(parameter.description, default),
     }
-    settings |= _click_type(parameter.hint)
+    settings |= _click_type(parameter.annotation)
     is_repeatable = declaring.SEVERAL_TIMES in attributes.get("help", settings["help"])
-    attributes.setdefault("multiple", is_repeatable or parameter.hint == tuple[str, ...])
+    attributes.setdefault("multiple", is_repeatable or parameter.annotation == tuple[str, ...])
     if attributes["multiple"] and isinstance(settings["type"], NameList):
         settings["type"] = str
     usual_flag = f"--{name.replace('_', '-')}"

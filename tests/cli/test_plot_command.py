@@ -72,8 +72,8 @@ box qrels one.run two.run -b zzz | --baseline cannot be combined with the chart 
 difficulty qrels one.run two.run -t friedman | --test cannot be combined with the chart difficulty
 score-scatter qrels one.run two.run --alpha 0.1 | setting alpha cannot be combined with the chart
 hasse --length 2 --rel 2 | --rel cannot be combined with the chart hasse
-box qrels one.run two.run -o box.docx | expected a file .html
-box qrels one.run two.run -o - | expected a file .html
+box qrels one.run two.run -o box.docx | must end in .html
+box qrels one.run two.run -o - | must end in .html
 differences qrels one.run two.run --only one | shows two systems, got 1
 differences qrels one.run two.run --only one --only x | 'x'
 residuals qrels one.run two.run --test sign | is not an analysis of variance
@@ -100,6 +100,6 @@ def test_charts_of_studies(folder: Path) -> None:
     for chart, message in (
         ("box=chart.json", "box is not a chart of this study; expected one of: stability"),
         ("x=chart.json", "unknown chart 'x'"),
-        ("chart.docx", "expected a file .html"),
+        ("chart.docx", "must end in .html"),
     ):
         refused(folder, *study, "--plot", chart, reason=message)

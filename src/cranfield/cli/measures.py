@@ -42,7 +42,7 @@ def measures(
     needs: str | None,
     format: Literal["text", "json"] = "text",
     output: str | None,
-    **runs: int | None,
+    **run_options: int | None,
 ) -> None:
     """List the measures, or describe the measure NAME.
 
@@ -77,8 +77,8 @@ def measures(
         catalogue = _select_family(family, catalogue)
     if needs is not None:
         catalogue = _select_needs(needs, catalogue)
-    has_length = any(map(cli.is_set, runs))
-    if has_length and len(catalogue) > 1:
+    has_run_options = any(map(cli.is_set, run_options))
+    if has_run_options and len(catalogue) > 1:
         raise PolicyError(
             f"--length, --grades and --judgments require a single measure, got {name}"
         )
@@ -86,7 +86,7 @@ def measures(
     if name is not None and len(catalogue) == 1:
         from cranfield.reporting.comparison_formats import format_scale, scale_dict
 
-        facts = _describe_scale(name, catalogue[0], runs, has_length)
+        facts = _describe_scale(name, catalogue[0], run_options, has_run_options)
     if format == "json":
         records = [entry.to_dict() for entry in catalogue]
         if facts is not None:
@@ -106,7 +106,7 @@ def measures(
 
 
 def _describe_scale(
-    name: str, entry: Entry, runs: dict[str, Any], is_required: bool
+    name: str, entry: Entry, run_options: dict[str, Any], is_required: bool
 ) -> ScaleFacts | str | None:
     """Describe the scale on runs of a length, or return why it is unknown if not required."""
     from cranfield.scales.measure_scales import describe_scale
@@ -114,7 +114,7 @@ def _describe_scale(
     if entry.kind == "measure of texts" and not is_required:
         return None
     try:
-        return describe_scale(name, **runs)
+        return describe_scale(name, **run_options)
     except CranfieldError as error:
         if is_required:
             raise

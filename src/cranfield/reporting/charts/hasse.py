@@ -35,8 +35,8 @@ def lay_out_layers(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
     node in each skipped layer. Sweeps sort each layer by the mean positions of neighbours, and the
     order with the fewest crossings is used. Then nodes move towards the means of their neighbours.
     """
-    height = np.asarray(levels, dtype=np.int64)
-    level, links, chains = _split_edges(height, np.asarray(edges).reshape(-1, 2))
+    node_levels = np.asarray(levels, dtype=np.int64)
+    level, links, chains = _split_edges(node_levels, np.asarray(edges).reshape(-1, 2))
     layers = [np.flatnonzero(level == k) for k in range(int(level.max()) + 1)]
     position = np.zeros(len(level))
     for layer in layers:
@@ -52,18 +52,18 @@ def lay_out_layers(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
         crossings = _count_crossings(layers, links, position)
         if crossings < min_crossings:
             best, min_crossings = position.copy(), crossings
-    final = _straighten(layers, links, best)
-    edge_paths = tuple(final[np.array(chain)] for chain in chains)
-    return Layout(final[: height.size], edge_paths, min_crossings)
+    positions = _straighten(layers, links, best)
+    edge_paths = tuple(positions[np.array(chain)] for chain in chains)
+    return Layout(positions[: node_levels.size], edge_paths, min_crossings)
 
 
-def _split_edges(height: Ints, edges: Ints) -> tuple[Ints, Ints, list[list[int]]]:
+def _split_edges(node_levels: Ints, edges: Ints) -> tuple[Ints, Ints, list[list[int]]]:
     """Split edges that skip layers into links from layer to layer."""
-    level = height.tolist()
+    level = node_levels.tolist()
     links, chains = [], []
     for lower, upper in edges.tolist():
         chain = [lower]
-        for dummy_level in range(height[lower] + 1, height[upper]):
+        for dummy_level in range(node_levels[lower] + 1, node_levels[upper]):
             chain.append(len(level))
             level.append(dummy_level)
         chain.append(upper)
@@ -209,12 +209,13 @@ def lay_out_diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.Data
             f"a diagram can have at most {MAX_RUNS} runs, got {grades + 1}^{length} runs of length"
             f" {length}"
         )
-    runs, height, edges = all_runs(length, grades), levels(length, grades), covers(length, grades)
-    layout = lay_out_layers(height, edges)
+    runs, edges = all_runs(length, grades), covers(length, grades)
+    node_levels = levels(length, grades)
+    layout = lay_out_layers(node_levels, edges)
     separator = "" if grades < 10 else ","
     names = [separator.join(map(str, run)) for run in runs.tolist()]
     nodes = pl.DataFrame(
-        {"run": names, "total": runs.sum(axis=1), "level": height, "x": layout.positions}
+        {"run": names, "total": runs.sum(axis=1), "level": node_levels, "x": layout.positions}
     )
     points = [
         {
@@ -225,7 +226,7 @@ def lay_out_diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.Data
             "step": "swap" if (runs[low] != runs[high]).sum() == 2 else "replacement",
             "order": k,
             "x": float(x),
-            "level": int(height[low]) + k,
+            "level": int(node_levels[low]) + k,
         }
         for index, ((low, high), path) in enumerate(
             zip(edges.tolist(), layout.edge_paths, strict=True)

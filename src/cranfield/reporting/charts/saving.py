@@ -86,7 +86,7 @@ def save(
     >>> save(chart, folder / "box.docx")
     Traceback (most recent call last):
         ...
-    cranfield.PolicyError: expected a file .html, .svg, .pdf, .png or .json, got 'box.docx'
+    cranfield.PolicyError: path must end in .html, .svg, .pdf, .png or .json, got 'box.docx'
     """
     suffix = parse_format(path)
     content = render_chart(_resize(chart, width, title), suffix, scale=scale)
@@ -151,7 +151,7 @@ def parse_format(path: Any) -> str:
     suffix = Path(name).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
         suffixes = ", ".join(f".{name}" for name in FORMATS[:-1])
-        raise PolicyError(f"expected a file {suffixes} or .{FORMATS[-1]}, got {quoted(name)}")
+        raise PolicyError(f"path must end in {suffixes} or .{FORMATS[-1]}, got {quoted(name)}")
     return suffix
 
 

@@ -329,6 +329,7 @@ def table(
     Paired t-test with Holm's correction, each measure separately
     note: ...
     >>> print(cf.table(ev["P@20"], marks="groups", places=3).to_latex(caption="P@20"), end="")
+    % P@20: 1 p-value is so close to 0.05 that another seed may reverse the decision ...
     \begin{table}
     \centering
     \caption[{P@20}]{P@20. 4 systems, 50 topics. The best of each measure in bold. Systems ...}

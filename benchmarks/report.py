@@ -18,7 +18,7 @@ _FEW = 3
 """How many undefined means are named before the rest is counted."""
 
 
-def comparison_text(data: DataSet, results: Mapping[str, Result], floor: float) -> str:
+def format_comparisons(data: DataSet, results: Mapping[str, Result], floor: float) -> str:
     """Ours against each peer on one data set."""
     title = f"{data.name}: {data.title} ({data.lines:,} lines)"
     return _part(title, "ours/peer", "against {}", results, floor)

@@ -32,7 +32,7 @@ from benchmarks.measure import (
     prepare,
 )
 from benchmarks.process import Failure, memory_floor
-from benchmarks.report import comparison_text, overview_text, variants_text
+from benchmarks.report import format_comparisons, overview_text, variants_text
 from benchmarks.tasks import OURS, PEERS, Peer, missing, peer_versions, versions
 
 _ALL = (*(name for name, peer in PEERS.items() if not peer.own), "limit", "numpy, polars")
@@ -134,7 +134,7 @@ def _measure(bench: Bench, options: argparse.Namespace) -> dict[str, dict[str, R
             times = partial(_repeats, large=data.name in _LARGE, repeat=repeat, options=options)
             found = compare(bench, data, peers, times, repeat)
             results[data.name if data.name not in results else f"{data.name} ({name})"] = found
-            _print(comparison_text(data, found, memory_floor()))
+            _print(format_comparisons(data, found, memory_floor()))
         for data in map(DATA_SETS.__getitem__, part.variants):
             forms = variants_of(data.name, part.forms)
             found = compare_variants(bench, data, forms, repeat)

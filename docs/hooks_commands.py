@@ -28,8 +28,10 @@ def section(name: str) -> Iterator[str]:
     """Yield the options of a command by group, inside an element that opens on a click."""
     context, command = find_command(name)
     groups: dict[str, list[Option]] = {}
-    for option in sorted(command.options(context, every=True), key=lambda option: option.in_file):
-        group = "Settings" if option.in_file else option.group or "Options"
+    for option in sorted(
+        command.options(context, show_all=True), key=lambda option: option.is_setting
+    ):
+        group = "Settings" if option.is_setting else option.group or "Options"
         groups.setdefault(group, []).append(option)
     yield '<details markdown="1">'
     yield f"<summary>All options of <code>cranfield {name}</code></summary>"
@@ -60,12 +62,12 @@ def row(option: Option, context: click.Context) -> str:
     assert record is not None
     names = (
         [max(option.opts, key=len).removeprefix("--")]
-        if option.in_file
+        if option.is_setting
         else [*option.opts, *option.secondary_opts]
     )
     names = sorted(names, key=len)
     text = escaped(record[1].replace("\n", " "))
-    values = record[0].partition(" ")[2] if option.in_file else option.make_metavar(context)
+    values = record[0].partition(" ")[2] if option.is_setting else option.make_metavar(context)
     if values.startswith("[") and not option.is_flag:
         choices = values.strip("[]").split("|")
         text += " Values: " + ", ".join(f"`{choice}`" for choice in choices) + "."

@@ -1,4 +1,4 @@
-"""The public names, each declared once: loaded when first used, known to type checkers."""
+"""Public names, each declared once, for imports on first use and for type checkers."""
 
 # isort: skip_file
 from . import (
@@ -39,8 +39,7 @@ from .collection.probabilities import (
 )
 from .collection.qrels import Qrels as Qrels
 from .collection.run import Run as Run
-from .collection.shards import read_shards as read_shards
-from .collection.shards import random_shards as random_shards
+from .collection.shards import random_shards as random_shards, read_shards as read_shards
 from .evaluation.evaluation import evaluate_answers as evaluate_answers
 from .evaluation.evaluate_runs import evaluate as evaluate, score_samplings as score_samplings
 from .evaluation.evaluation import Evaluation as Evaluation, score as score
@@ -65,8 +64,7 @@ from .measures.texts.trailtext import u_measure as u_measure
 from .reporting import charts as charts
 from .reporting.page.report_page import report as report
 from .reporting.references import cite as cite
-from .reporting.tables import table as table
-from .reporting.tables import study_tables as study_tables
+from .reporting.tables import study_tables as study_tables, table as table
 from .scales.images.values import image as image
 from .scales.interval_scaled import interval as interval
 from .scales.statements import meaningfulness as meaningfulness

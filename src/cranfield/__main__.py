@@ -1,4 +1,4 @@
-"""`python -m cranfield` is the command `cranfield`."""
+"""Run the command `cranfield` as `python -m cranfield`."""
 
 from cranfield.cli.entry import entry
 

@@ -34,7 +34,7 @@ ALL = "all"
 """Name that selects all formatted tables, not only the first one of each kind of result."""
 
 UNDECLARED = Column("")
-"""An undeclared column."""
+"""Column of a table that is not declared."""
 
 Columns = Mapping[str, Column]
 """Columns by name, in order. The name "*" declares all columns that are not declared by name."""
@@ -77,12 +77,12 @@ class Result(Plotted):
     columns: ClassVar[Mapping[str, Any]] = {}
     titles: ClassVar[Mapping[str, str]] = {}
     nulls: ClassVar[Mapping[str, str]] = {}
-    _empty_tables: ClassVar[bool] = True  # whether empty tables are formatted, if there are several
+    _has_empty_tables: ClassVar[bool] = True  # whether to format empty tables if there are several
 
     def __init_subclass__(cls) -> None:
         # An inherited docstring does not describe the columns of this class.
         if cls.__doc__ and cls.__dict__.get("columns"):
-            cls.__doc__ = f"{cls.__doc__.rstrip()}\n\n{columns_section(cls)}"
+            cls.__doc__ = f"{cls.__doc__.rstrip()}\n\n{format_columns_section(cls)}"
 
     @classmethod
     def declared(cls) -> dict[str, Columns]:
@@ -150,7 +150,7 @@ class Result(Plotted):
         tables = []
         for name, title in titles.items():
             parts = [by_name[name] for by_name in frames if name in by_name]
-            if cls._empty_tables or len(titles) == 1 or any(part.height for part in parts):
+            if cls._has_empty_tables or len(titles) == 1 or any(part.height for part in parts):
                 frame = pl.concat(parts).with_columns(
                     pl.col(column).cast(pl.String).fill_null(text)
                     for column, text in cls.nulls.items()
@@ -185,7 +185,7 @@ class Result(Plotted):
         frames = self.frames()
         name = next(iter(frames)) if table is None else table
         if name not in frames:
-            raise _unknown_table(name, frames)
+            raise _unknown_table_error(name, frames)
         return frames[name]
 
     def to_pandas(self, table: str | None = None) -> pd.DataFrame:
@@ -246,7 +246,7 @@ class Result(Plotted):
 class TableResult(Result):
     """A result whose values are the columns of one table.
 
-    Each column is also an attribute: a NumPy array, in which null is NaN.
+    Each column is also an attribute: a NumPy array, in which a missing number is NaN.
 
     Attributes
     ----------
@@ -257,9 +257,9 @@ class TableResult(Result):
     rows: pl.DataFrame
 
     def __post_init__(self) -> None:
-        unknown = [name for name in self.rows.columns if name not in self.columns]
-        if unknown and "*" not in self.columns:
-            raise PolicyError(f"{type(self).__name__} has undeclared columns {', '.join(unknown)}")
+        names = [name for name in self.rows.columns if name not in self.columns]
+        if names and "*" not in self.columns:
+            raise PolicyError(f"{type(self).__name__} has undeclared columns {', '.join(names)}")
 
     def _frame(self) -> pl.DataFrame:
         return self.rows
@@ -281,12 +281,12 @@ def is_fact(value: Any) -> bool:
     return value is None or isinstance(value, (str, int, float))
 
 
-def _unknown_table(table: str, names: Iterable[str]) -> PolicyError:
+def _unknown_table_error(table: str, names: Iterable[str]) -> PolicyError:
     return PolicyError(f"unknown table {quoted(table)}; expected one of: {', '.join(names)}")
 
 
-def columns_section(result_class: type[Result]) -> str:
-    """Return the section "Columns" of the docstring of a class of results."""
+def format_columns_section(result_class: type[Result]) -> str:
+    """Format the declared columns as the section "Columns" of a docstring."""
     declared = result_class.declared()
     lines = ["    Columns", "    -------"]
     for table, columns in declared.items():
@@ -332,7 +332,7 @@ class ResultSet:
         The conclusion of each result that has one.
     main_tables
         The tables to show as text, one of each kind of result; if empty, all tables are shown.
-    verdict_last
+    is_verdict_last
         Whether the conclusion is at the end of the text instead of at its beginning.
     pvalues
         Names of the columns of p-values, by table name.
@@ -344,7 +344,7 @@ class ResultSet:
     facts: Mapping[str, Any]
     verdict: Sequence[str] = ()
     main_tables: Sequence[Table] = ()
-    verdict_last: bool = False
+    is_verdict_last: bool = False
     pvalues: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def write(self, format: str, table: str | None = None) -> str:
@@ -370,7 +370,7 @@ class ResultSet:
 
     def verdict_lines(self) -> tuple[Sequence[str], Sequence[str]]:
         """Return the conclusion as lines before the heading and lines at the end."""
-        return ((), self.verdict) if self.verdict_last else (self.verdict, ())
+        return ((), self.verdict) if self.is_verdict_last else (self.verdict, ())
 
 
 def combine_results(
@@ -399,9 +399,9 @@ def combine_results(
         lines = [*result.heading(), *result.note_lines()]
         heading += [line for line in lines if not any(line in text for text in heading)]
         for name, frame in result.frames().items():
-            previous = [frames[name][0]] if name in frames else []
+            earlier_frames = [frames[name][0]] if name in frames else []
             keys = [key for key in result.keys_of(name) if key in frame.columns]
-            frames[name] = pl.concat([*previous, frame]), keys
+            frames[name] = pl.concat([*earlier_frames, frame]), keys
             columns = result.declared()[name]
             pvalues[name] = [column for column in columns if columns[column].pvalue]
     tables: list[Table] = []
@@ -412,22 +412,22 @@ def combine_results(
         main_tables += group_tables[:1]
         tables += group_tables
     fact_list = [result.facts() for result in results]
-    merged = (
+    all_facts = (
         {"studies": fact_list}
         if facts_by_result
         else {k: v for item in fact_list for k, v in item.items()}
     )
     measures = list(dict.fromkeys(item["measure"] for item in fact_list if "measure" in item))
     if not facts_by_result and len(measures) > 1:
-        del merged["measure"]
-        merged["measures"] = measures
+        del all_facts["measure"]
+        all_facts["measures"] = measures
     verdicts = [(v,) if isinstance(v, str) else v for v in (result.verdict for result in results)]
     verdict = [" ".join(sentences) for sentences in verdicts if any(sentences)]
     return ResultSet(
         [*heading, *notes],
         tables,
         frames,
-        {**merged, **facts},
+        {**all_facts, **facts},
         verdict,
         main_tables,
         pvalues=pvalues,
@@ -435,27 +435,27 @@ def combine_results(
 
 
 def check_table(table: str, names: Iterable[str]) -> None:
-    """Check that a table is `all` or one of the names."""
+    """Check that a table name is `all` or one of the names."""
     names = list(names)
     if table not in (*names, ALL):
-        raise _unknown_table(table, names)
+        raise _unknown_table_error(table, names)
 
 
-def _text(results: ResultSet) -> str:
+def _write_text(results: ResultSet) -> str:
     before, after = results.verdict_lines()
     parts = ["\n".join(map(plain, part)) for part in (before, results.heading) if part]
     tables = results.main_tables or results.tables
     hints = []
     if len(tables) < len(results.tables):
-        hidden = counted(len(results.tables) - len(tables), "more table")
-        hints.append(f"to show {hidden}, use --table {ALL}")
+        more_tables = counted(len(results.tables) - len(tables), "more table")
+        hints.append(f"to show {more_tables}, use --table {ALL}")
     if tables and len(results.frames) > 1:
         hints.append(f"for one complete table, use --table with: {', '.join(results.frames)}")
     end = ["\n".join(lines) for lines in (hints, list(map(plain, after))) if lines]
     return "\n\n".join([*parts, *(table.to_text() for table in tables), *end]) + "\n"
 
 
-def _markdown(results: ResultSet) -> str:
+def _write_markdown(results: ResultSet) -> str:
     before, after = results.verdict_lines()
     parts = [f"{markdown(line)}\n" for line in (*before, *results.heading)]
     for table in results.tables:
@@ -464,7 +464,7 @@ def _markdown(results: ResultSet) -> str:
     return "\n".join([*parts, *(f"{markdown(line)}\n" for line in after)])
 
 
-def _latex(results: ResultSet) -> str:
+def _write_latex(results: ResultSet) -> str:
     before, after = results.verdict_lines()
     heading = "".join(f"% {latex(line)}\n" for line in (*before, *results.heading))
     end = "".join(f"% {latex(line)}\n" for line in after)
@@ -473,7 +473,7 @@ def _latex(results: ResultSet) -> str:
     return heading + "\n".join(tables) + end
 
 
-def _html(results: ResultSet) -> str:
+def _write_html(results: ResultSet) -> str:
     before, after = results.verdict_lines()
     heading = [f"<p>{html(line)}</p>\n" for line in before]
     heading += [f'<p style="{NOTE_STYLE}">{html(line)}</p>\n' for line in results.heading]
@@ -481,7 +481,7 @@ def _html(results: ResultSet) -> str:
     return "".join([*heading, *(table.to_html() for table in results.tables), *end])
 
 
-def _csv(results: ResultSet) -> str:
+def _write_csv(results: ResultSet) -> str:
     """Return a single table unchanged, and several tables as one table with a row per value."""
     import polars as pl
     import polars.selectors as cs
@@ -491,10 +491,10 @@ def _csv(results: ResultSet) -> str:
         [(frame, _)] = results.frames.values()
         frame.write_csv(buffer)
         return buffer.getvalue().decode()
-    stacked = []
+    long_frames = []
     for name, (frame, keys) in results.frames.items():
         values = [column for column in frame.columns if column not in keys]
-        stacked.append(
+        long_frames.append(
             frame.with_columns((cs.numeric() & cs.by_name(values)).cast(pl.Float64))
             .with_columns(pl.col(values).cast(pl.String))
             # Parentheses, because a column of the table may itself be named `value`.
@@ -507,11 +507,11 @@ def _csv(results: ResultSet) -> str:
                 value="(value)",
             )
         )
-    pl.concat(stacked).write_csv(buffer)
+    pl.concat(long_frames).write_csv(buffer)
     return buffer.getvalue().decode()
 
 
-def _json(results: ResultSet) -> str:
+def _write_json(results: ResultSet) -> str:
     frames = {name: frame.to_dicts() for name, (frame, _) in results.frames.items()}
     verdict = {"verdict": list(results.verdict)} if results.verdict else {}
     notes = [line.removeprefix("note: ") for line in results.heading if line.startswith("note: ")]
@@ -520,11 +520,11 @@ def _json(results: ResultSet) -> str:
 
 
 WRITERS: dict[str, Callable[[ResultSet], str]] = {
-    "text": _text,
-    "markdown": _markdown,
-    "latex": _latex,
-    "html": _html,
-    "csv": _csv,
-    "json": _json,
+    "text": _write_text,
+    "markdown": _write_markdown,
+    "latex": _write_latex,
+    "html": _write_html,
+    "csv": _write_csv,
+    "json": _write_json,
 }
 """Functions that write results, by name of format."""

@@ -62,8 +62,8 @@ def as_cell(content: str | Cell) -> Cell:
     return content if isinstance(content, Cell) else Cell(content)
 
 
-MAX_ROWS = 20
-"""Maximum number of rows that notebooks show."""
+MAX_ROWS, MAX_COLUMNS = 20, 12
+"""Maximum number of rows and of columns that notebooks show."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,8 +86,8 @@ class Table:
         Notes for the author of the table; comments in LaTeX.
     rules
         Indices of rows with a horizontal rule above them.
-    faces
-        Note on the meaning of bold and underlined cells; omitted in plain text, which has neither.
+    typeface_note
+        Meaning of bold and underlined cells; omitted in plain text, which has neither.
 
     Raises
     ------
@@ -122,13 +122,13 @@ class Table:
     notes: Sequence[str] = ()
     remarks: Sequence[str] = ()
     rules: Collection[int] = ()
-    faces: str = ""
+    typeface_note: str = ""
 
     def __post_init__(self) -> None:
-        for number, row in enumerate(self.rows, 1):
+        for index, row in enumerate(self.rows, 1):
             if len(row) != len(self.head):
                 cells = counted(len(self.head), "cell")
-                raise PolicyError(f"row {number}: expected {cells} as in the head, got {len(row)}")
+                raise PolicyError(f"row {index}: expected {cells} as in the head, got {len(row)}")
 
     def cells(self) -> list[list[Cell]]:
         """Return the rows, with every text converted to a :class:`Cell`."""
@@ -139,9 +139,10 @@ class Table:
         rows = self.cells()
         return [max((len(row[k].mark) for row in rows), default=0) for k in range(len(self.head))]
 
-    def description(self, first: str | None = None) -> str:
-        """Return an optional first sentence, the title and the notes as sentences."""
-        parts = [first or "", self.title, *map(capitalised, (self.faces, *self.notes))]
+    def description(self, first_sentence: str | None = None) -> str:
+        """Return the title and the notes as sentences, after an optional first sentence."""
+        notes = map(capitalised, (self.typeface_note, *self.notes))
+        parts = [first_sentence or "", self.title, *notes]
         return " ".join(part if part[-1] in ".?!" else f"{part}." for part in parts if part)
 
     def to_text(self, *, limit: int | None = None) -> str:
@@ -150,7 +151,7 @@ class Table:
         Parameters
         ----------
         limit
-            Maximum number of rows; a last line says how many more there are.
+            Maximum number of rows; a last line reports the number of further rows.
         """
         notes = [*self.notes, *(f"note: {remark}" for remark in self.remarks)]
         rows = format_grid(replace(self, rows=self.rows[:limit]))
@@ -191,7 +192,7 @@ class Table:
             )
         # With caption=False there is no environment, even if a label is given.
         has_environment = bool(caption) or (label is not None and caption is None)
-        notes = [] if has_environment else [self.title, self.faces, *self.notes]
+        notes = [] if has_environment else [self.title, self.typeface_note, *self.notes]
         comments = [f"% {latex(line)}" for line in (*notes, *self.remarks) if line]
         caption_lines: list[str] = []
         if has_environment:
@@ -199,12 +200,12 @@ class Table:
             if label is not None:
                 caption_lines.append(rf"\label{{{label}}}")
         if long:
-            lines = _longtable(self, "".join(caption_lines))
+            lines = _longtable_lines(self, "".join(caption_lines))
         elif has_environment:
             begin = [r"\begin{table}", r"\centering", *caption_lines]
-            lines = [*begin, *_tabular(self), r"\end{table}"]
+            lines = [*begin, *_tabular_lines(self), r"\end{table}"]
         else:
-            lines = _tabular(self)
+            lines = _tabular_lines(self)
         return "\n".join([*comments, *lines, ""])
 
     def to_markdown(self, *, title: bool = True) -> str:
@@ -229,7 +230,7 @@ class Table:
         Parameters
         ----------
         limit
-            Maximum number of rows; a last line says how many more there are.
+            Maximum number of rows; a last line reports the number of further rows.
         """
         rows = self.cells()
         first_rows = rows[:limit]
@@ -373,18 +374,18 @@ def make_table(
     return Table(title, frame.columns, rows, [frame.columns.index(name) for name in left])
 
 
-def frame_html(frame: pl.DataFrame, title: str, *, limit: int = MAX_ROWS, columns: int = 12) -> str:
-    """Return the first rows and columns of a data frame as HTML, with the number of the others."""
-    table = table_from_frame(frame[:limit, :columns], title)
+def frame_html(frame: pl.DataFrame, title: str, *, limit: int = MAX_ROWS) -> str:
+    """Return the first rows and columns of a data frame as HTML, and the numbers of others."""
+    table = table_from_frame(frame[:limit, :MAX_COLUMNS], title)
     # `to_html` only counts the rows beyond the limit.
     blank_rows = [[""] * len(table.head)] * (frame.height - limit)
-    n_hidden = frame.width - columns
+    n_hidden = frame.width - MAX_COLUMNS
     notes = [f"{counted(n_hidden, 'more column')} to the right"] if n_hidden > 0 else []
     return replace(table, rows=[*table.rows, *blank_rows], notes=notes).to_html(limit=limit)
 
 
 class FrameMixin:
-    """Mixin of objects with a table: conversion to pandas, files and notebooks."""
+    """Mixin that converts an object with one table to data frames, files and notebook views."""
 
     def to_polars(self) -> pl.DataFrame:
         """Return the table as a polars data frame."""
@@ -420,14 +421,12 @@ def text_table(
     lines = [[plain(cell) for cell in row] for row in [head, *rows]]
     widths = [max(display_width(line[k]) for line in lines) for k in range(len(head))]
 
-    def aligned(cell: str, k: int) -> str:
+    def align(cell: str, k: int) -> str:
         blanks = " " * (widths[k] - display_width(cell))
         return cell + blanks if k in left else blanks + cell
 
-    rows_of_text = (
-        separator.join(aligned(cell, k) for k, cell in enumerate(line)) for line in lines
-    )
-    return "\n".join(row.rstrip() for row in rows_of_text)
+    row_texts = (separator.join(align(cell, k) for k, cell in enumerate(line)) for line in lines)
+    return "\n".join(row.rstrip() for row in row_texts)
 
 
 def format_grid(table: Table) -> str:
@@ -480,10 +479,10 @@ def _mark_html(cell: Cell, width: int) -> str:
 
 
 LABEL = re.compile(r"[A-Za-z0-9:._/+@-]+")
-"""Valid labels."""
+"""Pattern of a LaTeX label."""
 
-NEGATIVE = re.compile(r"-[\d.][\d.,]*%?")
-POWER = re.compile(r"(<?)(-?\d+(?:\.\d+)?)e([-+]?\d+)")
+NEGATIVE_NUMBER = re.compile(r"-[\d.][\d.,]*%?")
+SCIENTIFIC = re.compile(r"(<?)(-?\d+(?:\.\d+)?)e([-+]?\d+)")
 
 
 def _caption(table: Table, title: str | None) -> str:
@@ -494,36 +493,36 @@ def _caption(table: Table, title: str | None) -> str:
     return rf"\caption{short}{{{latex(text)}}}"
 
 
-def _tabular(table: Table) -> list[str]:
+def _tabular_lines(table: Table) -> list[str]:
     return [
-        rf"\begin{{tabular}}{{{_columns(table)}}}",
+        rf"\begin{{tabular}}{{{_column_specification(table)}}}",
         r"\toprule",
-        _head(table),
+        _head_line(table),
         r"\midrule",
-        *_body(table),
+        *_body_lines(table),
         r"\bottomrule",
         r"\end{tabular}",
     ]
 
 
-def _longtable(table: Table, caption: str) -> list[str]:
+def _longtable_lines(table: Table, caption: str) -> list[str]:
     n_columns = len(table.head) + sum(map(bool, table.mark_widths()))
     caption_lines = [caption + r"\\"] if caption else []
-    head = [r"\toprule", _head(table), r"\midrule"]
+    head = [r"\toprule", _head_line(table), r"\midrule"]
     return [
-        rf"\begin{{longtable}}{{{_columns(table)}}}",
+        rf"\begin{{longtable}}{{{_column_specification(table)}}}",
         *[*caption_lines, *head, r"\endfirsthead"],
         *[*head, r"\endhead"],
         *[r"\midrule", rf"\multicolumn{{{n_columns}}}{{r}}{{continued on the next page}} \\"],
         r"\endfoot",
         r"\bottomrule",
         r"\endlastfoot",
-        *_body(table),
+        *_body_lines(table),
         r"\end{longtable}",
     ]
 
 
-def _columns(table: Table) -> str:
+def _column_specification(table: Table) -> str:
     # Marks have a column of their own, without space before it.
     return "".join(
         ("l" if k in table.left else "r") + ("@{}l" if width else "")
@@ -531,15 +530,15 @@ def _columns(table: Table) -> str:
     )
 
 
-def _head(table: Table) -> str:
+def _head_line(table: Table) -> str:
     cells = []
     for name, width in zip(table.head, table.mark_widths(), strict=True):
         text = _cell_latex(as_cell(name), is_number=False)
         cells.append(rf"\multicolumn{{2}}{{c}}{{{text}}}" if width else text)
-    return _line(cells)
+    return _join_cells(cells)
 
 
-def _body(table: Table) -> list[str]:
+def _body_lines(table: Table) -> list[str]:
     widths = table.mark_widths()
     lines = []
     for index, row in enumerate(table.cells()):
@@ -548,11 +547,11 @@ def _body(table: Table) -> list[str]:
             cells.append(_cell_latex(cell, is_number=k not in table.left))
             if widths[k]:
                 cells.append(rf"\textsuperscript{{{latex(cell.mark)}}}" if cell.mark else "")
-        lines += [r"\midrule"] * (index in table.rules) + [_line(cells)]
+        lines += [r"\midrule"] * (index in table.rules) + [_join_cells(cells)]
     return lines
 
 
-def _line(cells: list[str]) -> str:
+def _join_cells(cells: list[str]) -> str:
     # LaTeX would parse these characters as arguments of the line break or rule above.
     guard = "{}" if cells[0][:1] in {"[", "*"} else ""
     return guard + " & ".join(cells) + r" \\"
@@ -567,9 +566,9 @@ def _cell_latex(cell: Cell, *, is_number: bool) -> str:
 
 def _number_latex(text: str) -> str:
     r"""Return a number in LaTeX, with a minus sign instead of a hyphen, and with powers of ten."""
-    power = POWER.fullmatch(text)
-    if power is not None:
-        bound, digits, exponent = power.groups()
+    match = SCIENTIFIC.fullmatch(text)
+    if match is not None:
+        bound, digits, exponent = match.groups()
         start = "" if digits == "1" else rf"{digits}\cdot "
         return rf"${bound}{start}10^{{{int(exponent)}}}$"
-    return f"$-${latex(text[1:])}" if NEGATIVE.fullmatch(text) else latex(text)
+    return f"$-${latex(text[1:])}" if NEGATIVE_NUMBER.fullmatch(text) else latex(text)

@@ -69,7 +69,7 @@ def in_settings(folder: Path, words: Sequence[str]) -> list[str]:
     while isinstance(command, click.Group) and rest:
         command = command.get_command(click.Context(command), rest.pop(0))
     there = command.params if command is not None else []
-    known = {name: one for one in there if getattr(one, "in_file", False) for name in one.opts}
+    known = {name: one for one in there if getattr(one, "is_setting", False) for name in one.opts}
     left, lines = [*words[: len(words) - len(rest)]], dict[str, list[str]]()
     while rest:
         word = rest.pop(0)

@@ -92,7 +92,7 @@ def test_times_and_sessions(logged: Path) -> None:
     )  # fmt: skip
     assert "QueriesPerSession" in out
     assert "Kaplan-Meier" in out
-    assert "Log-rank tests, holm" in out
+    assert "Log-rank tests (Holm)" in out
     assert "TimeToClick: mean of 2 pages, biased because 50.0% (2) are censored" in out
 
 

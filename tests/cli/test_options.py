@@ -32,12 +32,12 @@ def test_a_letter_means_one_thing(command: Command, context: click.Context) -> N
 
 @each_command
 def test_help_fits_what_a_person_reads(command: Command, context: click.Context) -> None:
-    shown, every = (command.options(context, every=all_) for all_ in (False, True))
-    assert len(shown) <= MAX_FLAGS and bool(shown) == any(not one.in_file for one in every)
+    shown, every = (command.options(context, show_all=all_) for all_ in (False, True))
+    assert len(shown) <= MAX_FLAGS and bool(shown) == any(not one.is_setting for one in every)
     # What is first is there, and has to be said only where there are more flags.
-    flags = [one for one in every if not one.in_file]
-    if command.first or len(flags) > MAX_FLAGS:
-        assert len(every) > MAX_FLAGS and len(command.first) == len(shown)
+    flags = [one for one in every if not one.is_setting]
+    if command.common or len(flags) > MAX_FLAGS:
+        assert len(every) > MAX_FLAGS and len(command.common) == len(shown)
     text = command.get_help(context)
     named = re.findall(
         r"^  (?:-\w, )?(--[a-z-]+)(?:  |$| [A-Z\[/])", text.split("Examples:")[0], re.M
@@ -51,7 +51,7 @@ def test_an_option_of_one_value_and_each_value_is_given_once(
     command: Command, context: click.Context
 ) -> None:
     for one in command.params:
-        if isinstance(one, click.Option) and not (one.is_flag or getattr(one, "in_file", False)):
+        if isinstance(one, click.Option) and not (one.is_flag or getattr(one, "is_setting", False)):
             words = [max(one.opts, key=len), "1"] * 2
             value = " '1'" if one.multiple else ""
             with pytest.raises(click.UsageError) as caught:
@@ -65,8 +65,8 @@ def test_help_all(tmp_path: Path) -> None:
     assert "\nJudging:\n" in short and "--encoding" not in short
     assert "Also show" in short and "Also show" not in whole
     command, context = EVERY["evaluate"]
-    every = command.options(context, every=True)
-    names = (one.opts[0].removeprefix("--") if one.in_file else one.opts[0] for one in every)
+    every = command.options(context, show_all=True)
+    names = (one.opts[0].removeprefix("--") if one.is_setting else one.opts[0] for one in every)
     assert len(every) > 20 and all(name in whole for name in names)
     assert "\nSettings (keys of the --settings file):\n" in whole
 
@@ -163,7 +163,7 @@ def test_words_that_a_command_does_not_know(folder: Path, words: list[str], reas
 def test_examples_use_no_option_that_is_a_setting(command: Command, context: click.Context) -> None:
     examples = command.get_help(context).partition("Examples:")[2]
     usable = {
-        name for one in command.params if not getattr(one, "in_file", False) for name in one.opts
+        name for one in command.params if not getattr(one, "is_setting", False) for name in one.opts
     }
     assert {*re.findall(r"(?<=\s)--[a-z-]+", examples)} <= usable | {"--help"}
 

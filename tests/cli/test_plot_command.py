@@ -11,7 +11,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.cli.report import PYTHON_FUNCTIONS, STUDY_COMMANDS
-from cranfield.reporting.charts.registry import BY_COMMAND, CHARTS
+from cranfield.reporting.charts.registry import CHARTS, COMMAND_SUBJECTS
 from tests.cli.running import cranfield, refusals, refused
 
 TWO = ("qrels", "one.run", "two.run")
@@ -22,7 +22,7 @@ def test_list(folder: Path) -> None:
     assert {*CHARTS} == {line.split()[0] for line in out.splitlines() if line[:1].islower()}
     assert all(one.summary in out for one in CHARTS.values())
     assert {one.subject for one in CHARTS.values()} == {
-        *BY_COMMAND,
+        *COMMAND_SUBJECTS,
         *STUDY_COMMANDS,
         *PYTHON_FUNCTIONS,
     }
@@ -72,8 +72,8 @@ box qrels one.run two.run -b zzz | --baseline cannot be combined with the chart 
 difficulty qrels one.run two.run -t friedman | --test cannot be combined with the chart difficulty
 score-scatter qrels one.run two.run --alpha 0.1 | setting alpha cannot be combined with the chart
 hasse --length 2 --rel 2 | --rel cannot be combined with the chart hasse
-box qrels one.run two.run -o box.docx | does not end in .html
-box qrels one.run two.run -o - | does not end in .html
+box qrels one.run two.run -o box.docx | must end in .html
+box qrels one.run two.run -o - | must end in .html
 differences qrels one.run two.run --only one | shows two systems, got 1
 differences qrels one.run two.run --only one --only x | 'x'
 residuals qrels one.run two.run --test sign | is not an analysis of variance
@@ -100,6 +100,6 @@ def test_charts_of_studies(folder: Path) -> None:
     for chart, message in (
         ("box=chart.json", "box is not a chart of this study; expected one of: stability"),
         ("x=chart.json", "unknown chart 'x'"),
-        ("chart.docx", "does not end in .html"),
+        ("chart.docx", "must end in .html"),
     ):
         refused(folder, *study, "--plot", chart, reason=message)

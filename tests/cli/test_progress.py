@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from cranfield.cli.options.output import progress_bar, progress_of, show_elapsed
+from cranfield.cli.options.output import progress_bar, show_elapsed, show_judging_progress
 
 
 class Terminal(io.StringIO):
@@ -17,7 +17,7 @@ class Terminal(io.StringIO):
 
 def test_no_bar_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", io.StringIO())
-    for bar in (progress_bar("splitting"), progress_of(range(9))):
+    for bar in (progress_bar("splitting"), show_judging_progress(range(9))):
         with bar as progress:
             assert progress is None
 
@@ -27,14 +27,14 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", Terminal())
     for bar, what in (
         (progress_bar("[splitting]"), "[splitting]"),
-        (progress_of("abcd"), "judging"),
+        (show_judging_progress("abcd"), "judging"),
     ):
         monkeypatch.setattr("sys.stderr", shown := Terminal())
         with bar as progress:
             assert progress is not None
             progress(3, 4)
         assert what in shown.getvalue() and "3/4" in shown.getvalue()
-    with progress_of("abc") as none:
+    with show_judging_progress("abc") as none:
         assert none is None
 
 

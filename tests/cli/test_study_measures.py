@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cranfield.cli.options.studies import folder_name
+from cranfield.cli.options.studies import make_folder_name
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.meta import discriminative_power, swap_method
 from tests.cli.running import cranfield, refused
@@ -161,8 +161,8 @@ def test_errors(scores: Path, folder: Path) -> None:
 
 
 def test_any_measure_names_a_folder() -> None:
-    assert folder_name("swaps RBP(p=0.8)@10") == "swaps-RBP-p-0.8-10"
-    assert folder_name("@") == "scores"
+    assert make_folder_name("swaps RBP(p=0.8)@10") == "swaps-RBP-p-0.8-10"
+    assert make_folder_name("@") == "scores"
 
 
 def test_names_of_other_programs(tmp_path: Path) -> None:

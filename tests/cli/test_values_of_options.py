@@ -26,8 +26,8 @@ from cranfield.cli.options.signatures import (
 @command()
 @option("--names", type=NameList())
 @option("--looks", type=NumberList(1))
-@option("--oec", type=NumbersByName(names_alone=False))
-@option("--weights", type=NumbersByName(names_alone=True))
+@option("--oec", type=NumbersByName(allow_names=False))
+@option("--weights", type=NumbersByName(allow_names=True))
 @option("--margin", multiple=True, callback=collect_pairs)
 def some(**given: Any) -> dict[str, Any]:
     """Return what was given."""
@@ -75,7 +75,7 @@ def test_what_is_refused(words: tuple[str, ...], reason: str) -> None:
 
 def test_functions_methods_and_dataclasses_declare_options() -> None:
     of_function = read_parameter("cranfield.online.analyse_experiment", "oec")
-    assert of_function.hint == Mapping[str, float] | None
+    assert of_function.annotation == Mapping[str, float] | None
     of_field = read_parameter("cranfield.online.Experiment", "hash")
     assert (of_field.default, of_field.description[:13]) == ("md5", "Hash function")
     of_method = read_parameter("cranfield.online.InterleavedRuns.draw", "jobs")

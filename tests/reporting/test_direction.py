@@ -61,7 +61,7 @@ def compared(scores: Mapping[str, cf.Scores], **options: Any) -> dict[str, Meani
 
 def text_of(scores: Mapping[str, cf.Scores], **options: Any) -> str:
     margin = options.pop("margin", None)
-    return formats.comparison_text(compared(scores, **options), margin)
+    return formats.format_comparisons(compared(scores, **options), margin)
 
 
 TEXTS: dict[str, Callable[[Mapping[str, cf.Scores]], str]] = {
@@ -70,7 +70,7 @@ TEXTS: dict[str, Callable[[Mapping[str, cf.Scores]], str]] = {
     "margin": lambda scores: text_of(scores, baseline="b", margin="0.3"),
     "percentage": lambda scores: text_of(scores, margin="30%"),
     "friedman": lambda scores: text_of(scores, test="friedman"),
-    "csv": lambda scores: formats.comparison_csv(compared(scores)).replace("true", "false"),
+    "csv": lambda scores: formats.format_comparisons_csv(compared(scores)).replace("true", "false"),
     "letters": lambda scores: str(formats.marked_table(compared(scores), "groups")),
     "symbols": lambda scores: str(formats.marked_table(compared(scores, baseline="c"), "symbols")),
     "latex": lambda scores: cf.compare(scores["gain"], **FAST).to_latex(),
@@ -147,5 +147,5 @@ def test_report(tmp_path: Path) -> None:
 
 
 def test_json_says_the_direction() -> None:
-    found = formats.comparison_json(compared({"gain": mirrored(drawn(5))}))
+    found = formats.format_comparisons_json(compared({"gain": mirrored(drawn(5))}))
     assert '"lower is better": true' in found

@@ -10,8 +10,8 @@ import cranfield as cf
 from cranfield.reporting.comparison_formats import (
     AXIS_WIDTH,
     add_bars,
-    comparison_text,
     draw_text_bars,
+    format_comparisons,
 )
 
 
@@ -43,7 +43,7 @@ def test_the_answer_stands_first_and_what_all_share_once() -> None:
     covid = cf.bundled.trec_covid()
     ev = cf.evaluate(covid.runs[:4], covid.qrels, ["nDCG@10", "ERR@10"])
     found = {name: cf.meaningfulness(cf.compare(ev[name])) for name in ("nDCG@10", "ERR@10")}
-    text = comparison_text(found, anova=True)
+    text = format_comparisons(found, with_anova=True)
     lines = text.splitlines()
     assert lines[0].startswith("Of 4 systems, ")
     table, said = add_bars(found["nDCG@10"].comparison)
@@ -60,7 +60,7 @@ def test_no_bars_where_limits_hold_for_single_pairs() -> None:
     scores = {"a": [0.1, 0.4, 0.3, 0.2], "b": [0.2, 0.4, 0.6, 0.3], "c": [0.5, 0.4, 0.7, 0.8]}
     found = cf.compare(scores, test="t", correction="none")
     assert add_bars(found)[1] == "" or "bars" in add_bars(found)[1]
-    text = comparison_text({"": cf.meaningfulness(found)})
+    text = format_comparisons({"": cf.meaningfulness(found)})
     assert "on these scores" in text
 
 

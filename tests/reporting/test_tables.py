@@ -285,7 +285,9 @@ def test_comparisons_and_variance() -> None:
 
 
 def test_whole_tables_in_latex() -> None:
-    table = Table("A title", ["x"], [["1"]], notes=["a note"], remarks=["a remark"], faces="bold")
+    table = Table(
+        "A title", ["x"], [["1"]], notes=["a note"], remarks=["a remark"], typeface_note="bold"
+    )
     bare = table.to_latex()
     assert bare.startswith("% A title\n% bold\n% a note\n% a remark\n\\begin{tabular}{l}\n")
     whole = table.to_latex(caption=True, label="tab:a_b")

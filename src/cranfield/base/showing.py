@@ -43,7 +43,7 @@ class Plots:
         return [*LOADERS["charts"]().chart_names(self._result)]
 
     def __repr__(self) -> str:
-        text: str = LOADERS["charts"]().chart_list(self._result)
+        text: str = LOADERS["charts"]().format_chart_list(self._result)
         return text
 
 

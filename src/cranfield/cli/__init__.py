@@ -1,1 +1,1 @@
-"""The command line: `group_*.py` has commands of a group, `*.py` those of the program."""
+"""The command line: modules `GROUP_*.py` have the commands of a group, others the rest."""

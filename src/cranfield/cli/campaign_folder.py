@@ -61,8 +61,8 @@ def pack(campaign: cf.campaign.Campaign, output: str) -> None:
     """
     from cranfield.campaign.campaign_folder import pack as write_pack
 
-    files = sum(path.is_file() for path in write_pack(campaign, output).rglob("*"))
-    print(f"{output}: {counted(files, 'file')}")
+    n_files = sum(path.is_file() for path in write_pack(campaign, output).rglob("*"))
+    print(f"{output}: {counted(n_files, 'file')}")
 
 
 DEMO = """
@@ -108,10 +108,10 @@ def demo(folder: str | None, *, no_open: bool = False) -> None:
         raise PolicyError(f"{quoted(folder)} already exists and is not an empty folder")
     work_folder.mkdir(exist_ok=True)
     print(plain(f"In {work_folder}:"))
-    names = write_example(work_folder)
+    placeholders = write_example(work_folder)
     with contextlib.chdir(work_folder):
         for line in DEMO.strip().splitlines():
-            _demonstrate(shlex.split(line.format_map(names)))
+            _demonstrate(shlex.split(line.format_map(placeholders)))
     site = work_folder / "site/index.html"
     print()
     print(plain(f"The site: {site}"))
@@ -175,7 +175,7 @@ def export(campaign: cf.campaign.Campaign, output: str) -> None:
     click.echo(plain(message), err=True)
 
 
-@cli.group(in_order=True)
+@cli.group(is_ordered=True)
 def team() -> None:
     """Add, change and list teams.
 
@@ -226,10 +226,10 @@ def list_teams(
 
     from cranfield.tabular import format_grid, table_from_frame
 
-    accepted = Counter(run.team for run in campaign.submissions())
+    n_runs = Counter(run.team for run in campaign.submissions())
     columns = ["id", "name", "runs", "anonymous until"] + ["contact"] * contacts
     rows = [
-        (team.id, team.name, accepted[team.id], team.anonymous_until, team.contact)[: len(columns)]
+        (team.id, team.name, n_runs[team.id], team.anonymous_until, team.contact)[: len(columns)]
         for team in campaign.teams()
     ]
     schema = {name: pl.Int64 if name == "runs" else pl.String for name in columns}
@@ -237,7 +237,7 @@ def list_teams(
     cli.write_listing(frame, f"{format_grid(table_from_frame(frame, ''))}\n", format, output)
 
 
-@cli.group(in_order=True)
+@cli.group(is_ordered=True)
 def run() -> None:
     """Submit, replace, withdraw and list runs."""
 
@@ -255,12 +255,12 @@ _RUN_OPTIONS = (
     *cli.options_of(
         DECLARATION,
         "description received",
-        received={"callback": lambda ctx, param, text: text and _instant(text)},
+        received={"callback": lambda ctx, param, text: text and _parse_time(text)},
     ),
 )
 
 
-def _instant(text: str) -> Any:
+def _parse_time(text: str) -> Any:
     from cranfield.campaign.rules.task_rules import parse_time
 
     return parse_time(text)
@@ -321,9 +321,9 @@ def submit(
     names = ("team", "tag", "type", "priority", "answers", "description", "received")
     declaration = Declaration(**{name: options.pop(name) for name in names})
     if declaration.tag is not None and (table is not None or len(runs) > 1):
-        raise PolicyError("--tag requires a single run")
+        raise PolicyError("--tag requires a single run, and cannot be combined with --from")
     if not runs and table is None:
-        raise PolicyError("expected RUN... or --from TABLE")
+        raise PolicyError("expected RUN... or --from TABLE, got neither")
     if table is None and not declaration.team:
         raise PolicyError("expected --team ID, the submitting team")
     if table is None:
@@ -365,14 +365,14 @@ def replace(campaign: cf.campaign.Campaign, tag: str, run: str, **details: Any) 
     """
     from cranfield.campaign.submitting.submit import find_accepted_run
 
-    old = find_accepted_run(campaign.registry, tag)
+    old_run = find_accepted_run(campaign.registry, tag)
     for name in ("type", "priority", "description"):
-        details[name] = details[name] or getattr(old, name)
-    details["answers"] = {**old.answers, **(details["answers"] or {})}
-    outcome = campaign.submit(run, old.task, team=old.team, replaces=old.tag, **details)
+        details[name] = details[name] or getattr(old_run, name)
+    details["answers"] = {**old_run.answers, **(details["answers"] or {})}
+    outcome = campaign.submit(run, old_run.task, team=old_run.team, replaces=old_run.tag, **details)
     print(outcome)
     if outcome.accepted and not outcome.is_repeat:
-        print(f"replaced: {plain(old.tag)}, submitted at {old.received}")
+        print(f"replaced: {plain(old_run.tag)}, submitted at {old_run.received}")
     _print_feedback(campaign, [outcome])
     return int(not outcome.accepted)
 
@@ -405,8 +405,8 @@ def purge(campaign: cf.campaign.Campaign, tag: str, reason: str, id: int | None)
 
     run = campaign.purge(tag, reason, id=id)
     is_shared = object_path(campaign.folder, run.object).exists()
-    outcome = "file kept, as another run has the same content" if is_shared else "file deleted"
-    print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {outcome}")
+    remark = "file kept, as another run has the same content" if is_shared else "file deleted"
+    print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {remark}")
 
 
 def _print_feedback(campaign: cf.campaign.Campaign, outcomes: Sequence[SubmissionOutcome]) -> None:
@@ -465,9 +465,9 @@ def list_runs(
         cells = [[_format_cell(value) for value in row.values()] for row in rows]
         left = [k for k, name in enumerate(names) if name != "priority"]
         text = text_table(names, cells, left=left) + "\n"
-        hidden = Counter(run.state for run in submissions) - Counter(run.state for run in runs)
-        if hidden:
-            counts = (f"{number:,} {state}" for state, number in sorted(hidden.items()))
+        n_hidden = Counter(run.state for run in submissions) - Counter(run.state for run in runs)
+        if n_hidden:
+            counts = (f"{n_runs:,} {state}" for state, n_runs in sorted(n_hidden.items()))
             text += f"not shown: {', '.join(counts)} (--state all)\n"
     elif format == "json":
         records = [row | {"answers": run.answers} for row, run in zip(rows, runs, strict=True)]

@@ -93,10 +93,8 @@ def pool(
     documents: object = documents_pool
     if unjudged:
         record = find_judgments(campaign, rules.name, version)
-        qrels, negative = (
-            read_stored_qrels(campaign, rules, record),
-            judging_policies(rules).negative,
-        )
+        qrels = read_stored_qrels(campaign, rules, record)
+        negative = judging_policies(rules).negative
         documents = missing = documents_pool.unjudged(qrels, negative=negative)
         lines.append(f"{len(missing):,} of these have no judgment in version {record.version}")
     path = "-" if output is None and unjudged else output
@@ -135,9 +133,9 @@ def judgments(
     rules = campaign.rules.task(task)
     if qrels is None:
         records = campaign.registry.judgments(rules.name)
-        kinds = dict.fromkeys(("version", "added", "rows", "note", "object"), pl.String)
-        columns = {name: [getattr(record, name) for record in records] for name in kinds}
-        frame = pl.DataFrame(columns, {**kinds, "rows": pl.Int64})
+        schema = dict.fromkeys(("version", "added", "rows", "note", "object"), pl.String)
+        columns = {name: [getattr(record, name) for record in records] for name in schema}
+        frame = pl.DataFrame(columns, {**schema, "rows": pl.Int64})
         title = f"Judgments of {plain(rules.name)}: {counted(len(records), 'version')}"
         text = f"{table_from_frame(frame, title).to_text() if records else title}\n"
         cli.write_listing(frame, text, format, output)
@@ -156,8 +154,8 @@ result_options = cli.gather_options(
 )
 
 
-def _one_table(result: Result, name: str, table: Table) -> ResultSet:
-    """Keep one table of a result, with `table` as its text."""
+def _select_table(result: Result, name: str, table: Table) -> ResultSet:
+    """Select one table of a result, with `table` as its text."""
     results = combine_results(result)
     frames = {name: results.frames[name]}
     return replace(results, tables=[table], frames=frames, main_tables=())
@@ -213,7 +211,7 @@ def score(
         (scores.write_csv if path.endswith(".csv") else scores.write_parquet)(path)
     max_runs = None if show_all or result_output.format != "text" else MAX_RUNS
     [table, *_] = leaderboard.tables(max_runs=max_runs)
-    result_output.write(_one_table(leaderboard, leaderboard.name, table))
+    result_output.write(_select_table(leaderboard, leaderboard.name, table))
 
 
 @cli.command()
@@ -283,11 +281,11 @@ def history(
     """
     records = cf.campaign.history(sources, **options)
     name = "entries" if all_entries else "records"
-    result_output.write(_one_table(records, name, records.tables(name)[0]))
+    result_output.write(_select_table(records, name, records.tables(name)[0]))
     return int(bool(records.unreadable))
 
 
-@cli.group(in_order=True)
+@cli.group(is_ordered=True)
 def release() -> None:
     """Write sheets, packets, overviews, releases and the site."""
 
@@ -362,7 +360,7 @@ def packet(
     cranfield campaign release packet news --all -o packets/
     """
     if all_teams == (team is not None):
-        raise PolicyError("expected either --team or --all")
+        raise PolicyError(f"expected either --team or --all, got {'both' if team else 'neither'}")
     if team is not None:
         campaign.packet(team, output, **options)
         print(output)
@@ -442,10 +440,10 @@ def site(folder: str, output: str) -> None:
     """
     from cranfield.campaign.publishing.site import write_folder_site
 
-    files, unknown = write_folder_site(folder, output)
+    files, unknown_names = write_folder_site(folder, output)
     size = sum(path.stat().st_size for path in files) / 1e6
-    pages = sum(path.suffix == ".html" for path in files)
-    print(plain(f"{output}: {counted(pages, 'page')}, {size:.1f} MB; open {output}/index.html"))
-    for name in unknown:
+    n_pages = sum(path.suffix == ".html" for path in files)
+    print(plain(f"{output}: {counted(n_pages, 'page')}, {size:.1f} MB; open {output}/index.html"))
+    for name in unknown_names:
         reason = "its creation may have been interrupted, or it was added manually"
         print(plain(f"excluded: {name}, a release without a record: {reason}"))

@@ -84,8 +84,8 @@ def check(
         checks = cf.check(files[0], files[1:], all_faults=all_faults, **reading)
         command = click.get_current_context().command
         reports = checks.map_messages(lambda text: cli.as_options(text, command)).files
-    is_on_terminal = format == "text" and output in {None, "-"}
-    if errors and not is_on_terminal:
+    is_printed = format == "text" and output in {None, "-"}
+    if errors and not is_printed:
         print(
             "cranfield: warning: nothing was written, as the following runs cannot be read",
             file=sys.stderr,

@@ -16,7 +16,7 @@ from cranfield.reporting.marks import MARKS, check_marks
 from cranfield.result import Result
 
 DEFAULT_MEASURES = ("AP", "nDCG@10")
-OUTPUTS = ("text", "csv", "json", *cli.MARKUP)
+FORMATS = ("text", "csv", "json", *cli.MARKUP)
 ROUNDED_FORMATS = ("text", *cli.MARKUP)  # formats with --places decimals
 VIEWS = [
     *("pairs", "anova", "ranks", "prose", "summary", "preferences", "corroboration"),
@@ -25,7 +25,7 @@ VIEWS = [
 
 
 @cli.command(
-    first="measure scores baseline test correction margin fail-if-worse format as marks output rel"
+    common="measure scores baseline test correction margin fail-if-worse format as marks output rel"
 )
 @cli.settings(
     f"statistic exact threshold topic-groups replicates caption label long {cli.JUDGING_SETTINGS}",
@@ -45,7 +45,7 @@ VIEWS = [
 @cli.own_options(
     "format marks places as=view topic_groups factors costs replicates",
     group="Output",
-    format={"type": click.Choice(OUTPUTS)},
+    format={"type": click.Choice(FORMATS)},
     marks={"type": click.Choice(list(MARKS)), "requires": "!--joint !--as=ranks,prose,anova"},
     places={
         "type": cli.IntegerRange(0, 17),
@@ -74,7 +74,7 @@ def compare(
     factors: str | None,
     costs: str | None,
     replicates: str | None,
-    printing: cli.MarkupOptions,
+    markup: cli.MarkupOptions,
     output: str | None,
     **judging: Any,
 ) -> int:
@@ -143,7 +143,7 @@ def compare(
 
     # Options are checked before any file is read.
     analysis = "factors" if factors is not None else "costs" if costs is not None else view
-    if analysis in USED_OPTIONS:
+    if analysis in OPTIONS_BY_RESULT:
         table_file = topic_groups or factors or costs
         result = _compute_other_result(analysis, source, scale, comparing, table_file, judging)
         if format == "text":
@@ -152,7 +152,7 @@ def compare(
         else:
             cli.ResultOutput(format, output=output).write(result)
         return 0
-    _check_format(format, view, printing, marks)
+    _check_format(format, view, markup, marks)
     if margin is not None:
         read_margin(margin)
     if marks is not None:
@@ -163,15 +163,15 @@ def compare(
         raise PolicyError("--fail-if-worse requires a single --baseline and a two-sided test")
     options = cli.check_comparison(comparing) | {"jobs": judging["jobs"]}
     has_all_measures = joint or marks is not None
-    scores = source.scores(judging, all_measures=has_all_measures, has_notes=True, scale=scale)
+    scores = source.load_scores(judging, all_measures=has_all_measures, has_notes=True, scale=scale)
     scores = _with_replicates(scores, options["test"], replicates)
     if view == "ranks" or joint:
         leaderboards = (_compare_jointly if joint else _compute_rank_sets)(scores, options)
         _write(
-            leaderboards, format, _format_leaderboards(leaderboards, format, view, printing), output
+            leaderboards, format, _format_leaderboards(leaderboards, format, view, markup), output
         )
         return 0
-    comparisons = {name: cf.compare(table, **options) for name, table in scores.items()}
+    comparisons = {name: cf.compare(s, **options) for name, s in scores.items()}
     has_exact = any(k.startswith("exact") for pairs in comparisons.values() for k in pairs.details)
     corrections = [cf.significance.CORRECTIONS[pairs.correction] for pairs in comparisons.values()]
     if has_exact and comparing["exact"] and all(correction.random for correction in corrections):
@@ -181,7 +181,7 @@ def compare(
         for statement in statements.values():
             statement.require()
     text = _format_comparisons(
-        statements, format, view, printing, margin=margin, marks=marks, places=places
+        statements, format, view, markup, margin=margin, marks=marks, places=places
     )
     _write(comparisons, format, text, output)
     failures = _describe_failures(comparisons, margin) if fail_if_worse else []
@@ -195,7 +195,7 @@ def _warn_unused_seed(results: Mapping[str, Any]) -> None:
         cli.warn_unused(("seed", "resamples"), "the test and the correction do not resample")
 
 
-USED_OPTIONS = {
+OPTIONS_BY_RESULT = {
     "summary": "view measures baseline alpha topic_groups scale score_files",
     "preferences": "view baseline correction",
     "corroboration": "view measures scale comparing",
@@ -225,10 +225,10 @@ def _compute_other_result(
     from cranfield.significance.summary import summarise_each
 
     flag = f"--{analysis}" if analysis in {"factors", "costs"} else f"--as {analysis}"
-    used = {*USED_OPTIONS[analysis].split(), *OUTPUT_OPTIONS}
-    used |= {*comparing} if "comparing" in used else set()
-    used |= {*judging} if analysis != "power" else set()
-    cli.refuse_other_options(used, f"cannot be combined with {flag}")
+    used_options = {*OPTIONS_BY_RESULT[analysis].split(), *OUTPUT_OPTIONS}
+    used_options |= {*comparing} if "comparing" in used_options else set()
+    used_options |= {*judging} if analysis != "power" else set()
+    cli.refuse_other_options(used_options, f"cannot be combined with {flag}")
     baselines, alpha = comparing["baseline"], comparing["alpha"]
     if analysis in {"summary", "preferences"} and len(baselines) > 1:
         raise PolicyError(f"{flag} requires a single --baseline, got {len(baselines)}")
@@ -236,9 +236,9 @@ def _compute_other_result(
     if analysis == "power":
         if len(source.score_files) != 1 or source.qrels is not None:
             raise PolicyError("--as power requires one --scores FILE with columns t and topics")
-        [published] = source.score_files
+        [file] = source.score_files
         return cf.significance.power_of_published(
-            published, alpha=alpha, alternative=comparing["alternative"]
+            file, alpha=alpha, alternative=comparing["alternative"]
         )
     if analysis == "preferences":
         rankings = source.rankings("--as preferences requires QRELS and RUN")
@@ -250,7 +250,8 @@ def _compute_other_result(
         correction = comparing["correction"] or "holm"
         return cf.compare_preferences(judged, rel=rel, baseline=baseline, correction=correction)
     options = cli.check_comparison(comparing) | {"jobs": judging["jobs"]}
-    scores: Any = source.scores(judging, has_notes=analysis in WITH_DIRECTION_NOTES, scale=scale)
+    has_notes = analysis in WITH_DIRECTION_NOTES
+    scores: Any = source.load_scores(judging, has_notes=has_notes, scale=scale)
     if analysis == "summary":
         return summarise_each(scores, baseline=baseline, groups=table_file, confidence=1 - alpha)
     if analysis in {"corroboration", "checklist"}:
@@ -260,11 +261,11 @@ def _compute_other_result(
         return result
     if len(scores) > 1:
         raise PolicyError(f"{flag} requires a single -m, got {', '.join(scores)}")
-    [single] = scores.values()
+    [measure_scores] = scores.values()
     if analysis == "factors":
-        return cf.factorial_anova(single, table_file, alpha=alpha)
+        return cf.factorial_anova(measure_scores, table_file, alpha=alpha)
     return cf.cost_effectiveness(
-        single, table_file, resamples=comparing["resamples"], seed=comparing["seed"]
+        measure_scores, table_file, resamples=comparing["resamples"], seed=comparing["seed"]
     )
 
 
@@ -281,7 +282,7 @@ def _format_comparisons(
     statements: Mapping[str, cf.scales.Meaningfulness],
     format: str,
     view: str,
-    printing: cli.MarkupOptions,
+    markup: cli.MarkupOptions,
     *,
     margin: str | None,
     marks: str | None,
@@ -290,42 +291,40 @@ def _format_comparisons(
     from cranfield.reporting import comparison_formats
     from cranfield.reporting.prose import write_paragraphs
 
-    anova = view == "anova"
+    options: dict[str, Any] = {"with_anova": view == "anova", "places": places}
     comparisons = [statement.comparison for statement in statements.values()]
-    if anova and all(comparison.anova is None for comparison in comparisons):
+    if view == "anova" and all(comparison.anova is None for comparison in comparisons):
         raise PolicyError("--as anova requires a test by analysis of variance, such as anova-2")
     if view == "prose":
         return f"{write_paragraphs(comparisons, format, margin)}\n"
     if marks is not None:
         table = comparison_formats.marked_table(statements, marks, places)
-        return printing.text([table], format) if format in cli.MARKUP else f"{table}\n"
+        return markup.text([table], format) if format in cli.MARKUP else f"{table}\n"
     if format in cli.MARKUP:
-        tables = comparison_formats.comparison_tables(
-            statements, margin, anova=anova, places=places
-        )
-        return printing.text(tables, format)
+        tables = comparison_formats.comparison_tables(statements, margin, **options)
+        return markup.text(tables, format)
     if format == "text":
-        return comparison_formats.comparison_text(statements, margin, anova=anova, places=places)
+        return comparison_formats.format_comparisons(statements, margin, **options)
     if format == "csv":
-        return comparison_formats.comparison_csv(statements, margin)
-    return comparison_formats.comparison_json(statements, margin)
+        return comparison_formats.format_comparisons_csv(statements, margin)
+    return comparison_formats.format_comparisons_json(statements, margin)
 
 
 def _format_leaderboards(
     leaderboards: Mapping[str, cf.significance.RankSets | cf.significance.JointComparison],
     format: str,
     view: str,
-    printing: cli.MarkupOptions,
+    markup: cli.MarkupOptions,
 ) -> str:
-    from cranfield.reporting.comparison_formats import leaderboards_text
+    from cranfield.reporting.comparison_formats import format_leaderboards
 
     if view == "prose":
         return "".join(f"{leaderboard.prose(format)}\n" for leaderboard in leaderboards.values())  # type: ignore[union-attr]
     if format in cli.MARKUP:
-        return printing.text(
+        return markup.text(
             [leaderboard.as_table() for leaderboard in leaderboards.values()], format
         )
-    return leaderboards_text(leaderboards, format)
+    return format_leaderboards(leaderboards, format)
 
 
 def _describe_failures(
@@ -364,7 +363,7 @@ def _with_replicates(
     from cranfield.significance.registry import REPLICATE_TESTS
 
     if replicates is not None or test in REPLICATE_TESTS:
-        return {name: cf.by_replicate(table, replicates) for name, table in scores.items()}
+        return {name: cf.by_replicate(s, replicates) for name, s in scores.items()}
     if warning := replicate_warning(next(iter(scores.values())).systems):
         warn(warning)
     return scores
@@ -385,9 +384,9 @@ def _compute_rank_sets(
     scores: Mapping[str, cf.Scores], options: Mapping[str, Any]
 ) -> dict[str, cf.significance.RankSets]:
     if _chooses_test(options, "correction", "baseline"):
-        return {name: cf.compare(table, **options).rank_sets() for name, table in scores.items()}
-    shared = {name: options[name] for name in SHARED_OPTIONS}
-    return {name: cf.significance.rank_sets(table, **shared) for name, table in scores.items()}
+        return {name: cf.compare(s, **options).rank_sets() for name, s in scores.items()}
+    rank_options = {name: options[name] for name in SHARED_OPTIONS}
+    return {name: cf.significance.rank_sets(s, **rank_options) for name, s in scores.items()}
 
 
 def _compare_jointly(
@@ -404,7 +403,7 @@ def _compare_jointly(
     return {"": cf.significance.compare_measures(scores, **joint_options)}
 
 
-def _check_format(format: str, view: str, printing: cli.MarkupOptions, marks: str | None) -> None:
+def _check_format(format: str, view: str, markup: cli.MarkupOptions, marks: str | None) -> None:
     is_table = view == "anova" or marks is not None
     if is_table and format not in {"text", *cli.MARKUP}:
         flag = "--marks" if marks is not None else "--as anova"
@@ -412,7 +411,7 @@ def _check_format(format: str, view: str, printing: cli.MarkupOptions, marks: st
             f"--format with {flag} must be one of: text, {', '.join(cli.MARKUP)}, got {format}"
         )
     if view == "prose" and (
-        format not in {"text", "markdown", "latex"} or any(vars(printing).values())
+        format not in {"text", "markdown", "latex"} or any(vars(markup).values())
     ):
         raise PolicyError(
             "--as prose requires --format text, markdown or latex, without the settings of LaTeX"
@@ -436,7 +435,7 @@ def demo() -> None:
 
     from cranfield.reporting.comparison_formats import add_bars
     from cranfield.reporting.summary import describe_outcome, describe_test
-    from cranfield.reporting.terminal import rich_table, systems_table
+    from cranfield.reporting.terminal import systems_table, to_rich_table
     from cranfield.tabular import format_grid
 
     collection = cf.bundled.trec_covid()
@@ -464,7 +463,7 @@ def demo() -> None:
     ranking, bars = add_bars(comparison)
     print_line(f"{format_grid(replace(ranking, rows=ranking.rows[:MAX_SYSTEMS]))}\n{bars}")
     table = systems_table(evaluation)
-    console.print(rich_table(replace(table, rows=table.rows[:MAX_SYSTEMS])))
+    console.print(to_rich_table(replace(table, rows=table.rows[:MAX_SYSTEMS])))
     n_hidden = len(evaluation.systems) - MAX_SYSTEMS
     print_line(f"{DEMO_REPORT} shows {n_hidden} more systems, and intervals and pairs")
     for note in (*evaluation.notes, *comparison.notes):

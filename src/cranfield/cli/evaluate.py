@@ -19,7 +19,7 @@ from cranfield.result import Result
 
 DEFAULT_MEASURES = ("AP", "P@10", "nDCG@10", "RR", "R@1000", "Judged@10")
 LINE_FORMATS = ("trec", "ir_measures", "prototext")
-OUTPUTS = (cli.FORMATS[0], *LINE_FORMATS, *cli.FORMATS[1:])
+SCORE_FORMATS = (cli.FORMATS[0], *LINE_FORMATS, *cli.FORMATS[1:])
 RESULT_FORMATS = ("table", "csv", "json", "latex", "markdown", "html")  # of all views but scores
 
 GRADE_OPTIONS = ("subtopics", "ungraded", "map_grades", "topics_with_grade", "negative")
@@ -29,7 +29,7 @@ REPLICATE_VIEWS = ("replicates", "expected-exposure", "equity")  # of systems wi
 
 
 @cli.command(
-    first="measure scores by-topic as rel compat ties depth input-format format output coverage"
+    common="measure scores by-topic as rel compat ties depth input-format format output coverage"
 )
 @cli.settings(
     "negative max-grade topics-with-grade exclude intents encoding separator numbers"
@@ -37,7 +37,7 @@ REPLICATE_VIEWS = ("replicates", "expected-exposure", "equity")  # of systems wi
     " draws seed confidence fixed-topics"
 )
 @cli.score_input(cli.measures_option(DEFAULT_MEASURES))
-@cli.output_options(formats=OUTPUTS)
+@cli.output_options(formats=SCORE_FORMATS)
 @cli.own_options(
     "as=view coverage replicates",
     group="Output",
@@ -55,10 +55,10 @@ def evaluate(
     source: cli.ScoreInput,
     output: cli.Output,
     *,
-    coverage: bool = False,
     view: Literal[
         "scores", "tie-ranges", "expected", "replicates", "expected-exposure", "equity"
     ] = "scores",
+    coverage: bool = False,
     replicates: str | None,
     **judging: Any,
 ) -> None:
@@ -97,12 +97,12 @@ def evaluate(
         _write_replicates(source, output, judging, replicates, view)
         return
     if source.score_files:
-        if view != "scores" or output.form in LINE_FORMATS:
-            option = f"--format {output.form}" if view == "scores" else f"--as {view}"
+        if view != "scores" or output.format in LINE_FORMATS:
+            option = f"--format {output.format}" if view == "scores" else f"--as {view}"
             raise PolicyError(f"{option} requires QRELS and RUN, got --scores")
         from cranfield.scores.one_measure import align_scores
 
-        scores = source.scores(judging, all_measures=True)
+        scores = source.load_scores(judging, all_measures=True)
         for measure_scores in scores.values():
             measure_scores.flat("scores by shard cannot be summarised by system")
         _warn_of_gaps(scores)
@@ -117,7 +117,7 @@ def evaluate(
         cli.warn_unused(("max_grade",), "no requested measure uses it")
     if view == "tie-ranges":
         output.write_results(cf.tie_ranges(evaluation, by_topic=output.by_topic))
-    elif output.form in {*LINE_FORMATS, "json"}:
+    elif output.format in {*LINE_FORMATS, "json"}:
         lines = _format_lines(evaluation, output, source.measures, judging["rel"])
         cli.write("".join(f"{line}\n" for line in lines), output.output)
     else:
@@ -127,16 +127,16 @@ def evaluate(
 
         # Standard output may go to another program.
         table = coverage_table(evaluation.coverage)
-        sys.stderr.write(draw_table(table, on_terminal=sys.stderr.isatty()))
+        sys.stderr.write(draw_table(table, is_on_terminal=sys.stderr.isatty()))
 
 
 def _check_view(view: str, output: cli.Output) -> None:
     """Refuse formats and options that a view other than the scores does not support."""
-    if output.form not in RESULT_FORMATS:
-        raise PolicyError(f"--as {view} cannot be combined with --format {output.form}")
+    if output.format not in RESULT_FORMATS:
+        raise PolicyError(f"--as {view} cannot be combined with --format {output.format}")
     if view != "expected-exposure":
-        unused = ("places", "order", "caption", "label", "long")
-        cli.refuse_options(unused, f"cannot be combined with --as {view}")
+        unsupported = ("places", "order", "caption", "label", "long")
+        cli.refuse_options(unsupported, f"cannot be combined with --as {view}")
 
 
 def _write_replicates(
@@ -153,7 +153,7 @@ def _write_replicates(
     if not is_exposure:
         cli.refuse_options(("by_topic",), f"cannot be combined with --as {view}")
     if view == "replicates":
-        tables = source.scores(judging, all_measures=True).values()
+        tables = source.load_scores(judging, all_measures=True).values()
         output.write_results(*(cf.summarise_replicates(table, replicates) for table in tables))
         return
     rankings = source.rankings(f"--as {view} requires QRELS and RUN")
@@ -180,7 +180,7 @@ def _evaluate_probabilities(
 
     qrels, run_files = source.rankings()
     cli.refuse_options(GRADE_OPTIONS, "cannot be combined with --as expected")
-    reading = cli.Reading.from_options(judging)
+    reading = cli.ReadingOptions.from_options(judging)
     if any(not name.startswith("run.") for name in reading.columns or ()):
         raise PolicyError("--as expected supports --columns of runs only, such as run.doc=NAME")
     options = {
@@ -197,8 +197,8 @@ def _evaluate_probabilities(
             advice = "the file has grades, not probabilities; omit --as expected"
             raise cf.InputError(f"{error}; {advice}") from None
         raise
-    runs = reading.runs(qrels, run_files)
-    with cli.progress_of(runs) as options["progress"]:
+    runs = reading.find_runs(qrels, run_files)
+    with cli.show_judging_progress(runs) as options["progress"]:
         return cf.evaluate_probabilities(runs, probabilities, measures, **options)
 
 
@@ -206,17 +206,17 @@ def _warn_of_gaps(scores: Mapping[str, cf.Scores]) -> None:
     """Warn if systems or measures are summarised over different topics."""
     import numpy as np
 
-    topics = {topic for table in scores.values() for topic in table.topics}
-    for name, table in scores.items():
-        gaps = np.isnan(table.values)
-        if (gaps != gaps[:, :1]).any():
-            has_gap = gaps.any(axis=(0, *range(2, gaps.ndim)))
-            systems = [quoted(table.systems[k]) for k in np.flatnonzero(has_gap)]
+    topics = {topic for measure_scores in scores.values() for topic in measure_scores.topics}
+    for name, measure_scores in scores.items():
+        is_missing = np.isnan(measure_scores.values)
+        if (is_missing != is_missing[:, :1]).any():
+            has_gap = is_missing.any(axis=(0, *range(2, is_missing.ndim)))
+            systems = [quoted(measure_scores.systems[k]) for k in np.flatnonzero(has_gap)]
             warn(
                 f"{name or 'scores'}: systems are summarised over different topics;"
                 f" some scores are missing for {some_of(systems, 5)}"
             )
-        elif n_missing := len(topics) - int((~gaps[:, 0]).sum()):
+        elif n_missing := len(topics) - int((~is_missing[:, 0]).sum()):
             n_topics = counted(len(topics), "topic")
             warn(f"{name or 'scores'}: excluded {n_missing:,} of {n_topics}, which have no score")
 
@@ -228,15 +228,15 @@ def _format_lines(
     from cranfield.reporting import score_formats
 
     by_topic = output.by_topic
-    if output.form == "ir_measures":
+    if output.format == "ir_measures":
         return score_formats.ir_measures_lines(evaluation, by_topic=by_topic, places=output.places)
-    if output.form == "prototext":
+    if output.format == "prototext":
         return score_formats.prototext_lines(evaluation, places=output.places)
-    if output.form == "json":
+    if output.format == "json":
         judged, notes = evaluation.judged, evaluation.notes
         about = {"policies": judged.policies.describe(), **judged.annotations.settings}
-        text = score_formats.scores_json(evaluation, by_topic=by_topic, about=about, notes=notes)
-        return [text.rstrip("\n")]
+        options: Any = {"by_topic": by_topic, "about": about, "notes": notes}
+        return [score_formats.format_scores_json(evaluation, **options).rstrip("\n")]
     groups = {"all_trec", "official", "set"} & set(measures)
     return score_formats.trec_lines(
         evaluation,
@@ -330,20 +330,20 @@ def sessions(
     options |= {"lengths": lengths, "depth": depth, "duplicates": duplicates}
     evaluation = cf.evaluate_sessions(log, qrels, measure_list, until_click=until_click, **options)
     evaluation.warn()
-    needs = " ".join(measure.info.needs for measure in measure_list)
-    needs += " clicks" if until_click or CLICK_JUDGMENTS.fullmatch(qrels) else ""
-    unused = [name for name in ("clicks", "lengths") if name not in needs]
-    cli.warn_unused(unused, "no requested measure uses it")
+    input_names = " ".join(measure.info.needs for measure in measure_list)
+    input_names += " clicks" if until_click or CLICK_JUDGMENTS.fullmatch(qrels) else ""
+    unused_files = [name for name in ("clicks", "lengths") if name not in input_names]
+    cli.warn_unused(unused_files, "no requested measure uses it")
     output.write(evaluation, unit="session")
 
 
-DEFAULTS = {
+ANSWER_MEASURES = {
     "nuggets": ("NuggetRecall", "WRecall", "NuggetF", "SSharp"),
     "assignments": ("AllScore", "VitalScore", "VitalScore(strict=True)"),
     "citations": ("CitationPrecision", "CitationRecall", "CitationF"),
     "references": ("RougeN(of='F')", "RougeN(n=2, of='F')", "RougeL"),
 }
-"""Default measures of each kind of data."""
+"""Default measures of answers and summaries, by kind of data."""
 
 
 @cli.command()
@@ -420,7 +420,6 @@ def answers(
             f" {' and '.join(f'--{kind}' for kind in names) or 'none'}"
         )
     [kind] = names
-
     measure_list = cf.parse_measures(measures) if measures else None
     if len(answers) > 1 and kind == "references":
         raise PolicyError(
@@ -443,13 +442,13 @@ def answers(
     if human is not None:
         human_labels = partial(read_judged, (human,))
         output.write_results(
-            *_estimate_scores(judged, human_labels, measures or DEFAULTS[kind], output)
+            *_estimate_scores(judged, human_labels, measures or ANSWER_MEASURES[kind], output)
         )
     elif measure_list is not None:
         output.write(cf.evaluate_answers(judged, measure_list))
     else:
         scores: dict[str, cf.Scores] = {}
-        for name in DEFAULTS[kind]:
+        for name in ANSWER_MEASURES[kind]:
             try:
                 scores |= cf.evaluate_answers(judged, name)
             except cf.MeasureError as error:
@@ -461,7 +460,7 @@ def _estimate_scores(
     judge: Any, read_human: Callable[[], Any], measures: Iterable[str], output: cli.Output
 ) -> list[Result]:
     """Compute prediction-powered scores from human labels and those of a judge."""
-    if output.form == "parquet":
+    if output.format == "parquet":
         raise PolicyError("--human cannot be combined with --format parquet")
     with collect_warnings() as messages:
         human = read_human()
@@ -484,14 +483,14 @@ def _estimate_scores(
         "help": "Weights of the runs, in the order of RUN...: 0.3,0.7.",
     },
 )
-@cli.gather_options(cli.Reading, "reading", cli.in_group("Input", cli.reading_options))
+@cli.gather_options(cli.ReadingOptions, "reading", cli.in_group("Input", cli.reading_options))
 @cli.options_from("cranfield.judge", "jobs")
 @cli.own_options("metadata list=list_methods")
 @cli.output_option
 def fuse(
     runs: tuple[str, ...],
     *,
-    reading: cli.Reading,
+    reading: cli.ReadingOptions,
     metadata: bool = False,
     list_methods: bool = False,
     output: str | None,
@@ -527,7 +526,7 @@ def fuse(
         return
     if not runs:
         raise PolicyError("expected RUN..., two or more, or --list to list the methods")
-    run_list = reading.runs(None, runs)
-    with cli.progress_of(run_list) as progress:
-        fused = cf.fuse(run_list, progress=progress, **options)
-    cf.write_run(fused, output or "-", metadata=metadata)
+    run_list = reading.find_runs(None, runs)
+    with cli.show_judging_progress(run_list) as progress:
+        fused_run = cf.fuse(run_list, progress=progress, **options)
+    cf.write_run(fused_run, output or "-", metadata=metadata)

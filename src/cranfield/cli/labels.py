@@ -22,8 +22,7 @@ from cranfield.tabular import table_from_frame
 if TYPE_CHECKING:
     import polars as pl
 
-
-WITH_GOLD = ("dawid-skene", "one-coin", "glad", "mace")
+METHODS_WITH_GOLD = ("dawid-skene", "one-coin", "glad", "mace")
 KEYS: dict[str, tuple[str, ...]] = {
     "grades": ("grade",),
     "workers": ("worker",),
@@ -38,7 +37,7 @@ MAX_PAIRS = 40  # maximum number of pairs of assessors in text output
 
 
 @cli.command(
-    first="columns grades method gold qrels measure pairs reference interval format table output"
+    common="columns grades method gold qrels measure pairs reference interval format table output"
 )
 @cli.settings("rel tie fix-gold encoding repeats confidence resamples seed")
 @click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=cli.INPUT_FILE)
@@ -68,7 +67,7 @@ MAX_PAIRS = 40  # maximum number of pairs of assessors in text output
 @cli.own_options(
     "gold fix_gold qrels",
     gold={"metavar": "QRELS", "type": cli.INPUT_FILE},
-    fix_gold={"requires": f"--gold --method={','.join(WITH_GOLD)}"},
+    fix_gold={"requires": f"--gold --method={','.join(METHODS_WITH_GOLD)}"},
     qrels={"type": cli.OUTPUT_FILE},
 )
 @cli.options_from(
@@ -156,11 +155,11 @@ def labels(
     notes = list(consensus.notes)
     top_workers = workers.sort("labels", descending=True, maintain_order=True)[:MAX_WORKERS]
     n_hidden = workers.height - top_workers.height
-    hidden = f"; {counted(n_hidden, 'other')} not shown" if n_hidden else ""
+    suffix = f"; {counted(n_hidden, 'other')} not shown" if n_hidden else ""
     tables = [
         table_from_frame(frames["grades"], "Grades", left=["grade"]),
         replace(
-            table_from_frame(top_workers, f"Workers, by {method}{hidden}"),
+            table_from_frame(top_workers, f"Workers, by {method}{suffix}"),
             notes=(
                 f"quality: {QUALITIES[method]}; agreement: proportion of labels that equal the"
                 " aggregated grade; without: the same proportion if grades are aggregated without"
@@ -174,7 +173,7 @@ def labels(
         if "first" in frames["agreement"].columns:
             keys["agreement"] = ("first", "second", "measure")
         tables.append(agreement.table(limit=MAX_PAIRS))
-        notes += agreement.notes if result_output.writes("agreement") else ()
+        notes += agreement.notes if result_output.writes_frame("agreement") else ()
         has_matrix = agreement.paired and len(annotations.workers) <= MAX_WORKERS
         if has_matrix and agreement_options["reference"] is None:
             title = f"Pairs of assessors, {agreement.measures[0]}"
@@ -274,7 +273,7 @@ RUN_CONDITIONS = ("--runs", "--own-runs")
 
 
 @cli.command(
-    first="clip scale runs own-runs families ppi tolerance measure format table output settings"
+    common="clip scale runs own-runs families ppi tolerance measure format table output settings"
 )
 @cli.settings(
     f"label-format level confidence fixed-topics compat jobs {cli.DOCUMENT_JUDGING_SETTINGS}"
@@ -390,9 +389,9 @@ def judges(
     tables += ["decisions"] if bounds else []
     _check_table(result_output, tables)
     measure_list = cf.parse_measures(measures, rel=judging.pop("rel"), compat=judging["compat"])
-    reading = cli.Reading.from_options(judging)
+    reading = cli.ReadingOptions.from_options(judging)
     try:
-        people, labels = reading.with_judges(qrels, judges, label_format, runs=has_runs)
+        human_qrels, labels = reading.read_judges(qrels, judges, label_format, runs=has_runs)
     except InputError as error:
         if runs and error.source in judges and can_be_read(error.source, "run"):
             raise InputError(f"{error}; to read the file as a run, write --runs FILE") from None
@@ -400,25 +399,25 @@ def judges(
     scale_options: dict[str, Any] = {"scale": scale, "clip": clip}
     if ppi and not clip:
         # Few human labels may lack the highest grade.
-        scale_options["scale"] = read_panel(people, labels, scale, scale_of_judges=True).scale
+        scale_options["scale"] = read_panel(human_qrels, labels, scale, scale_of_judges=True).scale
     comparison = cf.assess.compare_judges(
-        people, labels, level=level, confidence=confidence, **scale_options
+        human_qrels, labels, level=level, confidence=confidence, **scale_options
     )
     results: list[Any] = []
     if is_by_grade:
-        results = [cf.assess.ppi_grades(people, labels, alpha=1 - confidence, **scale_options)]
+        results = [cf.assess.ppi_grades(human_qrels, labels, alpha=1 - confidence, **scale_options)]
     if has_runs:
         run_list = (
-            reading.runs(qrels, runs)
+            reading.find_runs(qrels, runs)
             if runs
-            else cf.assess.judges_as_runs(people, labels, **scale_options)
+            else cf.assess.judges_as_runs(human_qrels, labels, **scale_options)
         )
         options = cli.omit_reading(judging) | scale_options
         if options.pop("aspects"):
             raise PolicyError("--aspect is not supported: judges label relevance only")
         ppi_options = {"alpha": 1 - confidence, "unit": ppi, "fixed_topics": fixed_topics}
         options |= ppi_options if ppi else {"confidence": confidence}
-        data = (run_list, people, labels)
+        data = (run_list, human_qrels, labels)
         results = _judge_runs(data, measure_list, tables, families, options)
     all_results = [comparison, *results]
     all_results += [cf.assess.decide(bounds, *all_results)] if bounds else []
@@ -427,17 +426,17 @@ def judges(
     )
     heading = [
         f"{counted(len(comparison.judges), 'judge')} compared with people:"
-        f" {counted(len(drop_unsampled(people)), 'judgment')} of"
+        f" {counted(len(drop_unsampled(human_qrels)), 'judgment')} of"
         f" {counted(len(comparison.topics), 'topic')}, grades {comparison.scale[0]} to"
         f" {comparison.scale[-1]}",
         *(f"note: {note}" for note in notes),
     ]
     facts = {"scale": [*comparison.scale], "level": level, "confidence": confidence, "notes": notes}
     verdict = all_results[-1].verdict if bounds else ()
-    findings = replace(combine_results(*all_results), heading=heading, facts=facts, main_tables=())
+    combined = replace(combine_results(*all_results), heading=heading, facts=facts, main_tables=())
     if ppi and has_runs:
-        findings = replace(findings, frames={**findings.frames, "ppi": _ppi_frame(results)})
-    result_output.write(replace(findings, verdict=verdict, verdict_last=True))
+        combined = replace(combined, frames={**combined.frames, "ppi": _ppi_frame(results)})
+    result_output.write(replace(combined, verdict=verdict, is_verdict_last=True))
 
 
 def _check_table(result_output: cli.ResultOutput, tables: Sequence[str]) -> None:
@@ -535,7 +534,7 @@ def prompts(
     if len(files) != 2:
         raise PolicyError(f"expected PROMPTS ANSWERS, or --template, got {file_count}")
     rule = ONLY_NUMBER if grades is None else cli.parse_grades(grades)
-    parsed = cf.assess.parse_answers(*files, grades=rule)
-    write_table(parsed.labels, path, FORMAT_OF_SUFFIX.get(Source(path).suffix, "csv"))
-    for line in parsed.heading():
+    answers = cf.assess.parse_answers(*files, grades=rule)
+    write_table(answers.labels, path, FORMAT_OF_SUFFIX.get(Source(path).suffix, "csv"))
+    for line in answers.heading():
         click.echo(plain(line), err=True)

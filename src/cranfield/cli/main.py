@@ -96,8 +96,8 @@ def run() -> int:
 
 @cli.group(
     prefix="campaign",
-    in_order=True,
-    first="init pack demo team run pool judgments score standing history release",
+    is_ordered=True,
+    start="init pack demo team run pool judgments score standing history release",
 )
 def campaign() -> None:
     """Organise an evaluation campaign: submissions, judgments, leaderboards, releases."""

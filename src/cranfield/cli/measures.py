@@ -11,12 +11,10 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.base.text import json_text
 from cranfield.cli import options as cli
-from cranfield.measures.families import KINDS
 from cranfield.measures.listing import Entry, entries, entries_named, families
 
 if TYPE_CHECKING:
     from cranfield.scales.measure_scales import ScaleFacts
-
 
 WIDTH = 132  # width of the list without a terminal, in characters
 NOTHING = "nothing"  # value of --needs for measures that need binary judgments only
@@ -44,7 +42,7 @@ def measures(
     needs: str | None,
     format: Literal["text", "json"] = "text",
     output: str | None,
-    **runs: int | None,
+    **run_options: int | None,
 ) -> None:
     """List the measures, or describe the measure NAME.
 
@@ -79,16 +77,16 @@ def measures(
         catalogue = _select_family(family, catalogue)
     if needs is not None:
         catalogue = _select_needs(needs, catalogue)
-    has_length = any(map(cli.is_set, runs))
-    if has_length and len(catalogue) > 1:
+    has_run_options = any(map(cli.is_set, run_options))
+    if has_run_options and len(catalogue) > 1:
         raise PolicyError(
             f"--length, --grades and --judgments require a single measure, got {name}"
         )
     facts = None
     if name is not None and len(catalogue) == 1:
-        from cranfield.reporting.comparison_formats import scale_dict, scale_text
+        from cranfield.reporting.comparison_formats import format_scale, scale_dict
 
-        facts = _scale_facts(name, catalogue[0], runs, has_length)
+        facts = _describe_scale(name, catalogue[0], run_options, has_run_options)
     if format == "json":
         records = [entry.to_dict() for entry in catalogue]
         if facts is not None:
@@ -101,22 +99,22 @@ def measures(
         if isinstance(facts, str):
             text += f"\non runs of a length: {facts}\n"
         elif facts is not None:
-            text += f"\n{scale_text(facts)}"
+            text += f"\n{format_scale(facts)}"
     else:
-        text = _list_text(catalogue, output)
+        text = _format_list(catalogue, output)
     cli.write(text, output)
 
 
-def _scale_facts(
-    name: str, entry: Entry, runs: dict[str, Any], is_required: bool
+def _describe_scale(
+    name: str, entry: Entry, run_options: dict[str, Any], is_required: bool
 ) -> ScaleFacts | str | None:
     """Describe the scale on runs of a length, or return why it is unknown if not required."""
     from cranfield.scales.measure_scales import describe_scale
 
-    if entry.kind == KINDS[2] and not is_required:
+    if entry.kind == "measure of texts" and not is_required:
         return None
     try:
-        return describe_scale(name, **runs)
+        return describe_scale(name, **run_options)
     except CranfieldError as error:
         if is_required:
             raise
@@ -146,7 +144,7 @@ def _select_needs(word: str, catalogue: list[Entry]) -> list[Entry]:
     return members
 
 
-def _list_text(catalogue: list[Entry], output: str | None) -> str:
+def _format_list(catalogue: list[Entry], output: str | None) -> str:
     from rich import box
     from rich.table import Table
 
@@ -162,9 +160,9 @@ def _list_text(catalogue: list[Entry], output: str | None) -> str:
         for entry in members:
             trec_name = entry.info.elsewhere.get("trec_eval", "").split(" (")[0].split(" with")[0]
             table.add_row(entry.form.replace("[@", r"\[@"), entry.info.summary, trec_name)
-    on_terminal = output in {None, "-"} and sys.stdout.isatty()
+    is_on_terminal = output in {None, "-"} and sys.stdout.isatty()
     hint = "cranfield measures NAME shows formula, parameters, source and scale; --long shows all."
-    return f"{draw_with_rich(table, None if on_terminal else WIDTH)}{hint}\n"
+    return f"{draw_with_rich(table, None if is_on_terminal else WIDTH)}{hint}\n"
 
 
 @cli.command()

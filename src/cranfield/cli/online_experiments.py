@@ -90,11 +90,11 @@ def assign(
     write_table(frame, output or "-", format)
 
 
-_BY_METRIC = {"type": str, "multiple": True, "callback": cli.collect_pairs}
+_METRIC_PAIRS = {"type": str, "multiple": True, "callback": cli.collect_pairs}
 
 
 @cli.command(
-    first="measure metric covariate margin lower-is-better unit control segments alpha output"
+    common="measure metric covariate margin lower-is-better unit control segments alpha output"
     " report settings"
 )
 @cli.settings(
@@ -110,8 +110,8 @@ _BY_METRIC = {"type": str, "multiple": True, "callback": cli.collect_pairs}
 @cli.options_from(
     "cranfield.online.Metric",
     "covariate margin",
-    covariate={**_BY_METRIC, "flag": "--covariate covariates", "metavar": "NAME=A[/B]"},
-    margin={**_BY_METRIC, "flag": "--margin margins", "metavar": "NAME=MARGIN"},
+    covariate={**_METRIC_PAIRS, "flag": "--covariate covariates", "metavar": "NAME=A[/B]"},
+    margin={**_METRIC_PAIRS, "flag": "--margin margins", "metavar": "NAME=MARGIN"},
 )
 @cli.own_options("lower_is_better")
 @cli.options_from(
@@ -167,7 +167,7 @@ def experiment(
     cranfield online experiment users.csv --metric revenue --sequential "CS(tuned=5000)"
     cranfield online experiment users.csv --metric revenue --report experiment.html
     """
-    from cranfield.cli.report import command_of
+    from cranfield.cli.report import command_words
     from cranfield.online.experiments.unit_rows import TotalsError
     from cranfield.online.log.reading import find_log
 
@@ -190,15 +190,15 @@ def experiment(
         try:
             result = cf.online.analyse_experiment(source, metric_list, **options)
         except TotalsError as error:
-            forms = "VARIANT=SUCCESSES/UNITS,..., or SUM:SQUARES/UNITS of means"
-            advice = f"or give the totals by variant as --counts {forms}"
+            example = "VARIANT=SUCCESSES/UNITS,..., or SUM:SQUARES/UNITS of means"
+            advice = f"or give the totals by variant as --counts {example}"
             raise PolicyError(f"{error}; {advice}") from None
     if counts is None and not result.resamples:
         cli.warn_unused(("resamples", "seed"), "no test of this experiment resamples")
 
-    def report() -> None:
+    def write_report() -> None:
         if page is not None:
-            command = command_of(click.get_current_context(), "--report")
+            command = command_words(click.get_current_context(), "--report")
             # An argument may be NAME=FILE, a table of a log.
             paths = [path for text in data for path in (text, text.partition("=")[2]) if path]
             if measures and Path(paths[0]).is_dir():
@@ -207,7 +207,7 @@ def experiment(
             files = [path for path in paths if Path(path).is_file()]
             cf.report(result, page, inputs=files, command=command, title=title)
 
-    result_output.write(result, report)
+    result_output.write(result, write_report)
 
 
 def _analyse_counts(
@@ -228,9 +228,9 @@ def _analyse_counts(
     totals = parse_totals(counts)
     name = name_metric(totals)
     _check_metric_names([*margins, *lower_is_better], [name])
-    chosen: dict[str, Any] = {option: options[option] for option in analysis_options}
+    settings: dict[str, Any] = {option: options[option] for option in analysis_options}
     better = "lower" if lower_is_better else "higher"
-    return cf.online.analyse_totals(totals, better=better, margin=margins.get(name), **chosen)
+    return cf.online.analyse_totals(totals, better=better, margin=margins.get(name), **settings)
 
 
 def _check_metric_names(names: Iterable[str], metrics: Iterable[str]) -> None:
@@ -286,7 +286,7 @@ RUN_SUFFIXES = (".run", ".txt", ".trec")  # of output files that are written as 
         "help": "Table with the columns page and query; one list is drawn for each page.",
     },
 )
-@cli.gather_options(cli.Reading, "reading", cli.reading_options)
+@cli.gather_options(cli.ReadingOptions, "reading", cli.reading_options)
 @cli.own_options("list=list_methods format")
 @cli.output_option
 def interleave(
@@ -296,7 +296,7 @@ def interleave(
     seed: int,
     jobs: int | None,
     keys: str | None,
-    reading: cli.Reading,
+    reading: cli.ReadingOptions,
     list_methods: bool = False,
     format: Literal["auto", "jsonl", "json", "tsv", "csv", "parquet", "trec"] = "auto",
     output: str | None,
@@ -341,15 +341,16 @@ def interleave(
         raise PolicyError("expected RUN..., or --list to list the methods")
     if impressions is None and keys is None:
         raise PolicyError(
-            "expected lists per topic (--impressions N) or a table of pages (--keys FILE)"
+            "expected lists per topic (--impressions N) or a table of pages (--keys FILE), got"
+            " neither"
         )
-    interleaved = cf.online.interleave_runs(reading.runs(None, runs), **method)
-    draw: Any = interleaved.draw if keys is None else interleaved.draw_for
+    interleaved_runs = cf.online.interleave_runs(reading.find_runs(None, runs), **method)
+    draw: Any = interleaved_runs.draw if keys is None else interleaved_runs.draw_for
     lists = draw(impressions if keys is None else keys, seed, jobs=jobs)
     write_lists(lists, output or "-", "jsonl" if format == "auto" else format)
-    if interleaved.missing:
-        topics = counted(len(interleaved.missing), "topic")
-        names = some_of(interleaved.missing, 5)
+    if interleaved_runs.missing:
+        topics = counted(len(interleaved_runs.missing), "topic")
+        names = some_of(interleaved_runs.missing, 5)
         click.echo(plain(f"note: excluded {topics} that some runs lack: {names}"), err=True)
 
 

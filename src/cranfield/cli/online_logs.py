@@ -29,9 +29,9 @@ def read_log(files: tuple[str, ...], log_options: Mapping[str, Any]) -> cf.onlin
     from cranfield.online.log.reading import read_files
 
     options = {**log_options}
-    form, timeout = options.pop("log_format"), options.pop("session_timeout", None)
+    log_format, timeout = options.pop("log_format"), options.pop("session_timeout", None)
     try:
-        log = read_files(files, format=form, **options)
+        log = read_files(files, format=log_format, **options)
     except InputError as error:
         if "may be the count of rows" not in error.reason:
             raise
@@ -62,7 +62,7 @@ log_options = cli.gather_options(dict, "log_options", (*_READING, *_SESSIONS))
 
 SURVIVAL = {
     "survival": ("Times, Kaplan-Meier estimates", 2),
-    "logrank": ("Log-rank tests, holm", 3),
+    "logrank": ("Log-rank tests (Holm)", 3),
 }
 """Titles of the tables of the survival analysis, and the number of their key columns."""
 
@@ -144,8 +144,8 @@ def measure(
     log = read_log(logs, log_options)
     values = cf.online.measure(log, measure_list, list(by), labels=labels)
     units = values.to_polars()
-    wide = values.wide() if by else units.drop("total", "count")
-    tables = [table_from_frame(wide, f"Measures by {' and '.join(by)}" if by else "Measures")]
+    wide_frame = values.wide() if by else units.drop("total", "count")
+    tables = [table_from_frame(wide_frame, f"Measures by {' and '.join(by)}" if by else "Measures")]
     frames: dict[str, tuple[pl.DataFrame, Any]] = {"measures": (units, (*by, "measure"))}
     notes = values.notes
     if survival:
@@ -153,9 +153,9 @@ def measure(
         if not times:
             raise PolicyError("--survival requires a measure of time, such as TimeToClick")
         for name, frame in concatenate_survival_tables(log, times).items():
-            title, keys = SURVIVAL[name]
+            title, n_keys = SURVIVAL[name]
             tables.append(table_from_frame(frame, title))
-            frames[name] = frame, frame.columns[:keys]
+            frames[name] = frame, frame.columns[:n_keys]
         notes += [INDEPENDENCE_NOTE] if "logrank" in frames else []
     heading = [repr(log), *(f"note: {note}" for note in notes)]
     facts = {"log": log.source, "by": list(by), "anomalies": log.anomalies, "notes": notes}
@@ -174,7 +174,7 @@ MAX_VALUES = 12  # maximum number of values of a parameter in text output
 
 
 @cli.command(
-    first="model tied held-out qrels measure baseline log-format on-anomaly format table output"
+    common="model tied held-out qrels measure baseline log-format on-anomaly format table output"
     " settings"
 )
 @cli.settings("resamples seed max-pages")
@@ -278,10 +278,10 @@ def train(
     notes = [repr(train_log)]
     notes += [f"evaluated on {test_log!r}" if held_out else "evaluated on the training pages"]
     notes += [] if path is None else [f"{fits[0].model} written to {path}"]
-    keyed = {name: (frame, KEYS[name]) for name, frame in frames.items()}
+    frames_with_keys = {name: (frame, KEYS[name]) for name, frame in frames.items()}
     facts = {"models": [str(model) for model in model_list], "tied": tied or "none", **resampling}
     save = None if path is None else partial(fits[0].save, path)
-    result_output.write(ResultSet(notes, tables, keyed, facts), save)
+    result_output.write(ResultSet(notes, tables, frames_with_keys, facts), save)
 
 
 def _parse_models(

@@ -80,15 +80,15 @@ def options_of_sheets(conditions: Sequence[str]) -> tuple[cli.Decorator, ...]:
     )
 
 
-def read_amount(text: str, name: str = "--size") -> int | float:
-    """Read an integer, or a percentage as a proportion."""
+def parse_amount(text: str, name: str = "--size") -> int | float:
+    """Parse an integer, or a percentage as a proportion."""
     from cranfield.base.spec import fraction_of
     from cranfield.sources.values import integer_in, is_number
 
-    number = text.strip()
-    if number.endswith("%") and is_number(percentage := number.removesuffix("%")):
+    amount = text.strip()
+    if amount.endswith("%") and is_number(percentage := amount.removesuffix("%")):
         return float(fraction_of(float(percentage)) / 100)
-    count = integer_in(number)
+    count = integer_in(amount)
     if count is None:
         raise PolicyError(
             f"{name} must be an integer or a percentage such as 10%, got {quoted(text)}"
@@ -96,21 +96,21 @@ def read_amount(text: str, name: str = "--size") -> int | float:
     return count
 
 
-def read_strata(text: str) -> dict[int, int | float]:
+def parse_strata(text: str) -> dict[int, int | float]:
     from cranfield.sources.values import integer_in
 
     strata: dict[int, int | float] = {}
     for stratum in text.split(","):
         end, colon, amount = stratum.partition(":")
-        last = integer_in(end.strip())
-        if not colon or last is None:
+        last_rank = integer_in(end.strip())
+        if not colon or last_rank is None:
             raise PolicyError(
                 "--strata must be pairs of a rank and a proportion or number of documents, such as"
                 f" 10:100%,50:25, got {quoted(text)}"
             )
-        if last in strata:
+        if last_rank in strata:
             raise PolicyError(f"--strata must name each rank once, got {quoted(text)}")
-        strata[last] = read_amount(amount, f"--strata {end.strip()}:")
+        strata[last_rank] = parse_amount(amount, f"--strata {end.strip()}:")
     return strata
 
 
@@ -124,7 +124,7 @@ NO_PVALUE = (
 
 
 @cli.command(
-    first="depth judged method next budget unjudged sample size stop assessors format output"
+    common="depth judged method next budget unjudged sample size stop assessors format output"
 )
 @cli.settings(f"ties strata by {cli.READING_SETTINGS}")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.INPUT_FILE)
@@ -155,7 +155,7 @@ NO_PVALUE = (
 )
 @cli.options_from("cranfield.fuse", "ties")
 @cli.gather_options(
-    cli.Reading,
+    cli.ReadingOptions,
     "reading",
     (
         *cli.reading_options,
@@ -186,7 +186,7 @@ def pool(
     strata: str | None,
     missing: Literal["error", "nonrelevant"] = "error",
     sheet_options: SheetOptions,
-    reading: cli.Reading,
+    reading: cli.ReadingOptions,
     format: str = "auto",
     table: str | None,
     output: str | None,
@@ -252,29 +252,29 @@ def pool(
         raise PolicyError(
             f"--budget requires --judged, as {pooling_method} learns from judgments; or use --next"
         )
-    order = n_next or budget
-    is_list = bool(order or unjudged or (sample and judged is None))
+    n_ranked = n_next or budget
+    is_list = bool(n_ranked or unjudged or (sample and judged is None))
     tables = ["topics", "systems"] if judged is not None else ["topics"]
     tables = ["stops"] if rules else ["relevant"] if sample else tables
     _check_output(format, table, tables, is_list=is_list, is_sample=sample is not None)
     design: dict[str, Any] = {
-        "size": None if size is None else read_amount(size),
-        "strata": None if strata is None else read_strata(strata),
+        "size": None if size is None else parse_amount(size),
+        "strata": None if strata is None else parse_strata(strata),
     }
     if sample is not None:
         check_design(sample, **design)
     is_random = not is_list or sample or pooling_method.random or sheet_options.is_random
-    unused = {"seed": "draws no random numbers"} if not is_random else {}
-    unused |= {"rel": "does not use grades"} if order and not pooling_method.learns else {}
-    for name, reason in unused.items():
+    reasons = {"seed": "draws no random numbers"} if not is_random else {}
+    reasons |= {"rel": "does not use grades"} if n_ranked and not pooling_method.learns else {}
+    for name, reason in reasons.items():
         cli.warn_unused((name,), f"{pooling_method} {reason}")
-    run_list = reading.runs(judged, runs)
-    qrels = read_judgments(judged, reading.qrels)
-    with cli.progress_of(run_list) as progress:
+    run_list = reading.find_runs(judged, runs)
+    qrels = read_judgments(judged, reading.read_qrels)
+    with cli.show_judging_progress(run_list) as progress:
         documents_pool = cf.assess.pool(run_list, depth, progress=progress, **pooling)
     if sample is not None:
         documents: Any = _draw_sample(documents_pool, qrels, missing, sample, seed=seed, **design)
-    elif order:
+    elif n_ranked:
         options = {"seed": seed, "rel": rel}
         inputs = (documents_pool, qrels, pooling_method)
         documents = _rank_documents(*inputs, n_next, budget, options)
@@ -284,7 +284,7 @@ def pool(
             n_judged = len(documents_pool) - len(documents)
             _warn_of_judgments(len(qrels) - n_judged, "outside the pool")
     if is_list:
-        sheet_options.write(documents, seed, format, output, [judged, *cli.paths_of(run_list)])
+        sheet_options.write(documents, seed, format, output, [judged, *cli.run_paths(run_list)])
     elif format in SAMPLING_COLUMNS:
         columns = [SAMPLING_COLUMNS[format]]
         judgments = documents.to_qrels(qrels, columns, unjudged=missing)
@@ -317,7 +317,7 @@ def _check_output(
 
 def _pool_report(
     pool: cf.assess.Pool,
-    judged: bool,
+    is_judged: bool,
     qrels: cf.Qrels | None,
     frames: Mapping[str, Any],
     lines: Sequence[str],
@@ -331,7 +331,7 @@ def _pool_report(
     heading = [f"pool of {counted(len(pool), 'document')}: {size}, depth {pool.depth}"]
     pool_facts: dict[str, Any] = {"depth": pool.depth, "documents": len(pool)}
     pool_frames = {"topics": pl.DataFrame({"topic": pool.topics, "pooled": np.diff(pool.starts)})}
-    if judged:
+    if is_judged:
         unjudged = pool.unjudged(qrels)
         n_judged = len(pool) - len(unjudged)
         heading.append(f"{n_judged:,} are judged, {len(unjudged):,} are not")
@@ -340,8 +340,8 @@ def _pool_report(
         pool_frames = {"topics": unjudged.by_topic(), "systems": unjudged.by_system()}
     frames = frames or pool_frames
     tables = [table_from_frame(frame, name.capitalize()) for name, frame in frames.items()]
-    keyed = {name: (frame, KEYS[name]) for name, frame in frames.items()}
-    return ResultSet([*heading, *lines], tables, keyed, {**pool_facts, **facts})
+    frames_with_keys = {name: (frame, KEYS[name]) for name, frame in frames.items()}
+    return ResultSet([*heading, *lines], tables, frames_with_keys, {**pool_facts, **facts})
 
 
 def _draw_sample(
@@ -351,8 +351,8 @@ def _draw_sample(
     sample = cf.assess.sample(pool, design, **options)
     n_missing = int((sample.drawn & pool.unjudged(qrels).missing).sum())
     if n_missing and missing == "nonrelevant":
-        sampled = counted(len(sample), "sampled document")
-        warn(f"{n_missing:,} of {sampled} are not judged and count as not relevant")
+        documents = counted(len(sample), "sampled document")
+        warn(f"{n_missing:,} of {documents} are not judged and count as not relevant")
     return sample
 
 

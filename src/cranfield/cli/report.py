@@ -17,7 +17,6 @@ from cranfield.cli import options as cli
 if TYPE_CHECKING:
     from cranfield.reporting.charts.registry import ChartKind
 
-
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR@10")
 OUTPUT = "report.html"
 OMITTED_OPTIONS = ("output", *cli.WORK, "page", "format", "table")
@@ -83,32 +82,33 @@ def report(
         raise PolicyError("--output must be a file, got standard output (-)")
     # Options are checked before any file is read.
     comparison_options = cli.check_comparison(comparing)
-    reading = cli.Reading.from_options(judging)
-    people: Any = None
+    reading = cli.ReadingOptions.from_options(judging)
+    human_qrels: Any = None
     judges: tuple[cf.assess.Judge, ...] = ()
     if labels and source.qrels:
-        people, judges = reading.with_judges(source.qrels, labels, None, True)
-    run_list = reading.runs(source.qrels, source.runs)
-    results = replace(source, runs=run_list).scores(
+        human_qrels, judges = reading.read_judges(source.qrels, labels, None, True)
+    run_list = reading.find_runs(source.qrels, source.runs)
+    results = replace(source, runs=run_list).load_scores(
         {**judging, "reading": reading}, has_notes=True, scale=scale
     )
-    files = [source.qrels, *cli.paths_of(run_list), *(judge.labels.origin.name for judge in judges)]
-    judged: list[Any] = []
+    label_files = [judge.labels.origin.name for judge in judges]
+    files = [source.qrels, *cli.run_paths(run_list), *label_files]
+    judge_results: list[Any] = []
     if judges:
-        excluded = ("rel", "aspects", *cli.READING)
+        excluded = ("rel", "aspects", *cli.READING_NAMES)
         options = {name: value for name, value in judging.items() if name not in excluded}
         measures = [scores.definition or name for name, scores in results.items()]
-        data = (run_list, people, judges, measures)
-        judged.append(cf.assess.compare_judges(people, judges, clip=clip))
-        judged.append(cf.assess.judge_rankings(*data, clip=clip, **options))
+        data = (run_list, human_qrels, judges, measures)
+        judge_results.append(cf.assess.compare_judges(human_qrels, judges, clip=clip))
+        judge_results.append(cf.assess.judge_rankings(*data, clip=clip, **options))
     cf.report(
         results,
         output,
         title=title,
         scales=scales,
-        judges=judged or None,
+        judges=judge_results or None,
         inputs=source.score_files or [path for path in files if path is not None],
-        command=command_of(context),
+        command=command_words(context),
         date=date,
         jobs=judging["jobs"],
         **comparison_options,
@@ -116,7 +116,7 @@ def report(
     click.echo(plain(f"written: {output}"), err=True)
 
 
-def command_of(context: click.Context, output: str = "--output") -> list[str]:
+def command_words(context: click.Context, output: str = "--output") -> list[str]:
     """Return the words of the current command line, with options in order of declaration."""
     program = context.find_root().command_path
     words = ["cranfield", *context.command_path.removeprefix(program).split()]
@@ -170,7 +170,7 @@ class ChartOptions:
     length: Annotated[int | None, Integer(1)] = None
     grades: Annotated[int | None, Integer(1)] = None
 
-    def of_chart(self, chart: ChartKind, name: str) -> dict[str, Any]:
+    def select_for(self, chart: ChartKind, name: str) -> dict[str, Any]:
         """Select the options that are set; refuse options that the chart does not have."""
         options: dict[str, Any] = {}
         for key, value in vars(self).items():
@@ -212,23 +212,23 @@ PYTHON_FUNCTIONS = {
 def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -> None:
     if not is_set or context.resilient_parsing:
         return
-    from cranfield.reporting.charts.registry import BY_COMMAND, CHARTS
+    from cranfield.reporting.charts.registry import CHARTS, COMMAND_SUBJECTS
 
     studies = "Charts of studies, by --plot KIND=FILE or in Python by study.plot.stability():"
     others = "Charts in Python only, such as log.plot.clicks():"
     lines = [
-        f"{name:18}{kind.summary}" for name, kind in CHARTS.items() if kind.subject in BY_COMMAND
+        f"{k:18}{chart.summary}" for k, chart in CHARTS.items() if chart.subject in COMMAND_SUBJECTS
     ]
     for heading, sources in ((studies, STUDY_COMMANDS), (others, PYTHON_FUNCTIONS)):
-        charts = [(name, kind) for name, kind in CHARTS.items() if kind.subject in sources]
+        charts = [(name, chart) for name, chart in CHARTS.items() if chart.subject in sources]
         lines += ["", heading]
-        lines += [f"{name:18}{sources[kind.subject]}: {kind.summary}" for name, kind in charts]
+        lines += [f"{name:18}{sources[chart.subject]}: {chart.summary}" for name, chart in charts]
     click.echo("\n".join(lines))
     context.exit()
 
 
 @cli.command(
-    first="list measure scores only topic length grades baseline test correction output rel"
+    common="list measure scores only topic length grades baseline test correction output rel"
 )
 @cli.settings(f"reference title width {COMPARISON_SETTINGS}", flags="lower")
 @click.argument("kind", metavar="KIND")
@@ -303,13 +303,13 @@ def plot(
         raise PolicyError(f"{name} can be drawn in Python only, with {call}")
     path = output or f"{name}.svg"
     check_extra(parse_format(path))
-    options = chart_options.of_chart(chart, name)
+    options = chart_options.select_for(chart, name)
     reason = f"cannot be combined with the chart {name}"
     is_comparison = chart.subject in {"PairwiseComparison", "AnovaTable"}
     if chart.subject != "PairwiseComparison":
         # The table of an analysis of variance depends on neither pairs nor resamples.
-        used = {"test", "statistic", "missing"} if is_comparison else set()
-        cli.refuse_options({*comparing} - used, reason)
+        used_options = {"test", "statistic", "missing"} if is_comparison else set()
+        cli.refuse_options({*comparing} - used_options, reason)
     comparison_options = cli.check_comparison(comparing)
     if chart.subject in {MEASURES, LENGTH}:
         if source.qrels is not None or source.score_files:
@@ -322,7 +322,7 @@ def plot(
         is_evaluation = chart.subject == "Evaluation"
         if is_evaluation and source.score_files:
             raise PolicyError(f"the chart {name} requires QRELS and RUN, got --scores")
-        data: Any = source.scores(judging)
+        data: Any = source.load_scores(judging)
         if not is_evaluation:
             if len(data) > 1:
                 advice = f"choose one with --measure: {', '.join(data)}"

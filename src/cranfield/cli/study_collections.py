@@ -36,7 +36,7 @@ POOL_OPTIONS = ("teams", "pool_depth", "contributors", "others", "depths", "list
 
 
 @cli.command(
-    first="measure scores teams pool-depth sizes repeats test format table output settings"
+    common="measure scores teams pool-depth sizes repeats test format table output settings"
 )
 @cli.settings(f"{cli.STUDY_SETTINGS} contributors depths others lists replace target")
 @cli.score_input(cli.measures_option(("AP",)))
@@ -71,7 +71,7 @@ def collection(
     if depth is None and pool["contributors"] == "judged":
         raise PolicyError("contributors: judged in --settings requires --pool-depth")
     depths = [] if depth is None else pool["depths"] or []
-    if deeper := ",".join(str(number) for number in depths if number > depth):
+    if deeper := ",".join(str(d) for d in depths if d > depth):
         raise PolicyError(f"setting depths must be at most --pool-depth, {depth}, got {deeper}")
     [choice] = cli.read_choices([test], sampling)
     sampling |= {"test": choice.test, "correction": choice.correction}
@@ -88,7 +88,7 @@ def collection(
         cli.refuse_options(
             POOL_OPTIONS, "cannot be combined with --scores, which are already computed"
         )
-        scores = source.scores(options.judging)
+        scores = source.load_scores(options.judging)
         notes.append("note: studies of judgments are skipped; they require QRELS and RUN")
     else:
         scores, studies = _study_judgments(source, pool, options)
@@ -138,9 +138,9 @@ def _study_judgments(
     )
     lists, contributors = parse_lists(pool["lists"]), read_contributors(pool["contributors"])
     measures = options.measures(source.measures)
-    run_list, qrels = options.inputs(*rankings)
+    run_list, qrels = options.find_inputs(*rankings)
     policies = options.policies("ties", "topics", "negative", "compat", *cli.WORK)
-    with cli.progress_of(run_list) as progress:
+    with cli.show_judging_progress(run_list) as progress:
         judged = trace_runs(run_list, qrels, progress=progress, **policies)
     for noun, names in (("systems", judged.systems), ("topics", judged.topics)):
         if len(names) < 2:
@@ -183,7 +183,7 @@ def read_contributors(text: str) -> Any:
     return [line.strip() for line in lines if line.strip()]
 
 
-@cli.command(first="measure methods budgets depth teams test resume format table output settings")
+@cli.command(common="measure methods budgets depth teams test resume format table output settings")
 @cli.settings(f"{cli.STUDY_SETTINGS} contributors lists others repeats", flags="depth")
 @cli.change_options(("depth",), help="Depth of the pool. By default 100.")
 @click.argument("qrels", type=cli.INPUT_FILE)
@@ -221,7 +221,7 @@ def pooling(
     from cranfield.meta.collection_studies.pooling import parse_methods
 
     cli.refuse_judging_options_for_pools()
-    effectiveness = options.measures(measures)
+    measure_list = options.measures(measures)
     pooling_options["methods"] = parse_methods(methods)
     cli.read_choices([pooling_options["test"]], pooling_options)
     options.check_table(cf.meta.Pooling)
@@ -230,8 +230,8 @@ def pooling(
     pooling_options["contributors"] = read_contributors(contributors)
     pooling_options["depth"] = options.judging["depth"] or DEPTH
     pooling_options["rel"] = options.judging["rel"] or 1
-    inputs = options.inputs(qrels, runs)
-    study = options.run_study("pooling", cf.meta.pooling, *inputs, effectiveness, **pooling_options)
+    inputs = options.find_inputs(qrels, runs)
+    study = options.run_study("pooling", cf.meta.pooling, *inputs, measure_list, **pooling_options)
     options.write_studies(study)
 
 
@@ -239,7 +239,7 @@ DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR")
 
 
 @cli.command(
-    first="measure scores gold preferences test correction resume format table output settings"
+    common="measure scores gold preferences test correction resume format table output settings"
 )
 @cli.settings(f"{cli.STUDY_SETTINGS} majority bins sizes repeats coefficient")
 @cli.score_input(cli.measures_option(DEFAULT_MEASURES))
@@ -262,7 +262,7 @@ def measures(
     bins: list[float] | None,
     coefficient: str,
     options: cli.StudyOptions,
-    **tested: Any,
+    **tests: Any,
 ) -> None:
     """Compare the stability and agreement of measures.
 
@@ -288,17 +288,17 @@ def measures(
     from cranfield.meta.test_studies.fast_tests import SIZES, TestChoice
     from cranfield.scores.one_measure import align_scores, complete_scores
 
-    # Before any file is read.
-    check_proportion("alpha", tested["alpha"])
-    choice = TestChoice(**tested)
+    # Options are checked before any file is read.
+    check_proportion("alpha", tests["alpha"])
+    choice = TestChoice(**tests)
     cli.refuse_resamples([choice])
     kinds: list[type[Result]] = [cf.meta.DiscriminativePower, cf.meta.Swaps, cf.meta.Correlations]
     kinds += [cf.meta.Concordance] if gold else []
     kinds += [cf.meta.PredictivePower] if preferences is not None else []
     options.check_table(*kinds)
-    all_scores, scores, gold_names = _scores(source, gold, options)
+    all_scores, scores, gold_names = _compute_scores(source, gold, options)
     notes: tuple[str, ...] = ()
-    if (missing := tested.pop("missing")) is not None:
+    if (missing := tests.pop("missing")) is not None:
         # Jointly for all measures, so that all studies have the same topics.
         all_scores, notes = complete_scores(align_scores(all_scores), missing)
         scores = {name: all_scores[name] for name in scores}
@@ -311,22 +311,22 @@ def measures(
     n_topics = len(next(iter(scores.values())).topics)
     sample_sizes = sizes or [size for size in SIZES if size <= n_topics // 2] or None
     sampling: dict[str, Any] = {"sizes": sample_sizes, "repeats": repeats, "bins": bins}
-    sampling["seed"] = tested["seed"] = options.seed
+    sampling["seed"] = tests["seed"] = options.seed
     swaps = [
         options.run_study(
             f"swaps by {name}", cf.meta.swap_method, scores[name], part=part, **sampling
         )
-        for name, part in _folders(scores).items()
+        for name, part in _name_folders(scores).items()
     ]
-    tested |= {"test": choice.test, "correction": str(choice.correction)}
+    tests |= {"test": choice.test, "correction": str(choice.correction)}
     label = "discriminative power"
-    power = options.run_study(label, cf.meta.discriminative_power, scores, part=label, **tested)
+    result = options.run_study(label, cf.meta.discriminative_power, scores, part=label, **tests)
     facts: dict[str, Any] = {"missing scores": list(notes)} if notes else {}
     facts["notes"] = [f"note: {note}" for note in notes]
-    options.write_studies(power, *swaps, *quick, facts_by_result=True, **facts)
+    options.write_studies(result, *swaps, *quick, facts_by_result=True, **facts)
 
 
-def _scores(
+def _compute_scores(
     source: cli.ScoreInput, gold: Sequence[str | cf.Measure], options: cli.StudyOptions
 ) -> tuple[dict[str, cf.Scores], dict[str, cf.Scores], list[str]]:
     """Return the scores of all measures and of requested measures, and names of gold measures."""
@@ -339,7 +339,7 @@ def _scores(
     for measure in (*measures, *gold):
         labels.setdefault(measure, measure if isinstance(measure, str) else measure.label)
     gold_names = list(dict.fromkeys(labels[measure] for measure in gold))
-    scores = replace(source, measures=[*labels]).scores(judging, all_measures=True)
+    scores = replace(source, measures=[*labels]).load_scores(judging, all_measures=True)
     # Files of scores may lack the name of the measure.
     all_scores = {name or "scores": table for name, table in scores.items()}
     if not source.score_files or cli.is_set("measures"):
@@ -351,13 +351,13 @@ def _scores(
     return all_scores, {name: all_scores[name] for name in names}, gold_names
 
 
-def _folders(names: Iterable[str]) -> dict[str, str]:
+def _name_folders(names: Iterable[str]) -> dict[str, str]:
     """Return the name of a folder for each measure."""
     folders: dict[str, str] = {}
     for name in names:
-        folder = cli.folder_name(f"swaps {name}")
-        count = [*folders.values()].count(folder)
-        folders[name] = f"{folder}-{count + 1}" if count else folder
+        folder = cli.make_folder_name(f"swaps {name}")
+        n_equal = [*folders.values()].count(folder)
+        folders[name] = f"{folder}-{n_equal + 1}" if n_equal else folder
     return folders
 
 
@@ -427,9 +427,9 @@ def scales(
     if not graded:
         judged = {name: runs.binary(1 if rel is None else rel) for name, runs in judged.items()}
     data = judged if others else judged[qrels]
-    rules: dict[str, Any] = {"cutoffs": cutoffs, "ties": interval_ties, "alpha": alpha}
+    scaling: dict[str, Any] = {"cutoffs": cutoffs, "ties": interval_ties, "alpha": alpha}
     options.write_studies(
-        options.run_study("scales", cf.meta.study_scales, data, measures or MEASURES, **rules)
+        options.run_study("scales", cf.meta.study_scales, data, measures or MEASURES, **scaling)
     )
 
 

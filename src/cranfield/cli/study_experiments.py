@@ -12,12 +12,12 @@ from cranfield.base.kinds import Integer
 from cranfield.cli import options as cli
 from cranfield.result import Result
 
-WHOLE = ("anova-1", "anova-2", "anova-2f")
-SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
+TOPIC_TESTS = ("anova-1", "anova-2", "anova-2f")  # default tests of scores by topic
+SHARD_TESTS = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")  # and by shard
 
 
 @cli.command(
-    first="measure scores test shards sizes repeats false-positives power format table output"
+    common="measure scores test shards sizes repeats false-positives power format table output"
     " settings"
 )
 @cli.settings(f"{cli.STUDY_SETTINGS} shard-map null population only teams")
@@ -86,34 +86,34 @@ def tests(
     kinds += [cf.meta.FalsePositives] if false_positives is not None else []
     kinds += [cf.meta.PowerOfTests] if power is not None else []
     options.check_table(*kinds)
-    names = tests or (WHOLE if shards is None and shard_map is None else SHARDED)
+    names = tests or (TOPIC_TESTS if shards is None and shard_map is None else SHARD_TESTS)
     choices = cli.read_choices(names, split)
     if false_positives is not None:
         check_null(choices, null)
-    whole, by_shard = _evaluate_shards(source, shard_map or shards, options)
+    scores, by_shard = _evaluate_shards(source, shard_map or shards, options)
     common: dict[str, Any] = {name: split[name] for name in ("alpha", "missing", "resamples")}
     common |= {"by_shard": by_shard, "seed": options.seed, "systems": systems or None}
     splits = options.run_study(
-        "splitting topics", cf.meta.split_topics, whole, names, part="splits", **split | common
+        "splitting topics", cf.meta.split_topics, scores, names, part="splits", **split | common
     )
     studies: list[Result] = [splits]
     common["sizes"] = splits.sizes
-    performed_tests = [test for test in splits.tests if not is_bound(test)]
+    names = tuple(test for test in splits.tests if not is_bound(test))
     if false_positives is not None:
-        own: dict[str, Any] = {"part": "false-positives", "null": null, "repeats": false_positives}
+        extra: dict[str, Any] = {
+            "part": "false-positives",
+            "null": null,
+            "repeats": false_positives,
+        }
         label = "estimating Type I error rates"
         studies.append(
-            options.run_study(
-                label, cf.meta.false_positives, whole, performed_tests, **common, **own
-            )
+            options.run_study(label, cf.meta.false_positives, scores, names, **common, **extra)
         )
     if power is not None:
-        own = {"part": "power", "population": population, "repeats": power}
+        extra = {"part": "power", "population": population, "repeats": power}
         label = "estimating power"
         studies.append(
-            options.run_study(
-                label, cf.meta.power_of_tests, whole, performed_tests, **common, **own
-            )
+            options.run_study(label, cf.meta.power_of_tests, scores, names, **common, **extra)
         )
     options.write_studies(*studies, facts_by_result=True)
 
@@ -123,9 +123,8 @@ def _evaluate_shards(
 ) -> tuple[Any, Any]:
     """Evaluate the runs on the whole collection and, if there are shards, on each of them."""
     if shards is None:
-        [whole] = source.scores(options.judging).values()
-        return whole, None
-
+        [scores] = source.load_scores(options.judging).values()
+        return scores, None
     if source.score_files:
         raise PolicyError("--shards and shard-map require QRELS and RUN, got --scores")
     rankings = source.rankings()
@@ -135,13 +134,13 @@ def _evaluate_shards(
     judging = {name: value for name, value in judging.items() if name not in excluded}
     judging |= {"shards": shards, "seed": options.seed}
     measures = options.measures(source.measures)
-    run_list, qrels = options.inputs(*rankings)
-    with cli.progress_of(run_list) as judging["progress"]:
+    run_list, qrels = options.find_inputs(*rankings)
+    with cli.show_judging_progress(run_list) as judging["progress"]:
         evaluation = cf.evaluate(run_list, qrels, measures, **judging)
     evaluation.warn()
     [by_shard] = evaluation.values()
-    [whole] = evaluation.whole.scores.values()
-    return whole, by_shard
+    [scores] = evaluation.whole.scores.values()
+    return scores, by_shard
 
 
 @cli.command()
@@ -173,15 +172,15 @@ def interleaving(
     cranfield study interleaving qrels.txt runs/*.xz --methods "TeamDraft,Probabilistic(tau=1)"
     cranfield study interleaving qrels.txt runs/*.xz --users perfect --resume work/ --jobs 4
     """
-    used = ("ties", "topics")
-    unused = [name for name in (*cli.RANKING_OPTIONS, *cli.DOCUMENT_OPTIONS) if name not in used]
-    cli.refuse_options(unused, "cannot be combined with simulated users")
+    allowed = ("ties", "topics")
+    refused = {*cli.RANKING_OPTIONS, *cli.DOCUMENT_OPTIONS}.difference(allowed)
+    cli.refuse_options(refused, "cannot be combined with simulated users")
     measure, *others = options.measures(measures)
     if others:
         raise PolicyError(f"expected a single --measure, got {1 + len(others)}")
     options.check_table(cf.meta.Sensitivity)
-    simulation |= options.policies("rel", "compat", *used)
-    inputs = options.inputs(qrels, runs)
+    simulation |= options.policies("rel", "compat", *allowed)
+    inputs = options.find_inputs(qrels, runs)
     study = cf.meta.interleaving_sensitivity
     options.write_studies(
         options.run_study("interleaving", study, *inputs, measure, seed=options.seed, **simulation)
@@ -197,7 +196,7 @@ RUN_OPTIONS = {
 
 
 @cli.command(
-    first="original-baseline original-advanced baseline advanced other-qrels measure"
+    common="original-baseline original-advanced baseline advanced other-qrels measure"
     " test format table output plot settings"
 )
 @cli.settings(f"{cli.STUDY_SETTINGS} persistence")
@@ -244,31 +243,31 @@ def reproduction(
 
     cli.refuse_options(("on_bad_run",), "cannot be used, as every run is required")
     roles = ("baseline", "advanced")
-    original, repeated = (
+    original, repeat = (
         {role: path for role in roles if (path := runs[f"{side}{role}"]) is not None}
         for side in ("original_", "")
     )
-    if not original or set(original) != set(repeated):
+    if not original or set(original) != set(repeat):
         raise PolicyError(
             "expected an original run and its repetition: --original-baseline and --baseline,"
             " --original-advanced and --advanced, or all four"
         )
-    absent = [] if other_qrels is None else ["order means", "orders"]
-    absent += [] if len(original) == 2 else ["effects"]
-    options.check_table(cf.meta.Reproduction, without=absent)
+    absent_tables = [] if other_qrels is None else ["order means", "orders"]
+    absent_tables += [] if len(original) == 2 else ["effects"]
+    options.check_table(cf.meta.Reproduction, without=absent_tables)
     reading, judging = options.reading, cli.omit_reading(options.judging)
     subtopics = True if judging["intents"] is not None else None
     del judging["rel"]
     judging |= {"aspects": cli.parse_pairs(judging["aspects"], "--aspect", "NAME=QRELS")}
     judging |= {"measures": options.measures(measures), "seed": options.seed}
-    paired = other_qrels is None
-    judging["test"] = check_test(test or ("t" if paired else "welch"), paired=paired)
-    judging["qrels"] = reading.qrels(qrels, subtopics)
+    is_paired = other_qrels is None
+    judging["test"] = check_test(test or ("t" if is_paired else "welch"), paired=is_paired)
+    judging["qrels"] = reading.read_qrels(qrels, subtopics)
     sides = [
-        {role: reading.run(path) for role, path in side.items()} for side in (original, repeated)
+        {role: reading.read_run(path) for role, path in side.items()} for side in (original, repeat)
     ]
     if other_qrels is None:
         options.write_studies(cf.meta.reproduce(*sides, p=persistence, **judging))
     else:
-        judgments = reading.qrels(other_qrels, subtopics)
+        judgments = reading.read_qrels(other_qrels, subtopics)
         options.write_studies(cf.meta.replicate(*sides, other_qrels=judgments, **judging))

@@ -46,7 +46,7 @@ class Study(Result):
     """
 
     parts: ClassVar[Sequence[str]] = ()
-    _empty_tables: ClassVar[bool] = False
+    _has_empty_tables: ClassVar[bool] = False
 
     def __init__(self, call: Mapping[str, Any], /, **values: Any) -> None:
         options = {name: value for name, value in call.items() if name not in WORK_OPTIONS}

@@ -1,4 +1,4 @@
-"""Comparisons, leaderboards and scales as text, CSV and JSON."""
+"""Comparisons, leaderboards and scales as tables, text, CSV and JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cranfield.base.text import counted, json_text, plain
 from cranfield.base.version import __version__
 from cranfield.reporting.marks import check_marks
 from cranfield.reporting.page.svg_charts import axis_range
-from cranfield.reporting.summary import describe_outcome, describe_test, shared_lines
+from cranfield.reporting.summary import describe_outcome, describe_test, separate_shared_lines
 from cranfield.reporting.tables import evaluation_table, make_marks
 from cranfield.scales.measure_scales import ScaleFacts
 from cranfield.scales.statements import Meaningfulness
@@ -24,6 +24,8 @@ from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.registry import CORRECTIONS
 from cranfield.significance.several.joint_measures import JointComparison
 from cranfield.tabular import Table, format_grid
+
+Statements = Mapping[str, Meaningfulness]  # by measure
 
 AXIS_WIDTH = 31  # width of the axis in characters
 
@@ -47,7 +49,7 @@ def add_bars(comparison: PairwiseComparison, places: int | None = None) -> tuple
         if comparison.half_widths is None:
             interval = f"{level} confidence interval of the {comparison.difference_from} the best"
             legend = f"bars: {interval}, around the {comparison.mean_of} of each system"
-    axis = axis_range(middle, low, high, zero=comparison.shows_pairs)
+    axis = axis_range(middle, low, high, has_zero=comparison.shows_pairs)
     bars = draw_text_bars(middle, low, high, axis, has_zero=comparison.shows_pairs)
     if comparison.lower_is_better:
         legend += "; lower is better"
@@ -87,8 +89,8 @@ def draw_text_bars(
         if has_zero:
             characters[column(0.0)] = "│"
         if lowest <= value <= highest:
-            first, last = (value if np.isnan(bound) else bound for bound in (lower, upper))
-            for k in range(column(first), column(last) + 1):
+            left, right = (value if np.isnan(bound) else bound for bound in (lower, upper))
+            for k in range(column(left), column(right) + 1):
                 characters[k] = "┼" if characters[k] == "│" else "─"
             characters[column(value)] = "●"
         elif not np.isnan(value):
@@ -97,11 +99,11 @@ def draw_text_bars(
     return lines
 
 
-def comparison_text(
-    statements: Mapping[str, Meaningfulness],
+def format_comparisons(
+    statements: Statements,
     margin: str | None = None,
     *,
-    anova: bool = False,
+    with_anova: bool = False,
     places: int | None = None,
 ) -> str:
     """Format comparisons: results with intervals, then methods, notes and meaningfulness."""
@@ -119,11 +121,11 @@ def comparison_text(
             format_grid(table),
         ]
         parts.append("\n".join([*lines, legend] if legend else lines))
-    notes_by_name, common_notes = shared_lines(notes)
+    notes_by_name, common_notes = separate_shared_lines(notes)
     for name, statement in statements.items():
         comparison = statement.comparison
         parts.append("\n".join([*comparison.heading(), *notes_by_name[name]]))
-        if anova and comparison.anova is not None:
+        if with_anova and comparison.anova is not None:
             parts.append(str(comparison.anova))
         if margin is not None:
             parts.append(str(comparison.equivalence(margin)))
@@ -132,7 +134,7 @@ def comparison_text(
     return "\n\n".join(parts) + "\n"
 
 
-def comparison_csv(statements: Mapping[str, Meaningfulness], margin: str | None = None) -> str:
+def format_comparisons_csv(statements: Statements, margin: str | None = None) -> str:
     """Format comparisons as CSV, with a row for each pair of systems and measure."""
     attributes = ("test", "correction", "alternative", "alpha", "lower_is_better")
     tables = []
@@ -166,17 +168,17 @@ def _equivalence_columns(statement: Meaningfulness, margin: str | None) -> pl.Da
 
 
 def _meaningfulness_lines(statement: Meaningfulness) -> list[str]:
-    """Return lines on meaningfulness, without the verdict if a note of the comparison has it."""
+    """Return lines on meaningfulness, without a verdict that a note already reports."""
     lines = statement.lines()
     is_noted = statement.scale is not None and statement.scale < statement.required_scale
     return lines[1:] if is_noted else lines
 
 
 def comparison_tables(
-    statements: Mapping[str, Meaningfulness],
+    statements: Statements,
     margin: str | None = None,
     *,
-    anova: bool = False,
+    with_anova: bool = False,
     places: int | None = None,
 ) -> list[Table]:
     """Return the tables of each measure: ranking or pairs, analysis of variance, equivalence."""
@@ -189,7 +191,7 @@ def comparison_tables(
             *(f"meaningfulness: {line}" for line in _meaningfulness_lines(statement)),
         ]
         tables.append(replace(table, remarks=remarks))
-        if anova and comparison.anova is not None:
+        if with_anova and comparison.anova is not None:
             anova_table = comparison.anova.as_table()
             suffix = f" of {comparison.measure}" if comparison.measure else ""
             title = anova_table.title.replace("variance", f"variance{suffix}", 1)
@@ -200,12 +202,12 @@ def comparison_tables(
 
 
 def marked_table(
-    statements: Mapping[str, Meaningfulness], kind: str | None = None, places: int | None = None
+    statements: Statements, kind: str | None = None, places: int | None = None
 ) -> Table:
     """Return one table of all measures, with significance marks of a kind (one of `MARKS`)."""
     comparisons = {name: statement.comparison for name, statement in statements.items()}
-    first = next(iter(comparisons.values()))
-    kind = check_marks(kind, first.baselines, (first.alpha,))
+    first_comparison = next(iter(comparisons.values()))
+    kind = check_marks(kind, first_comparison.baselines, (first_comparison.alpha,))
     scores = {name: comparison.scores.over_shards() for name, comparison in comparisons.items()}
     marks = make_marks(comparisons, kind)
     if kind != "none":
@@ -219,7 +221,7 @@ def marked_table(
     return evaluation_table(scores, marks, sort=next(iter(scores)), places=places)
 
 
-def comparison_json(statements: Mapping[str, Meaningfulness], margin: str | None = None) -> str:
+def format_comparisons_json(statements: Statements, margin: str | None = None) -> str:
     """Format comparisons as JSON."""
     comparisons = []
     for statement in statements.values():
@@ -242,7 +244,7 @@ def comparison_json(statements: Mapping[str, Meaningfulness], margin: str | None
     return json_text({"cranfield": __version__, "comparisons": comparisons})
 
 
-def leaderboards_text(results: Mapping[str, RankSets | JointComparison], format: str) -> str:
+def format_leaderboards(results: Mapping[str, RankSets | JointComparison], format: str) -> str:
     """Format leaderboards or joint comparisons as `text`, `csv` or `json`."""
     if format == "text":
         return "\n\n".join(map(str, results.values())) + "\n"
@@ -268,7 +270,7 @@ def leaderboards_text(results: Mapping[str, RankSets | JointComparison], format:
 def comparison_dict(comparison: PairwiseComparison) -> dict[str, Any]:
     """Return a comparison as a dictionary for JSON."""
     content: dict[str, Any] = {
-        name.replace("_", " "): getattr(comparison, name) for name in ATTRIBUTES
+        name.replace("_", " "): getattr(comparison, name) for name in COMPARISON_ATTRIBUTES
     }
     declared_scale = comparison.measure_scale
     content |= {
@@ -286,9 +288,9 @@ def comparison_dict(comparison: PairwiseComparison) -> dict[str, Any]:
         "pairs": comparison.to_polars().to_dicts(),
     }
     if comparison.resamples is None:
-        unused = ("resamples", "seed")
+        random_options = ("resamples", "seed")
         options = comparison.options.items()
-        content["options"] = {name: value for name, value in options if name not in unused}
+        content["options"] = {name: value for name, value in options if name not in random_options}
     if comparison.anova is not None:
         anova = comparison.anova
         content["anova"] = anova.to_polars().to_dicts()
@@ -300,7 +302,7 @@ def comparison_dict(comparison: PairwiseComparison) -> dict[str, Any]:
     return content
 
 
-ATTRIBUTES = (
+COMPARISON_ATTRIBUTES = (  # attributes that JSON has under their own names
     *("measure", "lower_is_better", "test", "correction", "alternative", "alpha", "topics"),
     *("baselines", "seed", "resamples", "interval_of", "options", "details", "notes"),
 )
@@ -308,7 +310,7 @@ ATTRIBUTES = (
 MAX_VALUES = 12  # maximum number of values of an image that are listed
 
 
-def scale_text(facts: ScaleFacts) -> str:
+def format_scale(facts: ScaleFacts) -> str:
     """Format the scale and the image of a measure."""
     lines = [str(facts.report), ""]
     lines += _image_lines(facts)
@@ -337,10 +339,10 @@ def _image_lines(facts: ScaleFacts) -> list[str]:
     if image is None:
         return [f"image: {facts.refusal}"]
     gaps = image.gaps()
-    count = f"{image.size:,}" if image.size < 2**62 else f"about 2^{image.size.bit_length() - 1}"
+    size = f"{image.size:,}" if image.size < 2**62 else f"about 2^{image.size.bit_length() - 1}"
     if image.confidence < 1:
-        count = f"about {image.size:.2g}"
-    lines = [f"possible values: {count}, from {gaps.lowest:.6g} to {gaps.highest:.6g}"]
+        size = f"about {image.size:.2g}"
+    lines = [f"possible values: {size}, from {gaps.lowest:.6g} to {gaps.highest:.6g}"]
     if image.size <= MAX_VALUES:
         lines[0] += ": " + ", ".join(f"{value:.4g}" for value in image.values())
     if gaps.equispaced:

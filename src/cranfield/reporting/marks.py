@@ -40,6 +40,6 @@ def check_marks(marks: str | None, baselines: Sequence[str], levels: Sequence[fl
         )
     if len(levels) > 1 and (marks != "symbols" or len(baselines) > 1):
         raise PolicyError("several values of alpha require marks 'symbols' and a single baseline")
-    if (count := max(len(levels), len(baselines))) > len(SYMBOLS):
-        raise PolicyError(f"expected at most {len(SYMBOLS)} levels or baselines, got {count}")
+    if (n_symbols := max(len(levels), len(baselines))) > len(SYMBOLS):
+        raise PolicyError(f"expected at most {len(SYMBOLS)} levels or baselines, got {n_symbols}")
     return marks

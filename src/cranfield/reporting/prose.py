@@ -62,11 +62,11 @@ Sentence = Sequence["str | Maths | Citation"]
 """A sentence in parts, which are escaped and joined by :func:`write_paragraph`."""
 
 
-class Method(tuple["str | Maths | Citation", ...]):
+class MethodSentence(tuple["str | Maths | Citation", ...]):
     """A sentence on the method, which paragraphs after the first do not repeat."""
 
 
-COMPUTED_WITH = Method([f"Computed with {PACKAGE} {__version__}", Citation(PACKAGE), "."])
+COMPUTED_WITH = MethodSentence([f"Computed with {PACKAGE} {__version__}", Citation(PACKAGE), "."])
 
 
 def write_paragraph(sentences: Iterable[Sentence], format: str) -> str:
@@ -106,30 +106,30 @@ def _cite_shortly(work: Entry) -> str:
 
 
 def count_decimals(low: float, high: float, default: int) -> int:
-    """Return the number of decimals that shows two digits of the half-width of an interval."""
+    """Count the decimals that show two significant digits of the half-width of an interval."""
     half_width = (high - low) / 2
     if not isfinite(half_width) or half_width <= 0:
         return default
     return min(MAX_DECIMALS, max(0, DIGITS - 1 - floor(log10(half_width))))
 
 
-def format_number(value: float, decimals: int) -> Maths:
-    """Format a number; a number that is rounded to 0 has no sign."""
-    text = f"{value:.{decimals}f}"
-    return Maths(text.removeprefix("-") if float(text) == 0 else text)
+def write_number(value: float, decimals: int) -> Maths:
+    """Write a number; a number that is rounded to 0 has no sign."""
+    digits = f"{value:.{decimals}f}"
+    return Maths(digits.removeprefix("-") if float(digits) == 0 else digits)
 
 
-def format_interval(low: float, high: float, decimals: int) -> Sentence:
-    """Format an interval; one bound may be infinite."""
+def write_interval(low: float, high: float, decimals: int) -> Sentence:
+    """Write an interval; one bound may be infinite."""
     if np.isinf(low) and np.isfinite(high):
-        return ["up to ", format_number(high, decimals)]
+        return ["up to ", write_number(high, decimals)]
     if np.isinf(high) and np.isfinite(low):
-        return ["from ", format_number(low, decimals)]
-    return [format_number(low, decimals), " to ", format_number(high, decimals)]
+        return ["from ", write_number(low, decimals)]
+    return [write_number(low, decimals), " to ", write_number(high, decimals)]
 
 
-def format_pvalue(pvalue: float, alpha: float) -> Maths:
-    """Format a p-value with enough decimals to show whether it is below alpha."""
+def write_pvalue(pvalue: float, alpha: float) -> Maths:
+    """Write a p-value with enough decimals to show whether it is at most alpha."""
     if pvalue < 0.001 and alpha >= 0.001:
         return Maths("p < 0.001")
     decimals = 3
@@ -163,23 +163,23 @@ def _describe_difference(
     if is_reversed:
         low, high, value, effect = -high, -low, -value, -effect
     decimals = _count_pair_decimals(comparison, k)
-    difference = format_number(value, decimals)
-    p: list[str | Maths | Citation] = [
-        format_pvalue(float(comparison.adjusted_pvalues[k]), comparison.alpha)
+    difference = write_number(value, decimals)
+    statistics: list[str | Maths | Citation] = [
+        write_pvalue(float(comparison.adjusted_pvalues[k]), comparison.alpha)
     ]
     if len(comparison) > 1 and isfinite(effect):
-        p += [", effect size ", format_number(effect, 2)]
+        statistics += [", effect size ", write_number(effect, 2)]
     if np.isnan([low, high]).any() or np.isinf([low, high]).all():
-        return [difference, " (", *p, ")"]
-    interval = format_interval(low, high, decimals)
+        return [difference, " (", *statistics, ")"]
+    interval = write_interval(low, high, decimals)
     level = f"{100 * (1 - comparison.alpha):g}% confidence interval"
     if comparison.interval_of in (*MEANS, comparison.difference_name):
-        return [difference, f" ({level} ", *interval, ", ", *p, ")"]
+        return [difference, f" ({level} ", *interval, ", ", *statistics, ")"]
     # The interval is for another quantity than the difference before it.
     quantity = (
         comparison.interval_of if len(comparison) == 1 else comparison.interval_of.split(" of ")[0]
     )
-    return [difference, " (", *p, f", {level} of the {quantity} ", *interval, ")"]
+    return [difference, " (", *statistics, f", {level} of the {quantity} ", *interval, ")"]
 
 
 def _difference_noun(comparison: PairwiseComparison) -> str:
@@ -187,15 +187,15 @@ def _difference_noun(comparison: PairwiseComparison) -> str:
 
 
 def _count_pair_decimals(comparison: PairwiseComparison, k: int) -> int:
-    """Return the decimals of a pair; one-sided intervals are extended symmetrically."""
+    """Count the decimals of a pair; one-sided intervals are extended symmetrically."""
     low, high = (float(bounds[k]) for bounds in comparison.interval)
-    doubled = 2 * float(comparison.difference[k])
+    twice = 2 * float(comparison.difference[k])
     if np.isfinite(low) != np.isfinite(high):
-        low, high = (low, doubled - low) if np.isfinite(low) else (doubled - high, high)
+        low, high = (low, twice - low) if np.isfinite(low) else (twice - high, high)
     decimals = count_decimals(low, high, comparison.places)
     # A difference or bound other than 0 is not rounded to 0.
-    numbers = (low, high, doubled / 2)
-    smallest = min((abs(x) for x in numbers if ZERO < abs(x) < np.inf), default=1.0)
+    quantities = (low, high, twice / 2)
+    smallest = min((abs(x) for x in quantities if ZERO < abs(x) < np.inf), default=1.0)
     while decimals < MAX_DECIMALS and round(smallest, decimals) == 0:
         decimals += 1
     return decimals
@@ -207,11 +207,11 @@ def _pair_names(comparison: PairwiseComparison, k: int) -> tuple[str, str]:
 
 def _format_mean(comparison: PairwiseComparison, system: int, k: int) -> str:
     """Write the mean of a system with the decimals of a pair."""
-    return format_number(comparison.means[system], _count_pair_decimals(comparison, k)).text
+    return write_number(comparison.means[system], _count_pair_decimals(comparison, k)).text
 
 
 def describe_result(comparison: PairwiseComparison) -> Iterator[Sentence]:
-    """Write about the significant differences."""
+    """Describe the significant differences."""
     is_significant = comparison.is_significant()
     if len(comparison) == 1:
         a, b = int(comparison.first[0]), int(comparison.second[0])
@@ -226,8 +226,8 @@ def describe_result(comparison: PairwiseComparison) -> Iterator[Sentence]:
             f", is {'' if is_significant[0] else 'not '}significant.",
         ]
         return
-    count = int(is_significant.sum())
-    yield [f"Of {len(comparison):,} pairs, {count or 'none'} {_differ(count)} significantly."]
+    n = int(is_significant.sum())
+    yield [f"Of {len(comparison):,} pairs, {n or 'none'} {_differ(n)} significantly."]
     note = ""
     if n_missing := comparison.without_interval:
         subject = f"{counted(n_missing, 'pair')} {'has' if n_missing == 1 else 'have'}"
@@ -236,7 +236,7 @@ def describe_result(comparison: PairwiseComparison) -> Iterator[Sentence]:
         f"Intervals are for the {comparison.interval_of}, and hold for"
         f" {comparison.interval_kind}{note}."
     ]
-    yield intervals if note else Method(intervals)
+    yield intervals if note else MethodSentence(intervals)
     if comparison.baselines:
         yield from _describe_baselines(comparison)
     elif comparison.shows_pairs:
@@ -256,13 +256,13 @@ SIGNIFICANT = (BETTER, WORSE)
 
 
 def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
-    """Write about the systems that are better or worse than each baseline."""
+    """Describe the systems that are better or worse than each baseline."""
     verdicts = pair_verdicts(comparison)
-    for second in dict.fromkeys(comparison.second.tolist()):
-        baseline = comparison.systems[second]
-        pairs = np.flatnonzero(comparison.second == second)
+    for index in dict.fromkeys(comparison.second.tolist()):
+        baseline = comparison.systems[index]
+        pairs = np.flatnonzero(comparison.second == index)
         largest = pairs[np.argmax(np.abs(comparison.difference[pairs]))]
-        mean = _format_mean(comparison, second, int(largest))
+        mean = _format_mean(comparison, index, int(largest))
         yield [f"The {comparison.mean_of} of the baseline {baseline} was {mean}."]
         if (
             comparison.alternative == "two-sided"
@@ -275,7 +275,7 @@ def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
             if comparison.alternative != "two-sided" and verdict != comparison.tested_verdict:
                 yield [f"Whether a system is {verdict} than {baseline} was not tested."]
                 continue
-            significant = np.flatnonzero((comparison.second == second) & (verdicts == verdict))
+            significant = np.flatnonzero((comparison.second == index) & (verdicts == verdict))
             if significant.size == 0:
                 yield [f"No system is significantly {verdict} than {baseline}."]
                 continue
@@ -310,30 +310,30 @@ def _list_differences(
 
 
 def _describe_best(comparison: PairwiseComparison) -> Iterator[Sentence]:
-    """Write about the best system, and about the significantly different systems."""
+    """Describe the best system and the systems that differ from it significantly."""
     best, next_best = (int(k) for k in comparison.order[:2])
     names = comparison.systems
     top = [name for name in comparison.top_group if name != names[best]]
     is_different = np.nan_to_num(comparison.matrix(comparison.is_significant().astype(float))) > 0
-    different = [names[k] for k in comparison.order if is_different[best, k]]
+    different_systems = [names[k] for k in comparison.order if is_different[best, k]]
     extreme = "lowest" if comparison.lower_is_better else "highest"
     pairs = zip(comparison.first.tolist(), comparison.second.tolist(), strict=True)
     k = next(k for k, pair in enumerate(pairs) if {*pair} == {best, next_best})
-    other_systems = _name_other_systems(len(different), len(names) - 1)
-    if len(different) < len(names) - 1:
-        other_systems += f" ({join_names(different)})"
+    other_systems = _name_other_systems(len(different_systems), len(names) - 1)
+    if len(different_systems) < len(names) - 1:
+        other_systems += f" ({join_names(different_systems)})"
     clause = f"differs significantly from {other_systems}"
     clause += f", and not from {join_names(top)}" if top else ""
-    if not different:
+    if not different_systems:
         clause = "is not significantly different from any other system"
-    tied = [names[j] for j in comparison.best]
-    verb, subject = ("has", "it") if len(tied) == 1 else ("have", names[best])
+    best_systems = [names[j] for j in comparison.best]
+    verb, subject = ("has", "it") if len(best_systems) == 1 else ("have", names[best])
     yield [
-        f"{join_names(tied)} {verb} the {extreme} {comparison.mean_of},"
+        f"{join_names(best_systems)} {verb} the {extreme} {comparison.mean_of},"
         f" {_format_mean(comparison, best, k)}; {subject} {clause}."
     ]
     yield [
-        f"Compared with {'the second, ' * (len(tied) == 1)}{names[next_best]}, the"
+        f"Compared with {'the second, ' * (len(best_systems) == 1)}{names[next_best]}, the"
         f" {comparison.difference_name}"
         f" ({names[best]} {comparison.between_names} {names[next_best]}) is ",
         *_describe_difference(comparison, k, is_reversed=int(comparison.first[k]) != best),
@@ -359,56 +359,57 @@ def _name_other_systems(count: int, n_others: int) -> str:
 
 
 def describe_effects(comparison: PairwiseComparison) -> Iterator[Sentence]:
-    """Write about the effect sizes."""
+    """Describe the effect sizes."""
     effects = comparison.effect[np.isfinite(comparison.effect)]
     if effects.size == 0:
         return
     kind = comparison.info.effect
     if effects.size == 1:
-        yield [f"The effect size ({kind}) is ", format_number(effects[0], 2), "."]
+        yield [f"The effect size ({kind}) is ", write_number(effects[0], 2), "."]
         return
     size = np.abs(effects)
     yield [
         f"Effect sizes ({kind}) are from ",
-        *format_interval(size.min(), size.max(), 2),
+        *write_interval(size.min(), size.max(), 2),
         " in absolute value, with a median of ",
-        format_number(float(np.median(size)), 2),
+        write_number(float(np.median(size)), 2),
         ".",
     ]
 
 
 def describe_equivalence(comparison: PairwiseComparison, margin: float | str) -> Iterator[Sentence]:
-    """Write about equivalence and non-inferiority within a margin."""
+    """Describe equivalence and non-inferiority within a margin."""
     result = comparison.equivalence(margin)
     level = (
         f"{100 * result.level:g}% confidence intervals of the {comparison.interval_of},"
         f" {result.holds_for}"
     )
-    equivalent, non_inferior = int(result.is_equivalent.sum()), int(result.is_non_inferior.sum())
+    n_equivalent = int(result.is_equivalent.sum())
+    n_non_inferior = int(result.is_non_inferior.sum())
     margin_text = margin if isinstance(margin, str) else f"{margin:g}"
     if margin_text.endswith("%"):
         margin_text += f" of the {comparison.mean_of} of the second system"
-    first = f"Within a margin of {margin_text}, by {level}"
+    start = f"Within a margin of {margin_text}, by {level}"
     if len(comparison) > 1:
         total = counted(len(comparison), "pair")
         yield [
-            f"{first}, {equivalent or 'none'} of {total} {'is' if equivalent == 1 else 'are'}"
+            f"{start}, {n_equivalent or 'none'} of {total} {'is' if n_equivalent == 1 else 'are'}"
             " equivalent; the first system is shown to be non-inferior to the second in"
-            f" {non_inferior or 'none'}."
+            f" {n_non_inferior or 'none'}."
         ]
         return
     low, high = (float(bounds[0]) for bounds in result.interval)
     yield [
-        f"{first} (",
-        *format_interval(low, high, count_decimals(low, high, comparison.places)),
-        f"), the two systems are {'' if equivalent else 'not shown to be '}equivalent, and"
-        f" {_pair_names(comparison, 0)[0]} is {'' if non_inferior else 'not shown to be '}"
+        f"{start} (",
+        *write_interval(low, high, count_decimals(low, high, comparison.places)),
+        f"), the two systems are {'' if n_equivalent else 'not shown to be '}equivalent, and"
+        f" {_pair_names(comparison, 0)[0]} is {'' if n_non_inferior else 'not shown to be '}"
         "non-inferior.",
     ]
 
 
 def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]:
-    """Write about a comparison by several measures."""
+    """Describe a comparison by several measures."""
     verdicts = comparison.verdicts
     better, worse = (verdicts > 0).sum(axis=1), (verdicts < 0).sum(axis=1)
     n_any = int(((better + worse) > 0).sum())
@@ -417,9 +418,9 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
     pairs = counted(len(comparison), "pair")
     verb = "differs" if n_any == 1 or len(comparison) == 1 else "differ"
     yield [
-        f"{_name_compared(comparison)} by ",
+        f"{_write_design(comparison)} by ",
         *_list_measures(comparison.measures),
-        _count_pairs(comparison),
+        _write_sample(comparison),
     ]
     yield from _describe_policies(comparison.settings)
     correction = CORRECTIONS[comparison.correction]
@@ -449,7 +450,7 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
         decimals = count_decimals(*bounds, 4)
         interval: Sentence = []
         if np.isfinite(bounds).all():
-            interval = [level, *format_interval(*bounds, decimals), ", "]
+            interval = [level, *write_interval(*bounds, decimals), ", "]
         operator, quantity = (
             ("to", "log ratio ") if comparison.statistics[m] == "geometric-mean" else ("minus", "")
         )
@@ -458,10 +459,10 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
             f" {_differ(significant.size)} significantly; the largest difference is"
             f" {names[comparison.first[k]]} {operator}"
             f" {names[comparison.second[k]]}: {quantity}",
-            format_number(comparison.difference[k, m], decimals),
+            write_number(comparison.difference[k, m], decimals),
             " (",
             *interval,
-            format_pvalue(float(comparison.pvalues[k, m]), comparison.alpha),
+            write_pvalue(float(comparison.pvalues[k, m]), comparison.alpha),
             ").",
         ]
     yield ["We assume that topics are a random sample of at least a dozen."]
@@ -496,7 +497,7 @@ ERROR_RATES = {
     "FDR": "which bounds the expected proportion of false positives among the"
     " significant differences of",
 }
-"""Descriptions of the error rates that corrections bound, before a number of comparisons."""
+"""Clauses on the error rates that corrections control, before a number of comparisons."""
 
 JUDGING_POLICIES = {
     "ties": {
@@ -544,9 +545,9 @@ def write_paragraphs(
     for comparison in comparisons:
         sentences = list(_write_sentences(comparison, margin))
         paragraphs.append(
-            [part for part in sentences if not (isinstance(part, Method) and part in method)]
+            [s for s in sentences if not (isinstance(s, MethodSentence) and s in method)]
         )
-        method.update(part for part in sentences if isinstance(part, Method))
+        method.update(part for part in sentences if isinstance(part, MethodSentence))
     if len(paragraphs) > 1:
         separate = f"The {len(paragraphs)} measures were tested separately, without a correction"
         paragraphs.append([[f"{separate} for the number of measures."]])
@@ -569,7 +570,7 @@ def write_paragraphs(
 def _write_sentences(comparison: Any, margin: float | str | None) -> Iterator[Sentence]:
     if isinstance(comparison, JointComparison):
         if margin is not None:
-            raise PolicyError("margin requires a comparison by one measure")
+            raise PolicyError("margin requires a comparison by one measure, got a joint comparison")
         yield from describe_joint_comparison(comparison)
         return
     yield from _describe_design(comparison)
@@ -590,14 +591,14 @@ def _describe_design(comparison: PairwiseComparison) -> Iterator[Sentence]:
     measure_name = comparison.measure or "their scores"
     measure = parse_measure_or_none(comparison.measure)
     source = Citation("" if measure is None else measure.source)
-    yield [f"{_name_compared(comparison)} by {measure_name}", source, _count_pairs(comparison)]
+    yield [f"{_write_design(comparison)} by {measure_name}", source, _write_sample(comparison)]
     if comparison.scores.lower_is_better:
         yield [f"Lower scores of {measure_name} are better."]
     yield from _describe_policies(comparison.scores.settings)
 
 
 def _describe_policies(settings: Mapping[str, Any]) -> Iterator[Sentence]:
-    """Write how documents were judged."""
+    """Describe how documents were judged."""
     policies = [
         JUDGING_POLICIES.get(name, {}).get(
             str(value), _SETTINGS.get(name, f"{name} is {{}}").format(value)
@@ -606,11 +607,11 @@ def _describe_policies(settings: Mapping[str, Any]) -> Iterator[Sentence]:
         if isinstance(value, (str, int)) and not isinstance(value, bool)
     ]
     if policies:
-        yield Method([f"For judging, {'; '.join(policies)}."])
+        yield MethodSentence([f"For judging, {'; '.join(policies)}."])
 
 
-def _name_compared(comparison: PairwiseComparison | JointComparison) -> str:
-    """Write which systems were compared, and with which baselines."""
+def _write_design(comparison: PairwiseComparison | JointComparison) -> str:
+    """Write a clause on the compared systems and baselines."""
     systems, baselines = comparison.systems, comparison.baselines
     if len(systems) == 2:
         return f"{systems[comparison.first[0]]} was compared with {systems[comparison.second[0]]}"
@@ -622,7 +623,7 @@ def _name_compared(comparison: PairwiseComparison | JointComparison) -> str:
     return f"{counted(n_others, 'system')} {verb} compared with the {noun} {join_names(baselines)}"
 
 
-def _count_pairs(comparison: PairwiseComparison | JointComparison) -> str:
+def _write_sample(comparison: PairwiseComparison | JointComparison) -> str:
     pairs = f" ({counted(len(comparison), 'pair')})" if len(comparison.systems) > 2 else ""
     return f" on {counted(comparison.topics, 'topic')}{pairs}."
 
@@ -636,8 +637,8 @@ def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
     side = alternative if alternative == "two-sided" else f"one-sided ({alternative})"
     if correction.heading:
         has_baselines = bool(comparison.baselines)
-        critical = f"{counted(comparison.resamples or 0, 'resample')} of topics"
-        yield Method(
+        samples = f"{counted(comparison.resamples or 0, 'resample')} of topics"
+        yield MethodSentence(
             (
                 f"The test was {name_method(info, correction, baseline=has_baselines)}",
                 Citation(
@@ -645,7 +646,7 @@ def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
                     f" {info.source}"
                 ),
                 f", {side}, {_describe_error_rate(correction.controls, comparison)}; the critical",
-                f" value was estimated from {critical} with seed {comparison.seed}.",
+                f" value was estimated from {samples} with seed {comparison.seed}.",
             )
         )
         return
@@ -655,7 +656,7 @@ def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
         adjustment = [f", with {correction.title}", Citation(correction.source), f", {error_rate}"]
     elif len(comparison) > 1:
         adjustment = [f"; p-values are not corrected for {len(comparison):,} comparisons"]
-    yield Method(
+    yield MethodSentence(
         [
             f"The test was {_with_article(info.title)}",
             Citation(info.source),
@@ -666,24 +667,24 @@ def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
     )
     if comparison.resamples is not None:
         samples = counted(comparison.resamples, "random sample")
-        yield Method([f"It drew {samples} with seed {comparison.seed}."])
+        yield MethodSentence([f"It drew {samples} with seed {comparison.seed}."])
     if comparison.omnibus is not None:
         omnibus = comparison.omnibus
         yield [
             f"Over all systems, {omnibus.name} was {omnibus.statistic:.2f} with"
             f" {counted(round(omnibus.df), 'degree')} of freedom (",
-            format_pvalue(omnibus.pvalue, comparison.alpha),
+            write_pvalue(omnibus.pvalue, comparison.alpha),
             f", {omnibus.effect_name} {omnibus.effect:.3f}).",
         ]
 
 
 def _with_article(title: str) -> str:
-    """Write a title within a sentence; its first letter stays if it begins a name or an acronym."""
-    first = title.split(maxsplit=1)[0]
-    if first.endswith("'s"):
+    """Return a title with an article, in lower case unless it starts with a name or an acronym."""
+    word = title.split(maxsplit=1)[0]
+    if word.endswith("'s"):
         return title
-    is_common = first in {"Paired", "Sign", "Randomisation", "Studentised", "Unpaired", "Bootstrap"}
-    is_common |= first.startswith(("Two-", "One-", "Three-", "Fake"))
+    is_common = word in {"Paired", "Sign", "Randomisation", "Studentised", "Unpaired", "Bootstrap"}
+    is_common |= word.startswith(("Two-", "One-", "Three-", "Fake"))
     return f"the {title[:1].lower() + title[1:] if is_common else title}"
 
 
@@ -693,17 +694,17 @@ def _describe_error_rate(error_rate: str, comparison: PairwiseComparison) -> str
 
 
 def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
-    """Write the assumptions, the results of their checks, and the effect of the scale."""
+    """Describe the assumptions, the results of their checks, and the effect of the scale."""
     correction = CORRECTIONS[comparison.correction]
     assumption = comparison.info.assumes.split(". ")[0].rstrip(".")
     assumption = assumption[:1].lower() + assumption[1:]
     if not correction.assumes or comparison.info.family == "ranks":
-        yield Method([f"We assume that {assumption}."])
+        yield MethodSentence([f"We assume that {assumption}."])
     elif correction.families is None:
-        yield Method([f"We assume that {assumption}."])
-        yield Method([f"The correction assumes that {correction.assumes}."])
+        yield MethodSentence([f"We assume that {assumption}."])
+        yield MethodSentence([f"The correction assumes that {correction.assumes}."])
     else:
-        yield Method([f"We assume that {correction.assumes}."])
+        yield MethodSentence([f"We assume that {correction.assumes}."])
     assumptions = check_residuals(comparison)
     if assumptions is not None and CORRECTIONS[comparison.correction].one_variance:
         yield [
@@ -712,14 +713,14 @@ def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
             else "No test of the residuals rejects normal errors of equal variance."
         ]
     meaning, measure_name = meaningfulness(comparison), comparison.measure or "the scores"
-    needs = f"The test needs {scale_with_article(meaning.required_scale)}"
+    requirement = f"The test needs {scale_with_article(meaning.required_scale)}"
     if meaning.scale is None:
-        yield [f"{needs}; the scale of {measure_name} is unknown."]
+        yield [f"{requirement}; the scale of {measure_name} is unknown."]
     elif meaning.verdict == MEANINGFUL:
         scale = (
             f"{'declared ' if meaning.declared_by_user else ''}{scale_with_article(meaning.scale)}"
         )
-        yield [f"{needs}, and {measure_name} is {scale}", *_describe_invariance(meaning), "."]
+        yield [f"{requirement}, and {measure_name} is {scale}", *_describe_invariance(meaning), "."]
     else:
         scale = scale_with_article(meaning.scale)
         reason = (
@@ -730,13 +731,13 @@ def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
             else f"each topic has its own scale for {measure_name}"
         )
         yield [
-            f"{needs}, but {reason}: the result may depend on the spacing of the scale",
+            f"{requirement}, but {reason}: the result may depend on the spacing of the scale",
             Citation("Ferrante, Ferro and Fuhr (2021)"),
             ".",
         ]
-        if count := comparison.count():
+        if n_significant := comparison.count():
             nouns = ("significantly different pair", "significantly different pairs")
-            order = describe_order(count, meaning.n_invariant, *nouns)
+            order = describe_order(n_significant, meaning.n_invariant, *nouns)
             yield [f"{capitalised(order)}{_name_invariant_pairs(meaning)}."]
             yield [f"{capitalised(describe_sensitivity(meaning))}."]
 
@@ -758,10 +759,10 @@ def _describe_invariance(meaning: Meaningfulness) -> Sentence:
     # Logarithms of scores change with the zero of the scale.
     if meaning.comparison.mean_of == "geometric mean":
         return []
-    allowed = TRANSFORMATIONS[meaning.required_scale]
+    transformation = TRANSFORMATIONS[meaning.required_scale]
     return [
         ", so the decisions stay the same under ",
-        *allowed,
+        *transformation,
         f", which {scale_with_article(meaning.required_scale)} allows",
     ]
 

@@ -31,7 +31,7 @@ PACKAGE = "cranfield"
 SOFTWARE = ("trec_eval", "ir_measures", PACKAGE)  # programs that are cited by name
 
 _NAME = r"(?:(?:De|[vV]an|de|Spärck) )?[A-ZÀ-ÖØ-Þ][\w'’-]*"
-_CITED = re.compile(
+_CITATION = re.compile(
     rf"({_NAME}(?:, {_NAME})*(?: and (?:others|{_NAME})| et al\.)?) \(?"
     r"((?:\d{4}[a-z]?)(?:, \d{4}[a-z]?)*)\b"
 )
@@ -74,16 +74,16 @@ class Entry:
         """Return the reference in plain text or Markdown."""
         fields = {name: _strip_latex(value) for name, value in self.fields.items()}
         emphasis = "*" if markdown else ""
-        *first_authors, last = fields.get("author", "").split(" and ")
-        authors = f"{', '.join(first_authors)} and {last}" if first_authors else last
+        *first_authors, last_author = fields.get("author", "").split(" and ")
+        authors = f"{', '.join(first_authors)} and {last_author}" if first_authors else last_author
         parts = [f"{authors} ({self.year})"] if self.year else [authors] if authors else []
         title = fields["title"]
         if self.kind == "book":
             title = f"{emphasis}{title}{emphasis}"
         parts.append(f"{title}, {fields['edition']} edition" if "edition" in fields else title)
         if venue := fields.get("journal", fields.get("booktitle")):
-            number = f"({fields['number']})" if "number" in fields else ""
-            volume = f" {fields['volume']}{number}" if "volume" in fields else ""
+            issue = f"({fields['number']})" if "number" in fields else ""
+            volume = f" {fields['volume']}{issue}" if "volume" in fields else ""
             details = [fields[name] for name in ("series", "pages") if name in fields]
             parts.append(", ".join([f"{emphasis}{venue}{emphasis}{volume}", *details]))
         parts += [fields[name] for name in ("publisher", "note", "url") if name in fields]
@@ -112,7 +112,7 @@ def find_cited_works(source: str) -> tuple[list[Entry], list[str]]:
     """Return the works that a text cites, and the citations of unknown works."""
     works: dict[str, Entry] = {}
     missing = []
-    for names, years in _CITED.findall(source):
+    for names, years in _CITATION.findall(source):
         authors = [_ascii(name) for name in re.split(r", | and ", _OTHER_AUTHORS.sub("", names))]
         is_abridged = bool(_OTHER_AUTHORS.search(names))
         for year in years.split(", "):
@@ -123,8 +123,8 @@ def find_cited_works(source: str) -> tuple[list[Entry], list[str]]:
             ]
             if len(matches) > 1 and is_abridged:
                 # "and others" rarely stands for a single author, who would be named.
-                with_several = [work for work in matches if len(work.families) > len(authors) + 1]
-                matches = with_several or matches
+                works_of_several = [m for m in matches if len(m.families) > len(authors) + 1]
+                matches = works_of_several or matches
             works |= {work.key: work for work in matches}
             if not matches:
                 missing.append(f"{names} ({year})")
@@ -168,7 +168,7 @@ RESULT_SOURCES = {
         "Ferrante, Ferro and Pontarollo (2019); Ferrante, Ferro and Fuhr (2021)",
     ),
 }
-"""Name and source of results other than studies, by class."""
+"""Name and source of results other than studies, by the name of their class."""
 
 
 @dataclass(frozen=True)
@@ -339,11 +339,11 @@ def _correction_source(
 ) -> Iterator[tuple[str, str]]:
     """Yield the source of a correction; for None, also that with baselines."""
     name = CORRECTIONS.find(correction)
-    declared = CORRECTIONS[name]
-    if declared.source and not (has_baselines and declared.baseline_source):
-        yield name, declared.source
-    if declared.baseline_source and has_baselines is not False:
-        yield f"{name} with a baseline", declared.baseline_source
+    info = CORRECTIONS[name]
+    if info.source and not (has_baselines and info.baseline_source):
+        yield name, info.source
+    if info.baseline_source and has_baselines is not False:
+        yield f"{name} with a baseline", info.baseline_source
 
 
 def _effect_source(name: str) -> Iterator[tuple[str, str]]:
@@ -401,21 +401,21 @@ def _name_sources(name: str) -> list[tuple[str, str]]:
             raise
         registries = {noun: registry for noun, (registry, _) in NAMED_SUBJECTS.items()}
         names = [key for registry in registries.values() for key in registry]
-        listed = "; ".join(f"a {noun}: {', '.join(keys)}" for noun, keys in registries.items())
-        expected = f"expected a measure; the key of a work, such as holm1979; {listed}"
+        listing = "; ".join(f"a {noun}: {', '.join(keys)}" for noun, keys in registries.items())
+        expected = f"expected a measure; the key of a work, such as holm1979; {listing}"
         hint = did_you_mean(name, names, otherwise=expected)
         raise MeasureError(f"unknown name {quoted(name)}{hint}") from None
     return [(str(measure), measure.source)]
 
 
 def _scale_source(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the source on scales if a named test requires more than the scale of a measure."""
-    required, scales = [], []
+    """Yield the source on scales if a named test requires a higher one than a named measure has."""
+    required_scales, measure_scales = [], []
     for name in names:
         try:
-            required.append(find_test(name).info.scale)
+            required_scales.append(find_test(name).info.scale)
         except PolicyError:
             measure = parse_measure_or_none(name)
-            scales += [measure.scale] if measure is not None and measure.scale else []
-    if required and scales and min(scales) < max(required):
+            measure_scales += [measure.scale] if measure is not None and measure.scale else []
+    if required_scales and measure_scales and min(measure_scales) < max(required_scales):
         yield SCALE_SOURCE

@@ -18,7 +18,7 @@ from cranfield.measures.base import Measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import long_table, overall_table
 
-RELSTRING = 10  # number of ranks in trec_eval's relstring
+RELSTRING_DEPTH = 10  # number of ranks in trec_eval's relstring
 
 
 def trec_lines(
@@ -29,15 +29,15 @@ def trec_lines(
     With `runid`, the name of the run is printed even if there is only one system.
     """
     names = {measure: trec_name(measure, rel) for measure in evaluation.measures}
-    strings = relevance_strings(evaluation.judged) if relstring and by_topic else None
+    relstrings = relevance_strings(evaluation.judged) if relstring and by_topic else None
     topics = sorted(range(len(evaluation.topics)), key=lambda t: evaluation.topics[t].encode())
     overall = [scores.overall() for scores in evaluation.values()]
 
-    def line(measure: Measure, topic: str, value: float) -> str:
+    def format_line(measure: Measure, topic: str, value: float) -> str:
         is_count = measure.info.aggregate == "sum" and not math.isnan(value)
         return f"{names[measure]:<22s}\t{topic}\t{value:{'.0f' if is_count else '6.4f'}}"
 
-    for system, run in enumerate(evaluation.systems):
+    for system, run_name in enumerate(evaluation.systems):
         for topic in topics if by_topic else ():
             if not evaluation.judged.scored[topic, system]:
                 continue
@@ -46,30 +46,29 @@ def trec_lines(
                 # trec_eval prints these measures only over all topics.
                 if measure.info.aggregate == "geometric" or name == "num_q":
                     continue
-                if name == "recall_5" and strings is not None:
-                    yield f"{'relstring':<22s}\t{label}\t'{strings[topic][system]}'"
-                yield line(measure, label, float(scores.values[topic, system]))
+                if name == "recall_5" and relstrings is not None:
+                    yield f"{'relstring':<22s}\t{label}\t'{relstrings[topic][system]}'"
+                yield format_line(measure, label, float(scores.values[topic, system]))
         if runid or len(evaluation.systems) > 1:
-            yield f"{'runid':<22s}\tall\t{plain(run)}"
+            yield f"{'runid':<22s}\tall\t{plain(run_name)}"
         for measure, means in zip(evaluation.measures, overall, strict=True):
-            yield line(measure, "all", float(means[system]))
+            yield format_line(measure, "all", float(means[system]))
 
 
-def relevance_strings(judged: JudgedRuns, depth: int = RELSTRING) -> list[list[str]]:
+def relevance_strings(judged: JudgedRuns, depth: int = RELSTRING_DEPTH) -> list[list[str]]:
     """Format the top of each ranking like trec_eval's relstring, by topic and system.
 
     A digit is a grade, `>` a grade above 9, `-` no judgment, and `.` a pooled, unjudged document.
     """
-    topics, systems = judged.shape
-    characters = np.full((topics, systems, depth), "-", dtype="U1")
+    n_topics, n_systems = judged.shape
+    characters = np.full((n_topics, n_systems, depth), "-", dtype="U1")
     rows = judged.documents.where(judged.documents.rank <= depth)
     symbols = np.array([*"0123456789", ">", "."])
     index = np.where(rows.grade < 0, 11, np.minimum(rows.grade, 10))
-    characters[rows.topic, rows.cell // topics, rows.rank - 1] = symbols[index]
+    characters[rows.topic, rows.cell // n_topics, rows.rank - 1] = symbols[index]
     lengths = np.minimum(judged.retrieved, depth)
-    return [
-        ["".join(characters[t, s, : lengths[t, s]]) for s in range(systems)] for t in range(topics)
-    ]
+    systems = range(n_systems)
+    return [["".join(characters[t, s, : lengths[t, s]]) for s in systems] for t in range(n_topics)]
 
 
 def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) -> Iterator[str]:
@@ -102,17 +101,17 @@ def prototext_lines(evaluation: Evaluation, *, places: int) -> Iterator[str]:
         yield f'measure {{\n  key: {key}\n  value: "{scores.overall()[0]:.{places}f}"\n}}'
 
 
-def scores_csv(scores: Mapping[str, Scores], *, by_topic: bool) -> str:
+def format_scores_csv(scores: Mapping[str, Scores], *, by_topic: bool) -> str:
     """Format scores as CSV, with the columns of :func:`scores_frame`."""
     return scores_frame(scores, by_topic=by_topic).write_csv()
 
 
 def scores_frame(scores: Mapping[str, Scores], *, by_topic: bool) -> pl.DataFrame:
-    """Return scores by measure, topic and system in long form, or the means of each system."""
+    """Return scores by measure, topic and system in long form, or overall values by system."""
     return long_table(scores) if by_topic else overall_table(scores)
 
 
-def scores_json(
+def format_scores_json(
     scores: Mapping[str, Scores],
     *,
     by_topic: bool,
@@ -140,6 +139,6 @@ def scores_content(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str,
                 for t, topic in enumerate(first.topics)
             }
         systems[name] = entry
-    lower_names = [name for name, table in scores.items() if table.lower_is_better]
+    lower_names = [m for m, s in scores.items() if s.lower_is_better]
     directions = {"lower is better": lower_names} if lower_names else {}
     return {"measures": list(scores), **directions, "topics": len(first.topics), "systems": systems}

@@ -1,4 +1,4 @@
-"""Verdicts of comparisons, and sentences on them."""
+"""Verdicts on pairs of compared systems, and sentences on comparisons."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from cranfield.significance.models.assumptions import Assumptions, check_assumpt
 from cranfield.tabular import format_pvalue
 
 
-def shared_lines(lines: Mapping[str, Sequence[str]]) -> tuple[dict[str, list[str]], list[str]]:
+def separate_shared_lines(
+    lines: Mapping[str, Sequence[str]],
+) -> tuple[dict[str, list[str]], list[str]]:
     """Separate lines that all measures share from the lines of single measures.
 
     Lines that differ only in the name of the measure count as equal.
@@ -26,7 +28,7 @@ def shared_lines(lines: Mapping[str, Sequence[str]]) -> tuple[dict[str, list[str
     Examples
     --------
     >>> lines = {"AP": ["AP is ordinal", "one tie"], "RR": ["RR is ordinal"]}
-    >>> shared_lines(lines)
+    >>> separate_shared_lines(lines)
     ({'AP': ['one tie'], 'RR': []}, ['the measure is ordinal'])
     """
     if len(lines) < 2:
@@ -37,11 +39,11 @@ def shared_lines(lines: Mapping[str, Sequence[str]]) -> tuple[dict[str, list[str
     }
     first, *others = (dict.fromkeys(measure_lines.values()) for measure_lines in general.values())
     common = [line for line in first if all(line in measure_lines for measure_lines in others)]
-    specific = {
+    own_lines = {
         name: [line for line in measure_lines if general[name][line] not in common]
         for name, measure_lines in lines.items()
     }
-    return specific, common
+    return own_lines, common
 
 
 def _generalise(name: str, line: str) -> str:
@@ -78,12 +80,10 @@ def verdict_matrix(comparison: PairwiseComparison) -> NDArray[Any]:
 
 def baseline_verdicts(comparison: PairwiseComparison, baseline: str | None = None) -> list[str]:
     """Return the verdicts on systems compared with a baseline, whose own verdict is empty."""
-    column = comparison.systems.index(baseline or comparison.baselines[0])
-    has_baseline = comparison.second == column
+    index = comparison.systems.index(baseline or comparison.baselines[0])
+    is_compared = comparison.second == index
     verdicts = [""] * len(comparison.systems)
-    pairs = zip(
-        comparison.first[has_baseline], pair_verdicts(comparison)[has_baseline], strict=True
-    )
+    pairs = zip(comparison.first[is_compared], pair_verdicts(comparison)[is_compared], strict=True)
     for system, verdict in pairs:
         verdicts[system] = NOT_DIFFERENT if verdict == NOT_COMPARED else verdict
     return verdicts
@@ -149,24 +149,23 @@ def _top_sentence(name: str, comparison: PairwiseComparison, places: int | None)
         if comparison.count():
             return f"On {name} {first} is significantly better than {second}."
         return f"On {name} {first} and {second} are not significantly different."
-    number = counted(len(comparison.systems), "system")
+    systems = counted(len(comparison.systems), "system")
     top_line = f"best: {join_labels(best_systems)}, {_format_mean(comparison, best, places)}"
     if is_better.any():
         # Tests of signs and ranks can favour a system without the better mean.
         better = join_labels([comparison.systems[k] for k in comparison.order if is_better[k]])
         verb = _verb(int(is_better.sum()))
         return (
-            f"Of {number}, {better} {verb} significantly better on {name} than the system with the"
+            f"Of {systems}, {better} {verb} significantly better on {name} than the system with the"
             f" best {comparison.mean_of} ({top_line})."
         )
     top = comparison.top_group
     if len(top) == 1:
-        return f"Of {number}, one is significantly better than all others on {name} ({top_line})."
+        return f"Of {systems}, one is significantly better than all others on {name} ({top_line})."
     if len(top) == len(comparison.systems):
-        return (
-            f"None of the {number} is significantly different from the best on {name} ({top_line})."
-        )
-    return f"Of {number}, {len(top):,} share the top group on {name} ({top_line})."
+        outcome = "is significantly different from the best"
+        return f"None of the {systems} {outcome} on {name} ({top_line})."
+    return f"Of {systems}, {len(top):,} share the top group on {name} ({top_line})."
 
 
 def _baseline_sentence(
@@ -201,7 +200,7 @@ def _verb(count: int) -> str:
 
 
 def describe_test(comparison: PairwiseComparison) -> str:
-    """Return a sentence on the test and the number of significant differences."""
+    """Return a sentence on the test, with its p-value or the number of significant pairs."""
     n_significant, n_pairs = comparison.count(), len(comparison)
     if n_pairs == 1:
         p = format_pvalue(float(comparison.adjusted_pvalues[0]))
@@ -214,13 +213,13 @@ def describe_test(comparison: PairwiseComparison) -> str:
 
 def check_residuals(comparison: PairwiseComparison) -> Assumptions | None:
     """Check the residuals of a model of topics and systems; None for other tests."""
-    table = comparison.anova
-    if table is None or table.values.ndim != 2:
+    anova = comparison.anova
+    if anova is None or anova.values.ndim != 2:
         return None
-    is_additive = comparison.info.additive and not np.isnan(table.values).any()
+    is_additive = comparison.info.additive and not np.isnan(anova.values).any()
     try:
         return check_assumptions(
-            table.residuals, table.fitted if is_additive else None, alpha=comparison.alpha
+            anova.residuals, anova.fitted if is_additive else None, alpha=comparison.alpha
         )
     except CranfieldError:
         # There are too few residuals for the tests.

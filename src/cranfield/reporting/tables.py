@@ -63,8 +63,8 @@ def make_marks(
         letters = [name_group(k) for k in range(len(first.systems))]
         by_measure = {name: _beaten_letters(pairs, letters) for name, pairs in comparisons.items()}
         meaning = f"superscripts: systems that are significantly worse (p ≤ {levels[0]:g})"
-    separately = ", each measure separately" if len(comparisons) > 1 else ""
-    legend = [meaning, f"{first.method}{separately}"]
+    suffix = ", each measure separately" if len(comparisons) > 1 else ""
+    legend = [meaning, f"{first.method}{suffix}"]
     if first.resamples is not None:
         legend.append(f"{first.resamples:,} random samples, seed {first.seed}")
     # Means of ranks depend on the systems, so tests of ranks mark the usual means.
@@ -181,7 +181,7 @@ def evaluation_table(
             *marks.legend,
         ],
         remarks=marks.remarks,
-        faces=", ".join(typeface_notes) if has_several else "",
+        typeface_note=", ".join(typeface_notes) if has_several else "",
     )
 
 
@@ -189,24 +189,24 @@ def topics_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
     """Make a table with a row for each topic and system and a column for each measure."""
     first = _check_equal(scores, "systems", "topics")
     title = f"{counted(len(first.systems), 'system')}, {counted(len(first.topics), 'topic')}"
-    rows = unit_table(scores, places=places, bold=False)
+    rows = unit_table(scores, places=places, has_bold=False)
     return replace(rows, title=title, head=["Topic", "System", *scores])
 
 
 def _check_equal(scores: Mapping[str, Scores], *nouns: str) -> Scores:
-    """Check that all measures have the same systems, or topics; return the first scores."""
+    """Check that all measures have the same systems, or topics; return the scores of the first."""
     if not scores:
-        raise CranfieldError("expected the scores of at least one measure")
-    first = next(iter(scores.values()))
+        raise CranfieldError("expected the scores of at least one measure, got none")
+    first_scores = next(iter(scores.values()))
     for name, measure_scores in scores.items():
         measure_scores.flat("a table of systems and measures requires scores without shards")
         for noun in nouns:
-            if getattr(measure_scores, noun) != getattr(first, noun):
+            if getattr(measure_scores, noun) != getattr(first_scores, noun):
                 raise CranfieldError(
                     f"expected the same {noun} for all measures, got other {noun} for"
                     f" {quoted(name)}"
                 )
-    return first
+    return first_scores
 
 
 def _missing_notes(scores: Mapping[str, Scores]) -> list[str]:
@@ -254,9 +254,9 @@ def _format_values(scores: Scores, values: Floats, percent: bool, places: int | 
 
 def _ranks(texts: Sequence[str], lower_is_better: bool) -> list[int | None]:
     """Rank the formatted values from 0, so that equal texts have equal ranks; None if missing."""
-    numbers = [float(text.replace(",", "")) if text else None for text in texts]
-    order = sorted({value for value in numbers if value is not None}, reverse=not lower_is_better)
-    return [None if value is None else order.index(value) for value in numbers]
+    values = [float(text.replace(",", "")) if text else None for text in texts]
+    order = sorted({value for value in values if value is not None}, reverse=not lower_is_better)
+    return [None if value is None else order.index(value) for value in values]
 
 
 def table(
@@ -329,6 +329,7 @@ def table(
     Paired t-test with Holm's correction, each measure separately
     note: ...
     >>> print(cf.table(ev["P@20"], marks="groups", places=3).to_latex(caption="P@20"), end="")
+    % P@20: 1 p-value is so close to 0.05 that another seed may reverse the decision ...
     \begin{table}
     \centering
     \caption[{P@20}]{P@20. 4 systems, 50 topics. The best of each measure in bold. Systems ...}
@@ -348,7 +349,7 @@ def table(
     tests: dict[str, Any] = {"baseline": baseline, "test": test, "correction": correction}
     test_names = [name for name, value in tests.items() if value is not None]
     if not isinstance(results, (Scores, Mapping)):
-        layout = {
+        is_set = {
             "alpha": alpha != 0.05,
             "marks": marks is not None,
             "sort": sort is not None,
@@ -357,7 +358,7 @@ def table(
             "percent": percent,
         }
         return _result_table(
-            results, places, [*test_names, *(k for k, v in layout.items() if v), *options]
+            results, places, [*test_names, *(k for k, v in is_set.items() if v), *options]
         )
     scores = {results.measure: results} if isinstance(results, Scores) else results
     for value in scores.values():
@@ -413,13 +414,14 @@ def _check_option_names(options: Mapping[str, Any]) -> None:
 
 def _result_table(results: Any, places: int | None, options: Sequence[str]) -> Table:
     """Return the table of results other than scores; refuse options that apply to scores only."""
+    kind = type(results).__name__
     if not isinstance(results, (PairwiseComparison, AnovaTable, pl.DataFrame)):
         raise PolicyError(
             "expected an evaluation, scores, a comparison, an analysis of variance or a"
-            f" polars data frame, got {type(results).__name__}"
+            f" polars data frame, got {kind}"
         )
     if options:
-        raise PolicyError(f"{options[0]} requires an evaluation or scores")
+        raise PolicyError(f"{options[0]} requires an evaluation or scores, got {kind}")
     _check_options(places)
     if isinstance(results, pl.DataFrame):
         return table_from_frame(results, "", places=4 if places is None else places)

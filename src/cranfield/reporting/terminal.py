@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def systems_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
-    """Return a table of overall values, or with a row per measure for a single system."""
+    """Return the overall values; many measures of a single system have a row each."""
     score_list = list(scores.values())
     overall = [score.overall() for score in score_list]
     systems = score_list[0].systems
@@ -35,9 +35,9 @@ def systems_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
 
 
 def unit_table(
-    scores: Mapping[str, Scores], *, places: int = 4, unit: str = "topic", bold: bool = True
+    scores: Mapping[str, Scores], *, places: int = 4, unit: str = "topic", has_bold: bool = True
 ) -> Table:
-    """Return a table with a row for each topic and system, and the overall values last."""
+    """Return a row for each topic and system, and last the overall values, by default in bold."""
     score_list = list(scores.values())
     units, systems = score_list[0].topics, score_list[0].systems
     overall = [score.overall() for score in score_list]
@@ -51,9 +51,9 @@ def unit_table(
         for t, topic in enumerate(units)
         for i in indices
     ]
-    start = len(rows)
-    rows += [[Cell(cell, bold=bold) for cell in row("all", i, overall)] for i in indices]
-    return Table("", [unit, "system", *scores], rows, left=(0, 1), rules=(start,))
+    n_unit_rows = len(rows)
+    rows += [[Cell(cell, bold=has_bold) for cell in row("all", i, overall)] for i in indices]
+    return Table("", [unit, "system", *scores], rows, left=(0, 1), rules=(n_unit_rows,))
 
 
 def coverage_table(coverage: Coverage) -> Table:
@@ -71,16 +71,16 @@ def format_value(value: float, places: int) -> str:
     return NO_VALUE.text if isnan(value) else f"{value:.{places}f}"
 
 
-def draw_table(table: Table, *, on_terminal: bool) -> str:
+def draw_table(table: Table, *, is_on_terminal: bool) -> str:
     """Format a table; outside of a terminal, use Rich, which is slow to load, only if needed."""
     # A file or a pipe has no width; this maximum does not truncate cells.
     max_width = 60 + 24 * (1 + len(table.head) - len(table.left))
     head, *rows = [[as_cell(cell).text for cell in row] for row in (table.head, *table.rows)]
     lines = text_table(head, rows, left=table.left, separator="   ").splitlines()
     width = max(map(len, lines))
-    fits = width + 2 <= max_width and len(table.title) <= width
-    if on_terminal or not fits or not all(line.isascii() for line in [*lines, table.title]):
-        return draw_with_rich(rich_table(table), None if on_terminal else max_width)
+    has_room = width + 2 <= max_width and len(table.title) <= width
+    if is_on_terminal or not has_room or not all(line.isascii() for line in [*lines, table.title]):
+        return draw_with_rich(to_rich_table(table), None if is_on_terminal else max_width)
     body = [f" {line}" for line in lines]
     for row in sorted(table.rules, reverse=True):
         body.insert(1 + row, "")
@@ -88,26 +88,26 @@ def draw_table(table: Table, *, on_terminal: bool) -> str:
     return "\n".join([*title, "", body[0], f" {'─' * width}", *body[1:], "", ""])
 
 
-def rich_table(table: Table) -> RichTable:
+def to_rich_table(table: Table) -> RichTable:
     """Convert a table to a table of Rich."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    out = RichTable(
+    rich = RichTable(
         box=box.SIMPLE_HEAD, title=table.title or None, title_justify="left", pad_edge=False
     )
     for k, cell in enumerate(map(as_cell, table.head)):
-        out.add_column(Text(plain(cell.text)), justify="left" if k in table.left else "right")
+        rich.add_column(Text(plain(cell.text)), justify="left" if k in table.left else "right")
     for index, row in enumerate(table.cells()):
         if index in table.rules:
-            out.add_section()
+            rich.add_section()
         is_bold = all(cell.bold for cell in row)
         cells = (
             Text(plain(cell.text), "bold" if cell.bold and not is_bold else "") for cell in row
         )
-        out.add_row(*cells, style="bold" if is_bold else None)
-    return out
+        rich.add_row(*cells, style="bold" if is_bold else None)
+    return rich
 
 
 def draw_with_rich(table: RichTable, width: int | None) -> str:

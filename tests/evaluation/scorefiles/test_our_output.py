@@ -28,7 +28,9 @@ def written(evaluation: cf.Evaluation, form: str, by_topic: bool, folder: Path) 
     if form == "parquet":
         score_formats.scores_frame(evaluation, by_topic=by_topic).write_parquet(path)
     elif form in {"csv", "json"}:
-        write = score_formats.scores_csv if form == "csv" else score_formats.scores_json
+        write = (
+            score_formats.format_scores_csv if form == "csv" else score_formats.format_scores_json
+        )
         path.write_text(write(evaluation, by_topic=by_topic))
     else:
         path.write_text(

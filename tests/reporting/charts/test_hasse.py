@@ -7,7 +7,7 @@ from itertools import combinations, pairwise, product
 import numpy as np
 import pytest
 
-from cranfield.reporting.charts.hasse import diagram, hasse_chart, lay_out_layers
+from cranfield.reporting.charts.hasse import hasse_chart, lay_out_diagram, lay_out_layers
 
 SIZES = [(1, 1), (2, 1), (4, 1), (5, 1), (1, 3), (2, 2), (3, 2), (2, 4)]
 
@@ -46,7 +46,7 @@ def covering(length: int, grades: int) -> set[tuple[str, str]]:
 
 @pytest.mark.parametrize(("length", "grades"), SIZES)
 def test_edges_are_the_covering_relation(length: int, grades: int) -> None:
-    nodes, ways, _ = diagram(length, grades)
+    nodes, ways, _ = lay_out_diagram(length, grades)
     assert len(nodes) == (grades + 1) ** length
     ends = ways.filter(order=0)
     assert set(ends.select("lower", "upper").rows()) == covering(length, grades)
@@ -55,7 +55,7 @@ def test_edges_are_the_covering_relation(length: int, grades: int) -> None:
 
 @pytest.mark.parametrize(("length", "grades"), SIZES)
 def test_steps_are_what_they_are_called(length: int, grades: int) -> None:
-    _, ways, _ = diagram(length, grades)
+    _, ways, _ = lay_out_diagram(length, grades)
     for lower, upper, step in ways.filter(order=0).select("lower", "upper", "step").rows():
         assert (sorted(lower) == sorted(upper)) == (step == "swap")
         if step == "replacement":
@@ -64,12 +64,12 @@ def test_steps_are_what_they_are_called(length: int, grades: int) -> None:
 
 @pytest.mark.parametrize(("length", "grades"), SIZES)
 def test_ways_join_their_ends_and_go_up(length: int, grades: int) -> None:
-    nodes, ways, _ = diagram(length, grades)
+    nodes, ways, _ = lay_out_diagram(length, grades)
     place = {
-        run: (across, level) for run, across, level in nodes.select("run", "across", "level").rows()
+        run: (across, level) for run, across, level in nodes.select("run", "x", "level").rows()
     }
     for _, way in ways.group_by("edge"):
-        points = way.sort("order").select("across", "level").rows()
+        points = way.sort("order").select("x", "level").rows()
         assert points[0] == place[way["lower"][0]]
         assert points[-1] == place[way["upper"][0]]
         assert all(after[1] == before[1] + 1 for before, after in pairwise(points))
@@ -77,13 +77,13 @@ def test_ways_join_their_ends_and_go_up(length: int, grades: int) -> None:
 
 @pytest.mark.parametrize(("length", "grades"), SIZES)
 def test_runs_do_not_cover_each_other_or_a_passing_line(length: int, grades: int) -> None:
-    nodes, ways, _ = diagram(length, grades)
+    nodes, ways, _ = lay_out_diagram(length, grades)
     inner = ways.filter(order=0).select("edge").join(ways, on="edge")
     for (level,), layer in nodes.group_by("level"):
-        own = layer["across"].to_list()
+        own = layer["x"].to_list()
         ends = set(layer["run"])
         passing = [
-            row["across"]
+            row["x"]
             for row in inner.filter(level=level).iter_rows(named=True)
             if not {row["lower"], row["upper"]} & ends
         ]
@@ -92,7 +92,7 @@ def test_runs_do_not_cover_each_other_or_a_passing_line(length: int, grades: int
 
 def test_figure_1() -> None:
     """Sixteen runs on eleven levels, nothing crosses, and the paper's pairs are apart."""
-    nodes, ways, layout = diagram(4)
+    nodes, ways, layout = lay_out_diagram(4)
     assert nodes["level"].n_unique() == 11
     assert layout.crossings == 0
     assert ways.filter(order=0)["step"].value_counts(sort=True).rows() == [
@@ -133,5 +133,8 @@ def test_layers_untangle_what_can_be_untangled() -> None:
 
 
 def test_single_nodes() -> None:
-    assert lay_out_layers([0], np.empty((0, 2), dtype=np.int64)).across.tolist() == [0.0]
-    assert lay_out_layers([0, 0], np.empty((0, 2), dtype=np.int64)).across.tolist() == [-0.5, 0.5]
+    assert lay_out_layers([0], np.empty((0, 2), dtype=np.int64)).positions.tolist() == [0.0]
+    assert lay_out_layers([0, 0], np.empty((0, 2), dtype=np.int64)).positions.tolist() == [
+        -0.5,
+        0.5,
+    ]

@@ -12,7 +12,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.reporting import charts
-from cranfield.reporting.charts.inputs import labels
+from cranfield.reporting.charts.inputs import make_labels
 from cranfield.reporting.charts.theme import cell_size, row_size
 from tests.reporting.charts.drawn import HOSTILE, random_scores, scores_of, spec_of
 
@@ -103,7 +103,7 @@ def test_names_fit_into_their_rows(systems: int) -> None:
     ],
 )
 def test_labels(names: list[str], wanted: list[str]) -> None:
-    assert labels(names) == wanted
+    assert make_labels(names) == wanted
 
 
 def test_names_are_loaded_when_they_are_used() -> None:

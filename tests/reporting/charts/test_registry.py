@@ -10,8 +10,8 @@ import cranfield as cf
 from cranfield.meta.study import STUDIES
 from cranfield.reporting import charts
 from cranfield.reporting.charts.registry import (
-    BY_COMMAND,
     CHARTS,
+    COMMAND_SUBJECTS,
     LENGTH,
     MEASURES,
     chart_function,
@@ -30,7 +30,7 @@ def test_the_declared_class_is_the_one_that_the_chart_takes() -> None:
     studies = {kind.__name__: kind for kind in STUDIES.values()}
     for name, one in CHARTS.items():
         first = next(iter(inspect.signature(one.draw).parameters.values()))
-        if one.subject in BY_COMMAND:
+        if one.subject in COMMAND_SUBJECTS:
             continue
         assert one.subject in str(first.annotation), name
         if one.subject in studies:

@@ -99,7 +99,7 @@ def test_json_is_the_specification(chart: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["c.docx", "c", ".svg", "c.svg.gz"])
 def test_other_suffixes(chart: Any, tmp_path: Path, name: str) -> None:
-    with pytest.raises(cf.PolicyError, match=r"does not end in .html, .svg, .pdf, .png or .json"):
+    with pytest.raises(cf.PolicyError, match=r"path must end in .html, .svg, .pdf, .png or .json"):
         save(chart, tmp_path / name)
     assert not list(tmp_path.iterdir())
 

@@ -59,7 +59,7 @@ def test_names_stand_beside_the_ends_of_lines() -> None:
 def test_pairs_before_and_after() -> None:
     chart = scale_pairs_chart(study(), cutoff=5)
     table = study().pairs.filter(cutoff=5)
-    found = {(row["pair"], row["of"]): row["tau"] for row in drawn(chart, 1)}
+    found = {(row["pair"], row["version"]): row["tau"] for row in drawn(chart, 1)}
     assert len(found) == 2 * len(table) == 12
     for row in table.iter_rows(named=True):
         pair = f"{row['first']} and {row['second']}"

@@ -19,7 +19,7 @@ from cranfield.reporting.charts.scales import (
     cumulative_proportions,
     curve_points,
     distribution_chart,
-    runs_by_value,
+    list_runs_by_value,
     spacing_chart,
 )
 from cranfield.reporting.charts.theme import space_out
@@ -63,7 +63,7 @@ def drawn(chart: Any, panel: int, layer: int) -> list[dict[str, Any]]:
 
 def marks(chart: Any, panel: int) -> dict[str, float]:
     """Value of each run, by the squares of a panel."""
-    return {run: row["value"] for row in drawn(chart, panel, 2) for run in row["all"].split()}
+    return {run: row["value"] for row in drawn(chart, panel, 2) for run in row["runs"].split()}
 
 
 def test_spacing_of_average_precision_by_hand() -> None:
@@ -123,11 +123,11 @@ def test_some_labels_are_left_out_but_no_mark() -> None:
 
 def test_judgments_stretch_the_values() -> None:
     assert marks(spacing_chart("AP", 2, judgments=4), 0)["11"] == 0.5
-    assert runs_by_value(cf.image("R", 2, judgments=4))["value"].to_list() == [0, 0.25, 0.5]
+    assert list_runs_by_value(cf.image("R", 2, judgments=4))["value"].to_list() == [0, 0.25, 0.5]
 
 
 def test_grades_are_written_so_that_they_can_be_read() -> None:
-    assert runs_by_value(cf.image("DCG", 2, 11))["runs"][-1].to_list() == ["11,11"]
+    assert list_runs_by_value(cf.image("DCG", 2, 11))["runs"][-1].to_list() == ["11,11"]
 
 
 def test_what_section_7_says_of_figure_3() -> None:

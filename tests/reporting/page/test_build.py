@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.reporting.page.html import Html, text
+from cranfield.reporting.page.html import Html, escape
 from tests.reporting.page.reading import read
 
 HOSTILE = (
@@ -140,5 +140,5 @@ def test_landmarks_headings_and_names(tmp_path: Path) -> None:
 
 
 def test_escaped_text() -> None:
-    assert text('a\x1b[2J<"&') == "a\\x1b[2J&lt;&quot;&amp;"
-    assert text(Html("<b>")) == "<b>"
+    assert escape('a\x1b[2J<"&') == "a\\x1b[2J&lt;&quot;&amp;"
+    assert escape(Html("<b>")) == "<b>"

@@ -13,10 +13,10 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.reporting.page.contents import NO_QUALITY, collect_contents
-from cranfield.reporting.page.intervals import systems_figure, two_systems_figure
-from cranfield.reporting.page.sections import answer
+from cranfield.reporting.page.intervals import draw_systems, draw_two_systems
+from cranfield.reporting.page.sections import answer_lines
 from cranfield.reporting.page.svg_charts import axis_range
-from cranfield.reporting.summary import pair_verdicts, shared_lines
+from cranfield.reporting.summary import pair_verdicts, separate_shared_lines
 from tests.reporting.page.reading import read
 
 FAR = "a system far below"
@@ -32,7 +32,7 @@ def scores(values: object, measure: str = "m") -> cf.Scores:
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=30), st.booleans())
 def test_most_are_on_the_axis(values: list[float], zero: bool) -> None:
     middle = np.array(values)
-    low, high = axis_range(middle, middle - 1, middle + 1, zero=zero)
+    low, high = axis_range(middle, middle - 1, middle + 1, has_zero=zero)
     assert low < high
     assert np.mean((middle >= low) & (middle <= high)) >= 0.5
     if zero:
@@ -44,7 +44,7 @@ def test_an_outlier_does_not_squeeze_the_axis() -> None:
     values = 0.7 + 0.05 * random.random((20, 9))
     values[:, 8] = 0.001 * random.random(20)
     [part] = collect_contents(scores(values), title="x").parts
-    figure = str(systems_figure(part))
+    figure = str(draw_systems(part))
     assert "1 system lies beyond the axis" in figure
     assert figure.count('class="beyond"') == 1
     # Its number stands beside it all the same.
@@ -59,7 +59,7 @@ def test_the_best_is_never_beyond_the_axis() -> None:
     values = 0.2 + 0.01 * random.random((20, 9))
     values[:, 0] += 0.1
     values[:, 1] += 0.099
-    figure = str(systems_figure(collect_contents(scores(values), title="x", scales=False).parts[0]))
+    figure = str(draw_systems(collect_contents(scores(values), title="x", scales=False).parts[0]))
     assert figure.count("<circle") == 9
     assert 'class="beyond"' not in figure
     assert "Systems whose bars do not overlap are significantly different." in figure
@@ -69,7 +69,7 @@ def test_two_systems_are_shown_by_their_difference(tmp_path: Path) -> None:
     covid = cf.bundled.trec_covid()
     ev = cf.evaluate([covid.runs[0], covid.runs[30]], covid.qrels, ["nDCG@20", "RR", "NumRelRet"])
     contents = collect_contents(ev, title="x", scales=False)
-    figure = str(two_systems_figure(contents))
+    figure = str(draw_two_systems(contents))
     found = cf.compare(ev["nDCG@20"])
     assert f"{abs(found.difference[0]):.4f}" in figure
     # The numbers of documents have an axis of their own.
@@ -87,7 +87,7 @@ def test_lines_of_another_quantity_than_the_dots_are_said(test: str, quantity: s
     for shift in (0.0, 1.0):
         pairs = cf.compare(scores(values + [shift, 0.0]), test=test)
         assert pairs.count() == shift
-        figure = str(two_systems_figure(collect_contents(pairs, title="x", scales=False)))
+        figure = str(draw_two_systems(collect_contents(pairs, title="x", scales=False)))
         dots = "Dots: difference of means. " if quantity else ""
         assert f">{dots}Lines: 95% confidence intervals{quantity}." in figure
         assert ("Blue: significantly different." in figure) == pairs.count()
@@ -106,7 +106,7 @@ def test_colours_that_occur_are_explained(shifts: tuple[float, float], key: str)
     values = np.random.default_rng(3).normal(0.5, 0.02, (20, 3)) + [0.0, *shifts]
     pairs = cf.compare(scores(values), baseline="a")
     part = collect_contents(pairs, title="x", scales=False).parts[0]
-    figure = str(systems_figure(part))
+    figure = str(draw_systems(part))
     assert {word for word in ("Blue", "Orange", "orange") if word in figure} == {
         word for word in ("Blue", "Orange", "orange") if word in key
     }
@@ -121,14 +121,14 @@ def test_means_over_different_topics_are_said_and_advice_is_not_on_the_page() ->
     values[0, 0] = values[:3, 2] = np.nan
     with pytest.warns(cf.CranfieldWarning, match="missing='drop' excludes topics"):
         contents = collect_contents(scores(values, "q"), title="x", scales=False)
-    [text] = answer(contents.parts[0])
+    [text] = answer_lines(contents.parts[0])
     assert "Systems have scores on different topics: 9 to 12 per system. Systems are not" in text
     assert text.endswith("has no score (4 scores missing).")
     values[:] = np.nan_to_num(values)
     values[3], values[4, 0], values[5, 1:] = np.nan, np.nan, np.nan
     with pytest.warns(cf.CranfieldWarning):
         contents = collect_contents(scores(values, "q"), title="x", scales=False)
-    assert "different topics: 10 per system." in answer(contents.parts[0])[0]
+    assert "different topics: 10 per system." in answer_lines(contents.parts[0])[0]
 
 
 def test_shares_of_judged_documents_are_not_tested(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_shares_of_judged_documents_are_not_tested(tmp_path: Path) -> None:
 def test_what_all_have_is_said_once(names: tuple[str, str]) -> None:
     lines = {name: [f"{name} is declared ordinal", "4 ties", name] for name in names}
     lines[names[0]].append("of one only")
-    own, common = shared_lines(lines)
+    own, common = separate_shared_lines(lines)
     assert common == ["the measure is declared ordinal", "4 ties", "the measure"]
     assert own == {names[0]: ["of one only"], names[1]: []}
 
@@ -154,15 +154,15 @@ def test_what_all_have_is_said_once(names: tuple[str, str]) -> None:
 def test_axis_of_two_systems_holds_all_limits() -> None:
     middle = np.array([0.016, 0.008, 0.012, 0.02, 0.0257])
     low = np.array([-0.02, -0.03, -0.01, -0.2, -0.005])
-    assert axis_range(middle, low, middle + 0.03, zero=True, contains_all=True)[0] == -0.2
+    assert axis_range(middle, low, middle + 0.03, has_zero=True, contains_all=True)[0] == -0.2
     alike = np.tile([0.2, 0.3], (8, 1))
-    figure = str(two_systems_figure(collect_contents(scores(alike), title="x", scales=False)))
+    figure = str(draw_two_systems(collect_contents(scores(alike), title="x", scales=False)))
     assert "no finite bound" not in figure
     few = cf.evaluate({"a": {"1": {"d": 1.0}, "2": {"e": 1.0}, "3": {"e": 1.0}},
                        "b": {"1": {"e": 1.0}, "2": {"e": 1.0}, "3": {"e": 1.0}}},
                       {"1": {"d": 1}, "2": {"e": 1}, "3": {"e": 1}}, "P@1")  # fmt: skip
     assert "no finite bound" in str(
-        two_systems_figure(collect_contents(few, title="x", scales=False))
+        draw_two_systems(collect_contents(few, title="x", scales=False))
     )
 
 
@@ -179,21 +179,21 @@ def test_a_pair_whose_interval_would_contradict_the_decision_has_no_line() -> No
     one = cf.compare(scores(values), test="t", correction="holm", baseline=0)
     assert one.is_significant().all()
     assert np.isnan(one.interval).any(axis=0).tolist() == [False, True]
-    figure = str(systems_figure(collect_contents(one, title="x", scales=False).parts[0]))
+    figure = str(draw_systems(collect_contents(one, title="x", scales=False).parts[0]))
     assert figure.count("<circle") == 2
     # Axis lines are in the back; only rows have a line of constant height.
     rows = re.findall(r'<line x1="[^"]+" x2="[^"]+" y1="([^"]+)" y2="([^"]+)"', figure)
     assert sum(start == end for start, end in rows) == 1
     assert "A dot without a line: an interval would contradict the decision of the test." in figure
     clear = cf.compare(scores(values), test="t", correction="bonferroni", baseline=0)
-    assert "A dot without" not in str(systems_figure(collect_contents(clear, title="x").parts[0]))
+    assert "A dot without" not in str(draw_systems(collect_contents(clear, title="x").parts[0]))
 
 
 def test_long_names_are_cut_in_their_middle() -> None:
     values = np.random.default_rng(1).random((20, 3))
     names = tuple(f"a-long-name-of-one-team-that-ends-in-{end}" for end in ("one", "two", "three"))
     one = cf.Scores(values, tuple(map(str, range(20))), names, measure="m")
-    figure = str(systems_figure(collect_contents(one, title="x", scales=False).parts[0]))
+    figure = str(draw_systems(collect_contents(one, title="x", scales=False).parts[0]))
     assert {"ds-in-one", "ds-in-two", "in-three"} <= {
         end for end in ("ds-in-one", "ds-in-two", "in-three") if f"{end}<" in figure
     }

@@ -78,7 +78,7 @@ def test_curves_end_where_runs_end(tmp_path: Path) -> None:
 
 def seen(page: Any, name: str) -> Any:
     """A picture, in view."""
-    figure = page.locator(f"#pic-{name}")
+    figure = page.locator(f"#chart-{name}")
     figure.scroll_into_view_if_needed()
     figure.locator("svg").wait_for()
     return figure.locator("svg")
@@ -94,7 +94,7 @@ def test_pointing_at_a_cell(page: Any, evaluation: cf.Evaluation) -> None:
     value = scores.values[scores.topics.index(topic), scores.systems.index(system)]
     assert lines[2] == f"nDCG@10 {value:.4f}"
     # The system is marked elsewhere too.
-    assert page.locator("#pic-map .mark").count() == 1
+    assert page.locator("#chart-map .mark").count() == 1
     assert page.locator("#answer article:visible text.lit").all_text_contents() == [system]
     page.mouse.move(5, 5)
     assert not page.locator("#tip").is_visible()
@@ -123,7 +123,7 @@ def test_a_picture_drawn_again_keeps_its_cell(page: Any, evaluation: cf.Evaluati
     for _ in range(4):
         page.keyboard.press("ArrowDown")
     page.set_viewport_size({"width": 900, "height": 900})
-    page.wait_for_function("document.querySelector('#pic-boxes svg').clientWidth < 900")
+    page.wait_for_function("document.querySelector('#chart-boxes svg').clientWidth < 900")
     assert page.locator("#tip strong").inner_text() == evaluation.systems[order[3]]
     page.keyboard.press("ArrowDown")
     assert page.locator("#tip strong").inner_text() == evaluation.systems[order[4]]
@@ -154,7 +154,7 @@ def test_choosing_from_the_matrix_and_the_address(
 
 @pytest.mark.parametrize("name", ["map", "matrix", "boxes", "ranks", "tau", "topics", "ranked"])
 def test_files(page: Any, name: str, evaluation: cf.Evaluation) -> None:
-    figure = page.locator(f"#pic-{name}" if name != "ranked" else "#answer figure >> nth=0")
+    figure = page.locator(f"#chart-{name}" if name != "ranked" else "#answer figure >> nth=0")
     figure.scroll_into_view_if_needed()
     figure.locator("svg").first.wait_for()
     files = {}
@@ -186,8 +186,8 @@ def test_no_matrix_without_all_pairs(
     base = evaluation.systems[5]
     one = opened(browser, cf.report(evaluation, tmp_path / "r.html", baseline=base, scales=False))
     one.page.locator("#figures").scroll_into_view_if_needed()
-    assert not one.page.locator("#pic-matrix").is_visible()
-    assert one.page.locator("#pic-boxes").is_visible()
+    assert not one.page.locator("#chart-matrix").is_visible()
+    assert one.page.locator("#chart-boxes").is_visible()
     assert one.complaints == []
 
 
@@ -232,7 +232,7 @@ def test_low_cells_of_the_matrix_leave_no_gap(browser: Any, tmp_path: Path) -> N
     file = cf.report(cf.compare(scores, resamples=200), tmp_path / "r.html", scales=False)
     page = opened(browser, file, viewport={"width": 390, "height": 800}).page
     seen(page, "matrix")
-    paths = page.locator("#pic-matrix path").all()
+    paths = page.locator("#chart-matrix path").all()
     # All cells but those of the diagonal, as left, top, right, bottom.
     cells = [
         tuple(cell)
@@ -310,7 +310,7 @@ def test_paper_is_not_told_to_point(browser: Any, tmp_path: Path) -> None:
     path = cf.report(cf.compare(scores, resamples=200), tmp_path / "r.html", scales=False)
     page = opened(browser, path).page
     seen(page, "matrix")
-    note = page.locator("#pic-matrix .note")
+    note = page.locator("#chart-matrix .note")
     assert "point at a row" in note.inner_text()
     page.emulate_media(media="print")
     assert "point at a row" not in note.inner_text()
@@ -325,7 +325,7 @@ def test_paper_is_not_told_to_point(browser: Any, tmp_path: Path) -> None:
 
 def test_a_picture_drawn_again_keeps_the_focus(page: Any) -> None:
     seen(page, "boxes").focus()
-    page.evaluate("document.querySelector('#pic-boxes svg').dataset.old = 'yes'")
+    page.evaluate("document.querySelector('#chart-boxes svg').dataset.old = 'yes'")
     page.set_viewport_size({"width": 1000, "height": 900})
-    page.wait_for_selector("#pic-boxes svg:not([data-old])")
-    assert page.evaluate("document.activeElement.closest('figure')?.id") == "pic-boxes"
+    page.wait_for_selector("#chart-boxes svg:not([data-old])")
+    assert page.evaluate("document.activeElement.closest('figure')?.id") == "chart-boxes"

@@ -10,8 +10,8 @@ import numpy as np
 import cranfield as cf
 from cranfield.reporting.page.contents import ScalingEffect, collect_contents
 from cranfield.reporting.page.sections import (
-    answer,
     answer_cells,
+    answer_lines,
     count_items,
     coverage_lines,
     warning_lines,
@@ -29,7 +29,7 @@ def test_the_bundled_collection() -> None:
     assert count_items(contents) == {"system": 40, "topic": 50, "judgment": 23_151, "measure": 1}
     [part] = contents.parts
     # The numbers stand in docs/scales.md and in the output of the demonstration too.
-    assert answer(part)[:4] == [
+    assert answer_lines(part)[:4] == [
         "Of 40 systems, 16 share the top group on nDCG@20 (best: UPrrf93-wt-r5, 0.8496).",
         "Tukey's HSD on the two-way ANOVA error, bootstrapped over topics: 398 of 780 pairs are"
         " significantly different (alpha 0.05).",
@@ -66,7 +66,7 @@ def scores(*columns: list[float], name: str = "m") -> cf.Scores:
 
 def first_of(given: cf.Scores, **options: Any) -> list[str]:
     [part] = collect_contents(given, title="x", **options).parts
-    return answer(part)
+    return answer_lines(part)
 
 
 def test_two_systems() -> None:
@@ -127,7 +127,7 @@ def test_scales(tmp_path: Path) -> None:
     assert effects["RR"] == "it has no cutoff"
     assert effects["Judged@10"] == "systems are not compared by this measure"
     assert effects["interval(RR@5)"] == "it is already interval-scaled"
-    assert parts["AP@100"].differs_by_topic is True
+    assert parts["AP@100"].depends_on_topic is True
     page = read(cf.report(ev, tmp_path / "r.html")).shown
     assert "interval(RR@5)" in page
     assert "it has no cutoff" in page
@@ -137,11 +137,11 @@ def test_counts_and_one_sided_answers(tmp_path: Path) -> None:
     values = np.random.default_rng(4).random((8, 4)) + [0, 0, 0, 2]
     scores = cf.Scores(values, tuple("12345678"), tuple("abcz"), "AP")
     [part] = collect_contents(scores, title="x", alternative="greater", baseline="z").parts
-    assert answer(part)[0].endswith(
+    assert answer_lines(part)[0].endswith(
         "on AP: none is significantly better; the opposite direction was not tested."
     )
     [part] = collect_contents(scores, title="x", alternative="less", baseline="z").parts
-    assert "3 are significantly worse; the opposite direction was" in answer(part)[0]
+    assert "3 are significantly worse; the opposite direction was" in answer_lines(part)[0]
     one = cf.Scores(values[:, :1], tuple("12345678"), ("a",), "AP")
     assert "1 system, 8 topics, 1 measure" in read(cf.report(one, tmp_path / "r.html")).shown
     # Apart from each other without doubt: no word of those that are not found to differ.
@@ -149,7 +149,9 @@ def test_counts_and_one_sided_answers(tmp_path: Path) -> None:
     [part] = collect_contents(
         cf.Scores(apart, tuple("12345678"), tuple("abc"), "AP"), title="x", baseline="b"
     ).parts
-    assert answer(part)[0].endswith("on AP: 1 is significantly better, 1 is significantly worse.")
+    assert answer_lines(part)[0].endswith(
+        "on AP: 1 is significantly better, 1 is significantly worse."
+    )
     alike = cf.Scores(np.tile(values[:, :1], 3), tuple("12345678"), tuple("abc"), "AP")
     [part] = collect_contents(alike, title="x").parts
     assert answer_cells(part)[-1] == "–"

@@ -655,9 +655,9 @@ def test_missing_scores_and_one_sided() -> None:
     ],
 )
 def test_a_p_value_stays_on_its_side(p: float, shown: str) -> None:
-    from cranfield.reporting.prose import format_pvalue
+    from cranfield.reporting.prose import write_pvalue
 
-    told = format_pvalue(p, 0.05).text
+    told = write_pvalue(p, 0.05).text
     assert shown in told and holds(told, p)
 
 

@@ -47,9 +47,9 @@ from cranfield.campaign.store.records import (
 )
 from cranfield.evaluation.scorefiles.reading import read_scores_by_measure
 from cranfield.reporting.page.contents import collect_contents
-from cranfield.reporting.page.data import n_decimals
-from cranfield.reporting.page.html import Html, asset, label, text, whole_page
-from cranfield.reporting.page.sections import answer
+from cranfield.reporting.page.data import count_overall_decimals
+from cranfield.reporting.page.html import Html, asset, escape, label, whole_page
+from cranfield.reporting.page.sections import answer_lines
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.sources.columns import parquet_frame
@@ -303,8 +303,8 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
         has_pooled=any(row.get("pooled") == "true" for row in rows),
         has_unpooled=any(row.get("pooled") == "false" for row in rows),
         measure_section=section,
-        answer=answer(section) if section else [],
-        decimals=n_decimals(section) if section else 4,
+        answer=answer_lines(section) if section else [],
+        decimals=count_overall_decimals(section) if section else 4,
         # The first run, and the runs that are not significantly different from it.
         not_separated=section.comparison.top_group if section and section.comparison else (),
         # Retracted releases have no pages, but an interrupted retraction may have left a note.
@@ -495,7 +495,7 @@ def _format_bibtex(title: str, release: StoredRelease) -> Html:
     }
     key = re.sub(r"[^A-Za-z0-9-]+", "-", release.id)
     lines = [f"@misc{{{key},", *(f"  {name} = {{{value}}}," for name, value in fields.items()), "}"]
-    return Html("\n".join(map(text, lines)))
+    return Html("\n".join(map(escape, lines)))
 
 
 MAIN_PAGES = {"Campaign": "index.html", "Records": "history.html", "Data": "data.html"}

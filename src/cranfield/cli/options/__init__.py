@@ -1,4 +1,4 @@
-"""Shared options of commands: all names of its modules, each module loaded on first use."""
+"""Shared options of commands; their modules are loaded on first use of a name."""
 
 from importlib import import_module
 from typing import Any
@@ -18,7 +18,7 @@ MODULES = (
 def __getattr__(name: str) -> Any:
     if name not in MODULES and name[0] != "_":
         for module in MODULES:
-            home = import_module(f"{__name__}.{module}")
-            if hasattr(home, name):
-                return globals().setdefault(name, getattr(home, name))
+            submodule = import_module(f"{__name__}.{module}")
+            if hasattr(submodule, name):
+                return globals().setdefault(name, getattr(submodule, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -43,10 +43,10 @@ def check_conditions(ctx: click.Context) -> None:
         if not any(all(_is_met(term, by_name, ctx) for term in terms) for terms in conditions):
             option = display_name(param)
             for terms in conditions:
-                unmet = [term for term in terms if not _is_met(term, by_name, ctx)]
-                if all(term[0] == "!" for term in unmet):
+                unmet_terms = [term for term in terms if not _is_met(term, by_name, ctx)]
+                if all(term[0] == "!" for term in unmet_terms):
                     exclusions = _exclusions(
-                        [_with_actual_value(term, by_name, ctx) for term in unmet], by_name
+                        [_with_actual_value(term, by_name, ctx) for term in unmet_terms], by_name
                     )
                     raise PolicyError(f"{option} cannot be combined with {exclusions}")
             required = " or ".join(_condition_text(terms, by_name) for terms in conditions)
@@ -83,8 +83,8 @@ def _exclusions(terms: Sequence[str], by_name: Mapping[str, click.Parameter]) ->
 def _term_text(term: str, by_name: Mapping[str, click.Parameter]) -> str:
     option, sign, values = term.partition("=")
     name = display_name(by_name[option]) if option.startswith("--") else option
-    *others, last = values.split(",")
-    return f"{name} {', '.join(others)}{' or ' * bool(others)}{last}" if sign else name
+    *start, end = values.split(",")
+    return f"{name} {', '.join(start)}{' or ' * bool(start)}{end}" if sign else name
 
 
 def change_options(names: Collection[str], **attributes: Any) -> Decorator:
@@ -113,19 +113,19 @@ def refuse_options(names: Iterable[str], reason: str) -> None:
             raise PolicyError(f"{display_name(param)} {reason}")
 
 
-def refuse_other_options(used: Collection[str], reason: str) -> None:
-    """Raise an error if an option besides those in `used` is set."""
+def refuse_other_options(allowed: Collection[str], reason: str) -> None:
+    """Raise an error if an option besides those in `allowed` is set."""
     names = {param.name or "" for param in click.get_current_context().command.params}
-    refuse_options(names.difference(used), reason)
+    refuse_options(names.difference(allowed), reason)
 
 
-def refuse_listing(used: str, inputs: Sequence[str], metavar: str) -> None:
-    """Raise an error if inputs, or options besides those in `used`, are set with `--list`."""
+def refuse_listing(allowed: str, inputs: Sequence[str], metavar: str) -> None:
+    """Raise an error if inputs, or options besides those in `allowed`, are set with `--list`."""
     if inputs:
         raise PolicyError(f"{metavar} cannot be combined with --list")
     ctx = click.get_current_context()
     argument_names = [p.name or "" for p in ctx.command.params if isinstance(p, click.Argument)]
-    refuse_other_options([*used.split(), *argument_names], "cannot be combined with --list")
+    refuse_other_options([*allowed.split(), *argument_names], "cannot be combined with --list")
 
 
 def is_on_command_line(name: str, ctx: click.Context | None = None) -> bool:
@@ -142,7 +142,7 @@ def is_set(name: str, ctx: click.Context | None = None) -> bool:
 def display_name(param: click.Parameter) -> str:
     """Return the name of an option in messages: a flag, or a key of a file of settings."""
     flag = max(param.opts, key=len)
-    return f"setting {flag.removeprefix('--')}" if getattr(param, "in_file", False) else flag
+    return f"setting {flag.removeprefix('--')}" if getattr(param, "is_setting", False) else flag
 
 
 SUFFIXES = "csv docx html json jsonl ods parquet pdf png svg tsv xls xlsx xml yaml yml"
@@ -154,25 +154,25 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 def choose_format(ctx: click.Context) -> None:
-    """Set the format of a `formatted` output from its suffix, unless `--format` is set."""
+    """Set the format of an output that `sets_format` from its suffix, unless `--format` is set."""
     options = {name: param for param in ctx.command.params for name in param.opts}
-    form, output = options.get("--format"), options.get("--output")
-    if form is None or not getattr(output, "formatted", False) or output is None:
+    format_option, output = options.get("--format"), options.get("--output")
+    if format_option is None or not getattr(output, "sets_format", False) or output is None:
         return
     path = ctx.params[output.name or ""]
     name = PurePath(path or "")
     if name.suffix.lower() in COMPRESSED:
         name = name.with_suffix("")
     suffix_format = BY_SUFFIX.get(name.suffix.lower())
-    if suffix_format is None or is_set(form.name or "", ctx):
+    if suffix_format is None or is_set(format_option.name or "", ctx):
         return
-    assert isinstance(form.type, click.Choice)
-    if suffix_format not in form.type.choices:
+    assert isinstance(format_option.type, click.Choice)
+    if suffix_format not in format_option.type.choices:
         raise PolicyError(
             f"--output {quoted(path)} has the suffix of {suffix_format}, which this command cannot"
-            f" write; choose a format with --format: {', '.join(form.type.choices)}"
+            f" write; choose a format with --format: {', '.join(format_option.type.choices)}"
         )
-    ctx.params[form.name or ""] = suffix_format
+    ctx.params[format_option.name or ""] = suffix_format
 
 
 SHORT_FLAGS = {
@@ -239,18 +239,18 @@ class Option(click.Option):
 
     detail: text that only `--help-all` shows.
     argument: Python argument that the option replaces in hints; by default that of its name.
-    requires, formatted: see :func:`check_conditions` and :func:`choose_format`.
+    requires, sets_format: see :func:`check_conditions` and :func:`choose_format`.
     declared_by: function and parameter that declare the option.
-    in_file: whether the option is a key of the --settings file instead of a flag.
+    is_setting: whether the option is a key of the --settings file instead of a flag.
     """
 
     group: str = ""
     detail: str = ""
     argument: str = ""
     requires: str | Sequence[str] = ()
-    formatted: bool = False
+    sets_format: bool = False
     declared_by: tuple[str, str] | None = None
-    in_file: bool = False
+    is_setting: bool = False
 
     def __init__(self, names: Sequence[str], **options: Any) -> None:
         for attribute in Option.__annotations__.keys() & options:
@@ -277,7 +277,7 @@ class Option(click.Option):
         return SHORT_METAVARS.get(metavar := super().make_metavar(ctx), metavar)
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        if not self.in_file:
+        if not self.is_setting:
             super().add_to_parser(parser, ctx)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
@@ -285,7 +285,7 @@ class Option(click.Option):
         if record is None:
             return None
         name, text = record
-        if self.in_file:
+        if self.is_setting:
             name = name.split(" / ")[0].rpartition("--")[2]
             if self.is_bool_flag:
                 name += " [true|false]"
@@ -353,10 +353,10 @@ class KnownName(click.ParamType):  # type: ignore[type-arg]
 
     def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
         # In a comma-separated list, the last name is completed.
-        previous, comma, word = incomplete.rpartition(",")
+        prefix, comma, word = incomplete.rpartition(",")
         start = word.casefold()
         names = [name for name in self.names() if name.casefold().startswith(start)]
-        return [CompletionItem(f"{previous}{comma}{name}") for name in names]
+        return [CompletionItem(f"{prefix}{comma}{name}") for name in names]
 
 
 class OutputFile(InputFile):
@@ -368,41 +368,41 @@ OUTPUT_FILE = OutputFile()
 
 
 class Command(click.Command):
-    """A command whose help is in groups; `--help` shows the options in `first` only.
+    """A command whose help is in groups; `--help` shows only the `common` options.
 
     Commands refuse to overwrite their inputs. They also refuse an option that is given twice, or,
     for options with several values, a value that is given twice.
     """
 
-    def __init__(self, *args: Any, first: str = "", **options: Any) -> None:
+    def __init__(self, *args: Any, common: str = "", **options: Any) -> None:
         super().__init__(*args, **options)
         self.help, self.epilog = _split_docstring(self.help)
-        self.first = tuple(f"--{name}" for name in first.split())
+        self.common = tuple(f"--{name}" for name in common.split())
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*super().get_params(ctx), _HELP_ALL]
 
-    def options(self, ctx: click.Context, *, every: bool) -> list[Option]:
-        """Return the options that help shows: every option, or those in `first`."""
+    def options(self, ctx: click.Context, *, show_all: bool) -> list[Option]:
+        """Return the options that help shows: all options, or the `common` ones."""
         options = [opt for opt in self.params if isinstance(opt, Option)]
         options = [opt for opt in options if opt.get_help_record(ctx) is not None]
-        if every:
+        if show_all:
             return options
-        flags = [opt for opt in options if not opt.in_file]
+        flags = [opt for opt in options if not opt.is_setting]
         if len(flags) <= MAX_FLAGS:
             return flags
-        return [opt for opt in flags if not {*self.first}.isdisjoint(opt.opts)]
+        return [opt for opt in flags if not {*self.common}.isdisjoint(opt.opts)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        visible = self.options(ctx, every=ALL_OPTIONS_KEY in ctx.meta)
+        visible = self.options(ctx, show_all=ALL_OPTIONS_KEY in ctx.meta)
         groups: dict[str, list[tuple[str, str] | None]] = {}
-        for opt in sorted(visible, key=lambda opt: opt.in_file):
-            group = "Settings (keys of the --settings file)" if opt.in_file else opt.group
+        for opt in sorted(visible, key=lambda opt: opt.is_setting):
+            group = "Settings (keys of the --settings file)" if opt.is_setting else opt.group
             groups.setdefault(group, []).append(opt.get_help_record(ctx))
         help_option = self.get_help_option(ctx)
         groups["Help"] = [] if help_option is None else [help_option.get_help_record(ctx)]
-        if hidden := len(self.options(ctx, every=True)) - len(visible):
-            groups["Help"].append(("--help-all", f"Also show {counted(hidden, 'more option')}."))
+        if n_hidden := len(self.options(ctx, show_all=True)) - len(visible):
+            groups["Help"].append(("--help-all", f"Also show {counted(n_hidden, 'more option')}."))
         for group, records in groups.items():
             with formatter.section(group or "Options"):
                 formatter.write_dl([record for record in records if record is not None])
@@ -418,18 +418,18 @@ class Command(click.Command):
                 if order.count(param) > 1 and not (param.multiple or param.is_flag):
                     ctx.fail(f"{name} must be given only once")
                 texts = (values.get(param.name) or []) if param.multiple else []
-                if repeated := [text for text in texts if texts.count(text) > 1]:
-                    ctx.fail(f"{name} {quoted(repeated[0])} must be given only once")
+                if repeated_values := [text for text in texts if texts.count(text) > 1]:
+                    ctx.fail(f"{name} {quoted(repeated_values[0])} must be given only once")
             if isinstance(path := values.get("settings"), str):
                 ctx.default_map = read_settings(path, self, ctx)
                 ctx.meta["settings"] = path
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        in_settings = (param for param in self.params if getattr(param, "in_file", False))
-        in_file = {name for param in in_settings for name in param.opts}
+        in_settings = (param for param in self.params if getattr(param, "is_setting", False))
+        keys = {name for param in in_settings for name in param.opts}
         completions = super().shell_complete(ctx, incomplete)
-        return [item for item in completions if item.value not in in_file]
+        return [item for item in completions if item.value not in keys]
 
     def invoke(self, ctx: click.Context) -> Any:
         files = [param for param in self.params if isinstance(param.type, InputFile)]
@@ -458,7 +458,7 @@ def settings(names: str, flags: str = "") -> Decorator:
     def add(command: Any) -> Any:
         for param in command.__click_params__:
             if not keys.isdisjoint(param.opts):
-                param.in_file = True
+                param.is_setting = True
         _SETTINGS(command)
         # Parameters are listed from the last to the first; --settings is the last.
         command.__click_params__.insert(0, command.__click_params__.pop())
@@ -477,7 +477,7 @@ _SETTINGS = option(
 
 
 def command(name: str | None = None, **arguments: Any) -> Decorator:
-    """Declare a command; of a command with many options, `--help` shows only those in `first`."""
+    """Declare a command; of a command with many options, `--help` shows only the `common` ones."""
     return click.command(name, **{"cls": Command, **arguments})
 
 
@@ -521,16 +521,16 @@ def refuse_overwriting(
     outputs: Iterable[str | None], inputs: Iterable[str | None], option: str = "--output"
 ) -> None:
     """Refuse to overwrite an input: a file, or a file in a folder or of a pattern."""
-    existing = [path for path in outputs if path and path != "-" and check_path(Path.is_file, path)]
-    if not existing:
+    present = [path for path in outputs if path and path != "-" and check_path(Path.is_file, path)]
+    if not present:
         return
-    files = [file for path in inputs if path is not None for file in _files(path)]
-    for output in existing:
+    files = [file for path in inputs if path is not None for file in _list_files(path)]
+    for output in present:
         if any(check_path(Path(output).samefile, path) for path in files):
             raise PolicyError(f"{option} {quoted(output)} would overwrite an input file")
 
 
-def _files(argument: str) -> Iterator[str | Path]:
+def _list_files(argument: str) -> Iterator[str | Path]:
     for path in (argument, argument.partition("=")[2]):
         if not path:
             continue
@@ -543,8 +543,8 @@ def _files(argument: str) -> Iterator[str | Path]:
 class CommandGroup(click.Group):
     """A group whose commands are in the modules `PREFIX_*.py` of :mod:`cranfield.cli`.
 
-    Commands are loaded on request, which keeps the start fast. If `in_order`, help lists the
-    commands in `first`, then other commands in order of declaration; otherwise help lists all by
+    Commands are loaded on request, which keeps the start fast. If `is_ordered`, help lists the
+    commands in `start`, then other commands in order of declaration; otherwise it lists all by
     name.
     """
 
@@ -554,15 +554,15 @@ class CommandGroup(click.Group):
         self,
         *args: Any,
         prefix: str | None = None,
-        in_order: bool = False,
-        first: str = "",
+        is_ordered: bool = False,
+        start: str = "",
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
         self.help, self.epilog = _split_docstring(self.help)
         self.prefix = prefix
-        self.in_order = in_order
-        self.first = first.split()
+        self.is_ordered = is_ordered
+        self.start = start.split()
 
     @cached_property
     def module_commands(self) -> Registry[click.Command]:
@@ -580,7 +580,7 @@ class CommandGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         names = [*self.module_commands.names(), *super().list_commands(ctx)]
-        return list(dict.fromkeys([*self.first, *names])) if self.in_order else sorted(names)
+        return list(dict.fromkeys([*self.start, *names])) if self.is_ordered else sorted(names)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self.module_commands:

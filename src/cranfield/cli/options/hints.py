@@ -33,7 +33,7 @@ def describe_unknown(
     """Describe an unknown option among `words`, and suggest an option of this purpose or name."""
     name = error.option_name
     replacement, advice = EQUIVALENT_OPTIONS.get(name, ("", ""))
-    in_settings = [param for param in command.params if getattr(param, "in_file", False)]
+    in_settings = [param for param in command.params if getattr(param, "is_setting", False)]
     # The key of a setting is the long name of the option.
     keys = {flag: max(param.opts, key=len) for param in in_settings for flag in param.opts}
     if name in keys or replacement in keys:
@@ -120,13 +120,13 @@ def option_for(argument: str, command: click.Command) -> str:
 
 def _as_option(hint: re.Match[str], option: click.Option) -> str:
     name: str = max(option.opts, key=len)
-    in_file = getattr(option, "in_file", False)
-    if in_file:
+    is_setting = getattr(option, "is_setting", False)
+    if is_setting:
         name = f"--settings with {name.removeprefix('--')}:"
     if option.is_flag:
-        return f"{name} true" if in_file else name
+        return f"{name} true" if is_setting else name
     if hint["literal"]:
-        if in_file:
+        if is_setting:
             return f"{name} {hint['literal']}"
         # A list or a dict of Python is `a,b` or `a=1,b=2` as the value of a flag.
         items = hint["literal"][1:-1].replace("': ", "'=").replace(", ", ",")

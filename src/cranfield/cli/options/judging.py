@@ -15,7 +15,7 @@ import click
 import cranfield as cf
 from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
 from cranfield.cli.options import declaring
-from cranfield.cli.options.output import progress_of
+from cranfield.cli.options.output import show_judging_progress
 from cranfield.cli.options.signatures import options_of, parse_pairs
 from cranfield.collection.policies import JUDGMENT_FORMATS, Policies, policies
 from cranfield.sources.archives import check_path
@@ -76,7 +76,9 @@ reading_options = (
         columns=COLUMNS,
     ),
     *options_of(
-        f"{__name__}.Reading", "lower", lower={"metavar": "NAME", "argument": "lower_is_better"}
+        f"{__name__}.ReadingOptions",
+        "lower",
+        lower={"metavar": "NAME", "argument": "lower_is_better"},
     ),
     *options_of("cranfield.read_runs", "separator numbers on_duplicate chunk_separator"),
     bad_run_option,
@@ -84,7 +86,7 @@ reading_options = (
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingOptions:
     """Options of reading runs and judgments.
 
     Attributes
@@ -109,9 +111,9 @@ class Reading:
     on_bad_run: str = "error"
 
     @classmethod
-    def from_options(cls, options: Mapping[str, Any]) -> Reading:
+    def from_options(cls, options: Mapping[str, Any]) -> ReadingOptions:
         """Select the options of reading among the options of a command."""
-        return cls(**{name: options[name] for name in READING if name in options})
+        return cls(**{name: options[name] for name in READING_NAMES if name in options})
 
     @cached_property
     def _column_names(self) -> tuple[RequestedColumns, RequestedColumns]:
@@ -124,7 +126,7 @@ class Reading:
         """Options of reading that judgments and runs share."""
         return {name: getattr(self, name) for name in ("encoding", "separator", "on_duplicate")}
 
-    def qrels(
+    def read_qrels(
         self, path: str | None, subtopics: bool | None = None, grades: Any = None
     ) -> cf.Qrels:
         """Read judgments."""
@@ -144,8 +146,8 @@ class Reading:
             self._column_names[1].ambiguous_columns &= self._column_names[0].matched_columns
         return judgments
 
-    def with_judges(
-        self, qrels: str, judges: tuple[str, ...], form: str | None, runs: bool
+    def read_judges(
+        self, qrels: str, judges: tuple[str, ...], format: str | None, runs: bool
     ) -> tuple[cf.Qrels, tuple[cf.assess.Judge, ...]]:
         """Read judgments and labels of judges, by the names in --columns that apply to each."""
         from cranfield.collection.files.grade_maps import GradeMap
@@ -153,24 +155,24 @@ class Reading:
 
         columns = None
         if self.columns is not None:
-            people, run = self._column_names
-            optional = people.ambiguous_columns
-            shared = {name: field for name, field in self.columns.items() if "." not in name}
-            names = requested_columns(shared, "qrels", None).names
-            people.ambiguous_columns = frozenset(names)
+            human_names, run_names = self._column_names
+            optional = human_names.ambiguous_columns
+            unprefixed = {name: field for name, field in self.columns.items() if "." not in name}
+            names = requested_columns(unprefixed, "qrels", None).names
+            human_names.ambiguous_columns = frozenset(names)
         grades = self.map_grades and GradeMap.of(self.map_grades)
         # Judges may give words or texts where people give integers.
         qrels_grades = grades and replace(grades, keeps_integers=True)
-        judgments = self.qrels(qrels, subtopics=False, grades=qrels_grades)
+        judgments = self.read_qrels(qrels, subtopics=False, grades=qrels_grades)
         if self.columns is not None:
-            ambiguous = frozenset(people.matched_columns | (optional if runs else set()))
+            ambiguous = frozenset(human_names.matched_columns | (optional if runs else set()))
             columns = RequestedColumns("qrels", names, ambiguous)
         default_format = "auto" if self.input_format in JUDGMENT_FORMATS else self.input_format
         labels = cf.assess.read_judges(
-            judges, format=form or default_format, columns=columns, grades=grades, **self.common
+            judges, format=format or default_format, columns=columns, grades=grades, **self.common
         )
         if columns is not None:
-            run.ambiguous_columns |= optional & columns.matched_columns
+            run_names.ambiguous_columns |= optional & columns.matched_columns
         has_own_names = any(name.startswith("qrels.") for name in self.columns or ())
         source = judgments.origin.name
         if not has_own_names and any(judge.labels.origin.name == source for judge in labels):
@@ -178,7 +180,7 @@ class Reading:
             warn(f"{source}: the human grades and those of a judge are the same; {remedy}")
         return judgments, labels
 
-    def run(self, path: str) -> cf.Run:
+    def read_run(self, path: str) -> cf.Run:
         """Read one run."""
         self._check_lower()
         from cranfield.collection.files.many_runs import split_name
@@ -186,8 +188,8 @@ class Reading:
         name, path = split_name(path)
         return cf.read_run(path, name=name, **self._run_options)
 
-    def runs(self, qrels: str | None, runs: tuple[str, ...] | cf.Runs) -> cf.Runs:
-        """List the runs of RUN; each run is read on first use."""
+    def find_runs(self, qrels: str | None, runs: tuple[str, ...] | cf.Runs) -> cf.Runs:
+        """Find the runs of RUN; each run is read on first use."""
         if isinstance(runs, cf.Runs):
             return runs
         _refuse_measures(runs)
@@ -244,7 +246,6 @@ def _refuse_measures(runs: tuple[str, ...]) -> None:
     for run in runs:
         if run == "-" or has_magic(run) or check_path(Path.exists, run):
             continue
-
         try:
             cf.parse_measures(run)
         except MeasureError:
@@ -252,18 +253,18 @@ def _refuse_measures(runs: tuple[str, ...]) -> None:
         raise PolicyError(f"{quoted(run)} is a measure, not a file; give measures with -m")
 
 
-READING = tuple(field.name for field in fields(Reading))  # names of the options of reading
+READING_NAMES = tuple(field.name for field in fields(ReadingOptions))
 
 
 def omit_reading(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if name not in READING}
+    return {name: value for name, value in options.items() if name not in READING_NAMES}
 
 
-Computed = TypeVar("Computed")
+Value = TypeVar("Value")
 
 
-def measure_names() -> list[str]:
-    """List the measures for completion, with usual cutoffs."""
+def list_measures() -> list[str]:
+    """List names of measures for completion, with usual cutoffs."""
     from cranfield.measures.families import HOME
 
     names = ("AP", "P", "R", "RR", "nDCG", "Judged", "Success", "ERR", "RBP")
@@ -274,7 +275,7 @@ def measures_option(default: tuple[str, ...], **attributes: Any) -> declaring.De
     return declaring.option(
         "--measure",
         "measures",
-        type=declaring.KnownName(measure_names),
+        type=declaring.KnownName(list_measures),
         default=default,
         show_default=" ".join(default),
         help="Measure, such as nDCG@10 or map; may be given several times.",
@@ -317,7 +318,7 @@ _QRELS_OPTIONS = (
 )
 
 
-def _judging(*options: declaring.Decorator) -> declaring.Decorator:
+def _make_judging_options(*options: declaring.Decorator) -> declaring.Decorator:
     """Make the options of reading and judging, with additional options of judgments."""
     names, exclude = f"compat {' '.join(RANKING_OPTIONS)} exclude", {"metavar": "self|FILE"}
     policy_options = options_of("cranfield.judge", names, exclude=exclude)
@@ -336,9 +337,9 @@ _MEASURE_FILES = ("lengths", "groups", "intents", "aspects")
 DOCUMENT_OPTIONS = ("exclude", *_MEASURE_FILES)
 """Options of judging that name files with data on documents and topics, except judgments."""
 
-judging_options = _judging(subtopics_option)  # options of reading and judging
+judging_options = _make_judging_options(subtopics_option)  # options of reading and judging
 
-document_judging_options = _judging()
+document_judging_options = _make_judging_options()
 
 RUN_SETTINGS = (
     "input-format encoding system columns lower separator numbers on-duplicate chunk-separator"
@@ -358,26 +359,26 @@ DOCUMENT_JUDGING_SETTINGS = (
 JUDGING_SETTINGS = f"{DOCUMENT_JUDGING_SETTINGS} subtopics"
 
 
-def paths_of(runs: cf.Runs) -> list[str]:
+def run_paths(runs: cf.Runs) -> list[str]:
     return [path for k in range(len(runs)) if (path := runs.path(k)) is not None]
 
 
 def compute_from_runs(
-    compute: Callable[..., Computed],
+    compute: Callable[..., Value],
     qrels: str,
     runs: tuple[str, ...] | cf.Runs,
     *,
     aspects: tuple[str, ...] = (),
-    reading: Reading | None = None,
+    reading: ReadingOptions | None = None,
     **options: Any,
-) -> Computed:
+) -> Value:
     """Check the options of judging, read runs and judgments, and call a function with all."""
     from cranfield.collection.judged.judging import hint_at_order
 
-    reading, judging = reading or Reading.from_options(options), omit_reading(options)
+    reading, judging = reading or ReadingOptions.from_options(options), omit_reading(options)
     policies(judging["compat"], **{name: judging.get(name) for name in RANKING_OPTIONS})
     subtopics = True if judging.get("intents") is not None else None
-    wrong_order = partial(
+    with_order_hint = partial(
         hint_at_order,
         runs,
         qrels,
@@ -387,10 +388,10 @@ def compute_from_runs(
         columns=reading.columns,
         **reading.common,
     )
-    with wrong_order():
-        run_list = reading.runs(qrels, runs)
-        judgments = reading.qrels(qrels, subtopics)
-    with wrong_order(), progress_of(run_list) as judging["progress"]:
+    with with_order_hint():
+        run_list = reading.find_runs(qrels, runs)
+        judgments = reading.read_qrels(qrels, subtopics)
+    with with_order_hint(), show_judging_progress(run_list) as judging["progress"]:
         judging["aspects"] = parse_pairs(aspects, "--aspect", "NAME=QRELS")
         return compute(run_list, judgments, **judging)
 
@@ -409,11 +410,11 @@ def evaluate_runs(
     judged = compute_from_runs(cf.judge, qrels, runs, compat=compat, **judging)
     evaluation = cf.score(judged, measure_list, compat=compat)
     evaluation.warn()
-    needs = " ".join(
+    input_names = " ".join(
         f"{' '.join(measure.info.inputs)} {measure.info.needs}" for measure in measure_list
     )
-    unused = [name for name in _MEASURE_FILES if name not in needs]
+    unused_options = [name for name in _MEASURE_FILES if name not in input_names]
     if rel is not None and measure_list == cf.parse_measures(measures, compat=compat, rel=rel + 1):
-        unused.append("rel")
-    declaring.warn_unused(unused, "no requested measure uses it")
+        unused_options.append("rel")
+    declaring.warn_unused(unused_options, "no requested measure uses it")
     return evaluation

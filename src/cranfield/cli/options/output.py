@@ -23,7 +23,7 @@ from cranfield.cli.options.signatures import options_of
 from cranfield.result import ALL, WRITERS, Result, ResultSet, check_table, combine_results
 from cranfield.tabular import Table
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int], None]  # called with the number of finished items and of all
 
 MIN_RUNS = 4  # minimum number of runs for a progress bar
 DELAY = 2.0  # seconds before the elapsed time is shown
@@ -36,11 +36,11 @@ def show_elapsed() -> Iterator[None]:
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
-    start, ended = time.monotonic(), Event()
+    start, has_ended = time.monotonic(), Event()
 
     def show() -> None:
         wait, line = DELAY, ""
-        while not ended.wait(wait):
+        while not has_ended.wait(wait):
             wait = 1.0
             if not _BARS:
                 line = f"working, {time.monotonic() - start:.0f} s"
@@ -52,24 +52,24 @@ def show_elapsed() -> Iterator[None]:
     thread = Thread(target=show, daemon=True)
 
     def end() -> None:
-        ended.set()
+        has_ended.set()
         thread.join(1.0)
 
     def write(text: str) -> int:
         end()
-        return int(original(text))
+        return int(write_to_stream(text))
 
     thread.start()
     stream: Any = sys.stdout
     shares_terminal = stream is not None and stream.isatty()
     if shares_terminal:
-        original, stream.write = stream.write, write
+        write_to_stream, stream.write = stream.write, write
     try:
         yield
     finally:
         end()
         if shares_terminal:
-            stream.write = original
+            stream.write = write_to_stream
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def progress_bar(label: str, total: int | None = None) -> Iterator[Progress | No
             _BARS.remove(label)
 
 
-def progress_of(runs: Sequence[Any]) -> AbstractContextManager[Progress | None]:
+def show_judging_progress(runs: Sequence[Any]) -> AbstractContextManager[Progress | None]:
     return progress_bar("judging", len(runs)) if len(runs) >= MIN_RUNS else nullcontext()
 
 
@@ -109,7 +109,7 @@ output_option = option(
     help="File to write; on an error it is left unchanged. Its suffix selects the format, unless"
     " --format does.",
     group="Output",
-    formatted=True,
+    sets_format=True,
 )
 
 
@@ -117,18 +117,17 @@ def format_option(
     formats: Iterable[str],
     default: str = "text",
     help: str = "Output format.",
-    name: str = "format",
     **attributes: Any,
 ) -> Decorator:
     """Make the option of the output format."""
     choice = click.Choice(list(formats))
     attributes |= {"type": choice, "default": default, "help": help}
-    return option("--format", name, **attributes)
+    return option("--format", **attributes)
 
 
 @dataclass(frozen=True)
 class ResultOutput:
-    """Format, table and file of results."""
+    """Options for writing results."""
 
     format: str
     table: str | None = None
@@ -139,8 +138,8 @@ class ResultOutput:
         if self.table is not None:
             check_table(self.table, tables)
 
-    def writes(self, table: str) -> bool:
-        """Return True if a table is written alone, or as CSV or JSON, and its notes separately."""
+    def writes_frame(self, table: str) -> bool:
+        """Return True if a table is written as a data frame, which has no notes."""
         is_data = self.format in {"csv", "json"}
         return self.table == table or (is_data and self.table in (None, ALL))
 
@@ -227,16 +226,16 @@ class MarkupOptions:
     label: str | None
     long: bool = False
 
-    def text(self, tables: Sequence[Table], form: str) -> str:
+    def text(self, tables: Sequence[Table], format: str) -> str:
         if self.label is not None and len(tables) > 1:
             raise PolicyError(f"setting label requires a single table, got {len(tables)}")
-        options = vars(self) if form == "latex" else {}
-        return "\n".join(getattr(table, f"to_{form}")(**options) for table in tables)
+        options = vars(self) if format == "latex" else {}
+        return "\n".join(getattr(table, f"to_{format}")(**options) for table in tables)
 
 
 table_options = gather_options(
     MarkupOptions,
-    "printing",
+    "markup",
     options_of(
         f"{__name__}.MarkupOptions", "caption label long", group="Output", requires="--format=latex"
     ),
@@ -245,11 +244,11 @@ table_options = gather_options(
 
 @dataclass(frozen=True)
 class Output:
-    """Format, file and detail of scores.
+    """Options for writing scores.
 
     Attributes
     ----------
-    form
+    format
         Output format.
     output
         The file, or None for standard output.
@@ -261,22 +260,22 @@ class Output:
     """
 
     by_topic: bool
-    form: str
+    format: str
     output: str | None
-    printing: MarkupOptions
+    markup: MarkupOptions
     places: int = 4
     order: Literal["means", "given"] | None = None
 
     def check(self) -> None:
         """Refuse invalid options before any file is read."""
-        if self.form == "parquet" and self.output in {None, "-"}:
+        if self.format == "parquet" and self.output in {None, "-"}:
             raise PolicyError("--format parquet requires --output FILE")
-        if self.form == "prototext" and self.by_topic:
+        if self.format == "prototext" and self.by_topic:
             raise PolicyError("--format prototext cannot be combined with --by-topic")
 
     def write(self, scores: Mapping[str, cf.Scores], *, unit: str = "topic") -> None:
         """Write scores by measure; `unit` is the title of the column of topics."""
-        if self.form == "parquet":
+        if self.format == "parquet":
             from cranfield.collection.files.writing import write_table
             from cranfield.reporting.score_formats import scores_frame
 
@@ -286,11 +285,11 @@ class Output:
 
     def write_results(self, *results: Result) -> None:
         """Write results that are not scores."""
-        form = "text" if self.form == "table" else self.form
-        ResultOutput(form, None, self.output).write(combine_results(*results))
+        format = "text" if self.format == "table" else self.format
+        ResultOutput(format, None, self.output).write(combine_results(*results))
 
     def _text(self, scores: Mapping[str, cf.Scores], unit: str) -> str:
-        if self.form in MARKUP:
+        if self.format in MARKUP:
             from cranfield.reporting.tables import evaluation_table, topics_table
 
             if self.by_topic:
@@ -298,8 +297,8 @@ class Output:
             else:
                 key = None if self.order == "given" else next(iter(scores))
                 markup_table = evaluation_table(scores, sort=key, places=self.places)
-            return self.printing.text([markup_table], self.form)
-        if self.form == "table":
+            return self.markup.text([markup_table], self.format)
+        if self.format == "table":
             from cranfield.reporting.terminal import draw_table, systems_table, unit_table
 
             table = (
@@ -307,17 +306,19 @@ class Output:
                 if self.by_topic
                 else systems_table(scores, places=self.places)
             )
-            return draw_table(table, on_terminal=self.output in {None, "-"} and sys.stdout.isatty())
-        from cranfield.reporting.score_formats import scores_csv, scores_json
+            return draw_table(
+                table, is_on_terminal=self.output in {None, "-"} and sys.stdout.isatty()
+            )
+        from cranfield.reporting.score_formats import format_scores_csv, format_scores_json
 
-        write_scores = scores_csv if self.form == "csv" else scores_json
+        write_scores = format_scores_csv if self.format == "csv" else format_scores_json
         return write_scores(scores, by_topic=self.by_topic)
 
 
 def output_options(unit: str = "topic", formats: Sequence[str] = FORMATS) -> Decorator:
     """Make a decorator that adds options for writing scores; each score belongs to a `unit`."""
-    rounded = ",".join(form for form in formats if form in ROUNDED_FORMATS)
-    markup = ",".join(MARKUP)
+    rounded_formats = ",".join(format for format in formats if format in ROUNDED_FORMATS)
+    markup_formats = ",".join(MARKUP)
     options = (
         option(
             f"--by-{unit}",
@@ -326,14 +327,14 @@ def output_options(unit: str = "topic", formats: Sequence[str] = FORMATS) -> Dec
             help=f"Also write the scores of each {unit}.",
             group="Output",
         ),
-        format_option(formats, "table", name="form"),
+        format_option(formats, "table"),
         output_option,
         *options_of(
             f"{__name__}.Output",
             "places order",
             group="Output",
-            places={"type": IntegerRange(0, 17), "requires": f"--format={rounded}"},
-            order={"requires": f"--format={markup} !--by-{unit}"},
+            places={"type": IntegerRange(0, 17), "requires": f"--format={rounded_formats}"},
+            order={"requires": f"--format={markup_formats} !--by-{unit}"},
         ),
         table_options,
     )

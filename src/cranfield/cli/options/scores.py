@@ -50,7 +50,7 @@ class ScoreInput:
             raise PolicyError(reason)
         return self.qrels, self.runs
 
-    def scores(
+    def load_scores(
         self,
         judging: Mapping[str, Any],
         *,
@@ -66,8 +66,8 @@ class ScoreInput:
         """
         if self.score_files:
             scores = self._read(judging, all_measures)
-            for table in scores.values():
-                for note in () if has_notes or table.has_direction else table.direction_notes():
+            for s in scores.values():
+                for note in () if has_notes or s.has_direction else s.direction_notes():
                     warn(note)
         else:
             scores = evaluate_runs(*self.rankings(), self.measures, **judging)
@@ -75,7 +75,7 @@ class ScoreInput:
             return scores
         if isinstance(scores, cf.Evaluation):
             return scores.with_scale(scale)
-        return {name: table.with_scale(scale) for name, table in scores.items()}
+        return {name: s.with_scale(scale) for name, s in scores.items()}
 
     def _read(self, judging: Mapping[str, Any], all_measures: bool) -> Mapping[str, cf.Scores]:
         from cranfield.evaluation.scorefiles.reading import read_scores_by_measure, with_directions
@@ -108,11 +108,11 @@ def score_input(measures: declaring.Decorator) -> declaring.Decorator:
     return gather_options(ScoreInput, "source", options)
 
 
-_NAMES = [name for name in TESTS if name not in STUDIED]
+_TEST_NAMES = [name for name in TESTS if name not in STUDIED]
 # The usual name of the default precedes its numbered variants.
-_NAMES.insert(_NAMES.index("anova-1"), "anova")
+_TEST_NAMES.insert(_TEST_NAMES.index("anova-1"), "anova")
 
-_OPTIONS = declaring.in_group(
+_COMPARISON_OPTIONS = declaring.in_group(
     "Comparison",
     (
         declaring.option(
@@ -124,10 +124,10 @@ _OPTIONS = declaring.in_group(
         ),
         declaring.option(
             "--test",
-            type=declaring.KnownName(lambda: _NAMES),
+            type=declaring.KnownName(lambda: _TEST_NAMES),
             help="Significance test, such as t or randomisation. Default: two-way ANOVA; the"
             " bootstrap for two systems.",
-            detail=f"Tests: {', '.join(_NAMES)}.",
+            detail=f"Tests: {', '.join(_TEST_NAMES)}.",
         ),
         declaring.option(
             "--correction",
@@ -155,4 +155,4 @@ def check_comparison(comparing: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-comparing_options = gather_options(dict, "comparing", _OPTIONS)
+comparing_options = gather_options(dict, "comparing", _COMPARISON_OPTIONS)

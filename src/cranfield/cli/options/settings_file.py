@@ -18,8 +18,10 @@ def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise PolicyError(f"{quoted(path)} cannot be read: {(reason or '').lower()}") from error
+        reason = "it is not UTF-8"
+        if isinstance(error, OSError):
+            reason = (error.strerror or "").lower()
+        raise PolicyError(f"{quoted(path)} cannot be read: {reason}") from error
     document = read_yaml(text, path)
     for message in document.repeated_keys[:1]:
         raise PolicyError(f"{path}: {message.removesuffix('; its last value is used')}")
@@ -31,7 +33,7 @@ def read_settings(path: str, command: click.Command, ctx: click.Context) -> dict
     values = {}
     for name, value in document.values.items():
         if name not in params:
-            settings = (key for key, param in params.items() if getattr(param, "in_file", False))
+            settings = (key for key, param in params.items() if getattr(param, "is_setting", False))
             hint = f"{', '.join(settings)}{did_you_mean(name, params, 1)}"
             raise PolicyError(f"{path}: unknown setting {quoted(name)}; expected one of: {hint}")
         values[params[name].name or ""] = _convert(params[name], value, f"{path}: {name}", ctx)
@@ -44,12 +46,12 @@ def _convert(param: click.Parameter, value: Any, location: str, ctx: click.Conte
     pairs = value.items() if isinstance(value, dict) else [(None, item) for item in items]
     texts = []
     for name, item in pairs:
-        # A word may have no grade.
-        is_none = item is None and name is not None and param.name == "map_grades"
-        if (item is None and not is_none) or isinstance(item, (dict, list)):
+        # In map-grades, a word without a grade is ungraded.
+        is_ungraded = item is None and name is not None and param.name == "map_grades"
+        if (item is None and not is_ungraded) or isinstance(item, (dict, list)):
             key = location if name is None else f"{location}: {name}"
             raise PolicyError(f"{key} must be a single value, got {quoted(item)}")
-        texts.append(item if name is None else f"{name}={'' if is_none else item}")
+        texts.append(item if name is None else f"{name}={'' if is_ungraded else item}")
     if param.multiple:
         value = texts
     elif isinstance(value, (dict, list)):

@@ -31,7 +31,7 @@ _LINES = re.MULTILINE | re.DOTALL
 class DeclaredParameter:
     """Annotation, default and documentation of a parameter."""
 
-    hint: Any
+    annotation: Any
     default: Any
     description: str
 
@@ -70,7 +70,7 @@ def _source(function: str) -> tuple[ast.FunctionDef | ast.ClassDef, str]:
         owner, text = _source(package)
         [source] = (node for node in owner.body if getattr(node, "name", "") == name)
     else:
-        text = _text(_module_path(ROOT.joinpath(*package.split(".")[1:]), name))
+        text = _read_text(_module_path(ROOT.joinpath(*package.split(".")[1:]), name))
         # A function without its body is parsed faster; a class has its fields there.
         pattern = rf'^(?:def {name}\b.*?""".*?"""|class {name}\b.*?(?=^[\w@]|\Z))'
         match = re.search(pattern, text, _LINES)
@@ -81,7 +81,7 @@ def _source(function: str) -> tuple[ast.FunctionDef | ast.ClassDef, str]:
 
 
 @cache
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
@@ -89,7 +89,7 @@ def _module_path(folder: Path, name: str) -> Path:
     """Find the module of a function: the named module, or the one in the stub of a package."""
     if (module := folder.with_suffix(".py")).is_file():
         return module
-    stub = _text(folder / "__init__.pyi")
+    stub = _read_text(folder / "__init__.pyi")
     match = re.search(rf"^from \.([\w.]+) import [^.]*?\b{name} as", stub, re.MULTILINE)
     if match is None:
         raise LookupError(f"{folder.name} has no public function {name}")
@@ -159,7 +159,7 @@ def _imported_module(name: str, module: str) -> str:
     match = re.search(pattern, module, re.MULTILINE)
     if match is None:
         return ""
-    return _text(ROOT.joinpath(*match[1].split(".")).with_suffix(".py"))
+    return _read_text(ROOT.joinpath(*match[1].split(".")).with_suffix(".py"))
 
 
 @cache
@@ -191,11 +191,11 @@ def _describe(function: str, parameter: str) -> str:
 
 def make_help(description: str, default: Any) -> str:
     """Return the first sentence of a description, and the sentence on the default if it is None."""
-    first, *more_sentences = re.split(r"(?<=[.:])\s+(?=[A-Z`])", description)
+    first_sentence, *more_sentences = re.split(r"(?<=[.:])\s+(?=[A-Z`])", description)
     defaults = [text for text in more_sentences if text.startswith("By default")]
     defaults = defaults if default is None else []
-    first = re.sub(r"^Whether to (\w)", lambda match: match[1].upper(), first)
-    sentences = (re.sub(r":$", ".", text) for text in (first, *defaults))
+    first_sentence = re.sub(r"^Whether to (\w)", lambda match: match[1].upper(), first_sentence)
+    sentences = (re.sub(r":$", ".", text) for text in (first_sentence, *defaults))
     return re.sub(r":\w+:`[\w.]*?(\w+)`|`", r"\1", " ".join(sentences))
 
 
@@ -240,11 +240,11 @@ class NumbersByName(NameList):
 
     name = "name=number,..."
 
-    def __init__(self, *, names_alone: bool) -> None:
-        self.names_alone = names_alone
+    def __init__(self, *, allow_names: bool) -> None:
+        self.allow_names = allow_names
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        if self.names_alone and "=" not in value:
+        if self.allow_names and "=" not in value:
             return super().convert(value, param, ctx)
         pairs = [pair.rpartition("=") for pair in value.split(",")]
         try:
@@ -252,22 +252,22 @@ class NumbersByName(NameList):
         except ValueError:
             numbers = {}
         if "" in numbers or len(numbers) < len(pairs):
-            form = "NAME=NUMBER pairs such as a=0.9,b=0.1, each name once"
+            expected = "NAME=NUMBER pairs such as a=0.9,b=0.1, each name once"
             option = declaring.display_name(param)
-            raise PolicyError(f"{option} must be {form}, got {quoted(value)}")
+            raise PolicyError(f"{option} must be {expected}, got {quoted(value)}")
         return numbers
 
 
 def parse_pairs(
-    values: Iterable[str], name: str, form: str, *, empty: bool = False, last: bool = False
+    values: Iterable[str], name: str, expected: str, *, empty: bool = False, last: bool = False
 ) -> dict[str, str]:
-    """Split texts `NAME=TEXT` at the first (or last) equals sign; each name may occur once."""
+    """Split texts `NAME=TEXT` at the first or last equals sign; `empty` allows empty texts."""
     pairs: dict[str, str] = {}
     for value in values:
         key, sign, text = value.rpartition("=") if last else value.partition("=")
         key, text = (key.strip(), text.strip()) if last else (key, text)
         if not (key and sign and (text or empty)):
-            raise PolicyError(f"{name} must be {form}, got {quoted(value)}")
+            raise PolicyError(f"{name} must be {expected}, got {quoted(value)}")
         if key in pairs:
             raise PolicyError(f"{name} {quoted(key)} must be given only once")
         pairs[key] = text
@@ -281,30 +281,31 @@ def collect_pairs(
     return parse_pairs(values, declaring.display_name(param), "NAME=VALUE", last=True)
 
 
-def _click_type(hint: Any) -> dict[str, Any]:
+def _click_type(annotation: Any) -> dict[str, Any]:
     """Convert an annotation to the `type` argument of a click option."""
-    kind = kinds.allowed_by_hint(hint)
-    if isinstance(kind, kinds.Integer):
-        return {"type": declaring.IntegerRange(kind.minimum)}
-    if isinstance(kind, kinds.UnitInterval):
+    allowed = kinds.allowed_by_hint(annotation)
+    if isinstance(allowed, kinds.Integer):
+        return {"type": declaring.IntegerRange(allowed.minimum)}
+    if isinstance(allowed, kinds.UnitInterval):
         return {"type": declaring.NumberRange(0, 1, min_open=True, max_open=True)}
-    if isinstance(kind, kinds.Flag):
+    if isinstance(allowed, kinds.Flag):
         return {"type": bool}
-    if isinstance(kind, kinds.OneOf):
-        return {"type": click.Choice(list(kind.names))}
-    if isinstance(kind, kinds.Numbers):
-        return {"type": NumberList(kind.minimum)}
-    is_union = get_origin(hint) in (Union, UnionType)
-    types = [kind for kind in get_args(hint) if kind is not type(None)] if is_union else [hint]
-    by_name = {Mapping[str, float], Mapping[int, float], Sequence[str]}
-    if Mapping[str, float] in types and by_name.issuperset(types):
-        return {"type": NumbersByName(names_alone=Sequence[str] in types)}
+    if isinstance(allowed, kinds.OneOf):
+        return {"type": click.Choice(list(allowed.names))}
+    if isinstance(allowed, kinds.Numbers):
+        return {"type": NumberList(allowed.minimum)}
+    is_union = get_origin(annotation) in (Union, UnionType)
+    types = [*get_args(annotation)] if is_union else [annotation]
+    types = [value_type for value_type in types if value_type is not type(None)]
+    accepted = {Mapping[str, float], Mapping[int, float], Sequence[str]}
+    if Mapping[str, float] in types and accepted.issuperset(types):
+        return {"type": NumbersByName(allow_names=Sequence[str] in types)}
     if types == [Sequence[str]]:
         return {"type": NameList()}
-    kind = types[0] if len(types) == 1 else hint
-    if get_origin(kind) is Literal:
-        return {"type": click.Choice(get_args(kind))}
-    return {"type": kind if kind in (bool, int, float) else str}
+    value_type = types[0] if len(types) == 1 else annotation
+    if get_origin(value_type) is Literal:
+        return {"type": click.Choice(get_args(value_type))}
+    return {"type": value_type if value_type in (bool, int, float) else str}
 
 
 def options_of(
@@ -325,15 +326,15 @@ def options_of(
     `flag` sets the flag and the placeholder of the value. Hints in messages name the option instead
     of the parameter. `type`, `requires` and `group` apply to all options.
     """
-    common: dict[str, Any] = {"requires": requires, "group": group}
-    common |= {} if type is None else {"type": type}
+    shared_attributes: dict[str, Any] = {"requires": requires, "group": group}
+    shared_attributes |= {} if type is None else {"type": type}
     options = []
     for item in names.split():
         flag, _, name = item.rpartition("=")
         flags = {"flag": f"--{flag} {name}"} if flag else {}
         change = changes.get(name, {})
         change = {"help": change} if isinstance(change, str) else change
-        options.append(_option(function, name, **common | flags | change))
+        options.append(_option(function, name, **shared_attributes | flags | change))
     return tuple(options)
 
 
@@ -344,15 +345,15 @@ def _option(function: str, name: str, flag: str = "", **attributes: Any) -> decl
         "declared_by": (function, name),
         "help": make_help(parameter.description, default),
     }
-    settings |= _click_type(parameter.hint)
-    repeated = declaring.SEVERAL_TIMES in attributes.get("help", settings["help"])
-    attributes.setdefault("multiple", repeated or parameter.hint == tuple[str, ...])
+    settings |= _click_type(parameter.annotation)
+    is_repeatable = declaring.SEVERAL_TIMES in attributes.get("help", settings["help"])
+    attributes.setdefault("multiple", is_repeatable or parameter.annotation == tuple[str, ...])
     if attributes["multiple"] and isinstance(settings["type"], NameList):
         settings["type"] = str
-    usual = f"--{name.replace('_', '-')}"
-    if flag and flag != usual:
+    usual_flag = f"--{name.replace('_', '-')}"
+    if flag and flag != usual_flag:
         settings["argument"] = name
-    flag = flag or usual
+    flag = flag or usual_flag
     if settings["type"] is bool:
         del settings["type"]
         if default is False:

@@ -16,7 +16,7 @@ from cranfield.cli.options.declaring import Decorator, refuse_options, with_opti
 from cranfield.cli.options.judging import (
     DOCUMENT_OPTIONS,
     JUDGING_SETTINGS,
-    Reading,
+    ReadingOptions,
     judging_options,
 )
 from cranfield.cli.options.output import (
@@ -97,12 +97,14 @@ class StudyOptions:
     resume: str | None = None
 
     @cached_property
-    def reading(self) -> Reading:
-        return Reading.from_options(self.judging)
+    def reading(self) -> ReadingOptions:
+        return ReadingOptions.from_options(self.judging)
 
-    def inputs(self, qrels: str | None, runs: tuple[str, ...] | cf.Runs) -> tuple[cf.Runs, Any]:
+    def find_inputs(
+        self, qrels: str | None, runs: tuple[str, ...] | cf.Runs
+    ) -> tuple[cf.Runs, Any]:
         """Find the runs, which are read on first use, and read the judgments."""
-        return self.reading.runs(qrels, runs), self.reading.qrels(qrels)
+        return self.reading.find_runs(qrels, runs), self.reading.read_qrels(qrels)
 
     def measures(self, names: Iterable[str | cf.Measure]) -> list[cf.Measure]:
         return cf.parse_measures(names, rel=self.judging["rel"], compat=self.judging["compat"])
@@ -121,7 +123,7 @@ class StudyOptions:
         """Run a study with a progress bar; `part` is the name of its folder in --resume."""
         folder = self.resume
         if folder is not None and part is not None:
-            folder = f"{folder}/{folder_name(part)}"
+            folder = f"{folder}/{make_folder_name(part)}"
         with progress_bar(label) as progress:
             return function(
                 *data,
@@ -135,9 +137,9 @@ class StudyOptions:
     def check_table(self, *kinds: type[Result], without: Iterable[str] = ()) -> None:
         """Refuse a table or a chart that the studies do not have, before any study is run."""
         if self.chart is not None:
-            from cranfield.reporting.charts.registry import chart_to_draw
+            from cranfield.reporting.charts.registry import parse_chart_request
 
-            chart_to_draw(self.chart, kinds)
+            parse_chart_request(self.chart, kinds)
         names = (name for kind in kinds for name in kind.declared())
         self.result_output.check(name for name in names if name not in without)
 
@@ -176,6 +178,6 @@ def study_options(*, seed: bool = True, resumable: bool = True) -> Decorator:
     return gather_options(StudyOptions, "options", options)
 
 
-def folder_name(text: str) -> str:
+def make_folder_name(text: str) -> str:
     """Convert a text to the name of a folder, such as `swaps-RBP-p-0.8-10`."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.") or "scores"

@@ -23,7 +23,7 @@ SWEEPS = 24  # number of sweeps over all layers
 class Layout:
     """Horizontal positions of nodes, and of edges in each layer that they pass."""
 
-    across: Floats
+    positions: Floats
     edge_paths: tuple[Floats, ...]
     crossings: int
 
@@ -35,34 +35,35 @@ def lay_out_layers(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
     node in each skipped layer. Sweeps sort each layer by the mean positions of neighbours, and the
     order with the fewest crossings is used. Then nodes move towards the means of their neighbours.
     """
-    height = np.asarray(levels, dtype=np.int64)
-    level, links, chains = _split_edges(height, np.asarray(edges).reshape(-1, 2))
+    node_levels = np.asarray(levels, dtype=np.int64)
+    level, links, chains = _split_edges(node_levels, np.asarray(edges).reshape(-1, 2))
     layers = [np.flatnonzero(level == k) for k in range(int(level.max()) + 1)]
     position = np.zeros(len(level))
     for layer in layers:
         position[layer] = np.arange(layer.size)
-    best, fewest = position.copy(), _count_crossings(layers, links, position)
+    best, min_crossings = position.copy(), _count_crossings(layers, links, position)
     for sweep in range(SWEEPS):
-        upwards = sweep % 2 == 0
-        for layer in layers if upwards else layers[::-1]:
-            mean = _mean_neighbours(layer, links if upwards else links[:, ::-1], position)
+        is_upward = sweep % 2 == 0
+        for layer in layers if is_upward else layers[::-1]:
+            mean = _average_neighbours(layer, links if is_upward else links[:, ::-1], position)
             # Tied means keep their order, or reverse it in every other pair of sweeps.
             ties = position[layer] * (1 if sweep % 4 < 2 else -1)
             position[layer[np.lexsort((ties, mean))]] = np.arange(layer.size)
         crossings = _count_crossings(layers, links, position)
-        if crossings < fewest:
-            best, fewest = position.copy(), crossings
-    across = _straighten(layers, links, best)
-    return Layout(across[: height.size], tuple(across[np.array(chain)] for chain in chains), fewest)
+        if crossings < min_crossings:
+            best, min_crossings = position.copy(), crossings
+    positions = _straighten(layers, links, best)
+    edge_paths = tuple(positions[np.array(chain)] for chain in chains)
+    return Layout(positions[: node_levels.size], edge_paths, min_crossings)
 
 
-def _split_edges(height: Ints, edges: Ints) -> tuple[Ints, Ints, list[list[int]]]:
+def _split_edges(node_levels: Ints, edges: Ints) -> tuple[Ints, Ints, list[list[int]]]:
     """Split edges that skip layers into links from layer to layer."""
-    level = height.tolist()
+    level = node_levels.tolist()
     links, chains = [], []
     for lower, upper in edges.tolist():
         chain = [lower]
-        for dummy_level in range(height[lower] + 1, height[upper]):
+        for dummy_level in range(node_levels[lower] + 1, node_levels[upper]):
             chain.append(len(level))
             level.append(dummy_level)
         chain.append(upper)
@@ -71,37 +72,37 @@ def _split_edges(height: Ints, edges: Ints) -> tuple[Ints, Ints, list[list[int]]
     return np.array(level), np.array(links, dtype=np.int64).reshape(-1, 2), chains
 
 
-def _mean_neighbours(layer: Ints, links: Ints, position: Floats) -> Floats:
+def _average_neighbours(layer: Ints, links: Ints, position: Floats) -> Floats:
     """Return the mean position of the sources of each node's links, or its own without links."""
     size = position.size
-    total = np.bincount(links[:, 1], position[links[:, 0]], size)[layer]
-    count = np.bincount(links[:, 1], minlength=size)[layer]
-    return np.where(count > 0, total / np.maximum(count, 1), position[layer])
+    position_sum = np.bincount(links[:, 1], position[links[:, 0]], size)[layer]
+    n_links = np.bincount(links[:, 1], minlength=size)[layer]
+    return np.where(n_links > 0, position_sum / np.maximum(n_links, 1), position[layer])
 
 
 def _count_crossings(layers: Sequence[Ints], links: Ints, position: Floats) -> int:
     """Count pairs of links between the same layers whose ends are in opposite order."""
-    count = 0
+    n_crossings = 0
     for layer in layers:
         layer_links = links[np.isin(links[:, 0], layer)]
         low, high = position[layer_links[:, 0]], position[layer_links[:, 1]]
-        opposite = np.sign(low[:, None] - low) * np.sign(high[:, None] - high) < 0
-        count += int(opposite.sum()) // 2
-    return count
+        is_crossing = np.sign(low[:, None] - low) * np.sign(high[:, None] - high) < 0
+        n_crossings += int(is_crossing.sum()) // 2
+    return n_crossings
 
 
 def _straighten(layers: Sequence[Ints], links: Ints, order: Floats) -> Floats:
     """Move nodes towards the mean of their neighbours, keeping the order within layers."""
-    across = order.copy()
+    position = order.copy()
     for layer in layers:
-        across[layer] = order[layer] - (layer.size - 1) / 2
+        position[layer] = order[layer] - (layer.size - 1) / 2
     all_links = np.vstack([links, links[:, ::-1]])
     for _ in range(SWEEPS):
         for layer in layers:
             sorted_layer = layer[np.argsort(order[layer])]
-            means = _mean_neighbours(sorted_layer, all_links, across)
-            across[sorted_layer] = theme.space_out(means, np.ones(layer.size))
-    return np.asarray(across - (across.max() + across.min()) / 2)
+            means = _average_neighbours(sorted_layer, all_links, position)
+            position[sorted_layer] = theme.space_out(means, np.ones(layer.size))
+    return np.asarray(position - (position.max() + position.min()) / 2)
 
 
 MAX_RUNS = 128  # maximum number of runs in a legible diagram
@@ -109,7 +110,7 @@ MAX_RUNS = 128  # maximum number of runs in a legible diagram
 RUN_GAP, RUN_HEIGHT, LEVEL_HEIGHT = 22, 22, 52
 """Horizontal gap between runs, height of a run, and vertical distance of levels, in pixels."""
 
-LETTER = 7.3  # width of a character of a run, in pixels
+LETTER_WIDTH = 7.3  # width of a character of a run, in pixels
 STEPS = {"swap": [1, 0], "replacement": [5, 3]}  # dash pattern of the edges of each step
 
 
@@ -145,12 +146,12 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     >>> len(chart.to_dict()["layer"])
     3
     """
-    nodes, edge_paths, layout = diagram(length, grades)
-    box = LETTER * max(map(len, nodes["run"])) + 14
+    nodes, edge_paths, layout = lay_out_diagram(length, grades)
+    box_width = LETTER_WIDTH * max(map(len, nodes["run"])) + 14
     left = min(path.min() for path in layout.edge_paths) - 0.5
     right = max(path.max() for path in layout.edge_paths) + 0.5
     top = int(nodes["level"].to_numpy().max())
-    x = alt.X("across:Q", axis=None, scale=alt.Scale(domain=[left, right], nice=False))
+    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[left, right], nice=False))
     y = alt.Y("level:Q", axis=None, scale=alt.Scale(domain=[-0.5, top + 0.5], nice=False))
     steps = {kind: dash for kind, dash in STEPS.items() if (edge_paths["step"] == kind).any()}
     legend = alt.Legend(title="one step up", symbolSize=400)
@@ -163,25 +164,25 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     title = "relevant documents" if grades == 1 else "sum of grades"
     legend = alt.Legend(title=title, symbolType="square", symbolSize=160)
     # The width of the symbol, two units, is the square root of its size.
-    half_height = RUN_HEIGHT / box
+    half_height = RUN_HEIGHT / box_width
     boxes = base.mark_point(
         shape=f"M-1,{-half_height:.3f}h2v{2 * half_height:.3f}h-2z",
-        size=box**2,
+        size=box_width**2,
         fill="white",
         opacity=1,
         strokeWidth=2.5,
     ).encode(
-        stroke=theme.map_values(alt.Stroke, "total", totals, colours, kind="O", legend=legend),
+        stroke=theme.map_values(alt.Stroke, "total", totals, colours, encoding="O", legend=legend),
         tooltip=["run:N", "level:Q", "total:Q"],
     )
     run_labels = base.mark_text(font="monospace", fontSize=12, baseline="middle").encode(
         text="run:N"
     )
-    return theme.combine(
+    return theme.combine_layers(
         lines,
         boxes,
         run_labels,
-        width=round((box + RUN_GAP) * (right - left)),
+        width=round((box_width + RUN_GAP) * (right - left)),
         height=LEVEL_HEIGHT * (top + 1),
         description=f"Hasse diagram of the {len(nodes)} runs of length {length} with grades 0 to"
         f" {grades}: a line joins two runs if a single swap or replacement of documents turns the"
@@ -189,14 +190,14 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     )
 
 
-def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, Layout]:
+def lay_out_diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, Layout]:
     """Lay out the Hasse diagram of all runs of a length: nodes, points of edges, and layout.
 
     The points of an edge are in order from the lower run, `order` 0, to the upper one.
 
     Examples
     --------
-    >>> nodes, edge_paths, _ = diagram(2)
+    >>> nodes, edge_paths, _ = lay_out_diagram(2)
     >>> nodes["run", "total", "level"].rows()
     [('00', 0, 0), ('01', 1, 1), ('10', 1, 2), ('11', 2, 3)]
     >>> edge_paths.filter(order=0)["lower", "upper", "step"].rows()
@@ -208,27 +209,28 @@ def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, L
             f"a diagram can have at most {MAX_RUNS} runs, got {grades + 1}^{length} runs of length"
             f" {length}"
         )
-    runs, height, edges = all_runs(length, grades), levels(length, grades), covers(length, grades)
-    layout = lay_out_layers(height, edges)
+    runs, edges = all_runs(length, grades), covers(length, grades)
+    node_levels = levels(length, grades)
+    layout = lay_out_layers(node_levels, edges)
     separator = "" if grades < 10 else ","
     names = [separator.join(map(str, run)) for run in runs.tolist()]
     nodes = pl.DataFrame(
-        {"run": names, "total": runs.sum(axis=1), "level": height, "across": layout.across}
+        {"run": names, "total": runs.sum(axis=1), "level": node_levels, "x": layout.positions}
     )
     points = [
         {
-            "edge": number,
+            "edge": index,
             "lower": names[low],
             "upper": names[high],
             # A replacement changes one grade, a swap two.
             "step": "swap" if (runs[low] != runs[high]).sum() == 2 else "replacement",
             "order": k,
-            "across": float(across),
-            "level": int(height[low]) + k,
+            "x": float(x),
+            "level": int(node_levels[low]) + k,
         }
-        for number, ((low, high), path) in enumerate(
+        for index, ((low, high), path) in enumerate(
             zip(edges.tolist(), layout.edge_paths, strict=True)
         )
-        for k, across in enumerate(path)
+        for k, x in enumerate(path)
     ]
     return nodes, pl.DataFrame(points), layout

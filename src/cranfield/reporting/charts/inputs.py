@@ -21,19 +21,19 @@ MeasuresByTitle = Iterable[str | Measure] | Mapping[str, str | Measure] | str | 
 """One or several measures; the keys of a mapping are their titles."""
 
 
-def labels(names: Sequence[str]) -> list[str]:
+def make_labels(names: Sequence[str]) -> list[str]:
     r"""Make names printable, not empty, and unique."""
     used_labels = {name for name in names if name == _printable(name)}
-    out = []
+    unique_labels = []
     for name in names:
         unique = printable = _printable(name)
-        number = 2
+        suffix = 2
         while name != printable and unique in used_labels:
-            unique = f"{printable} ({number})"
-            number += 1
+            unique = f"{printable} ({suffix})"
+            suffix += 1
         used_labels.add(unique)
-        out.append(unique)
-    return out
+        unique_labels.append(unique)
+    return unique_labels
 
 
 def _printable(name: str) -> str:
@@ -41,19 +41,19 @@ def _printable(name: str) -> str:
     return label(name if name.strip() else "")
 
 
-def drawable_scores(scores: Any) -> Scores:
+def check_drawable(scores: Any) -> Scores:
     """Convert to scores by topic and system; refuse scores that cannot be drawn."""
-    table = as_scores(scores)
-    table.flat("scores by shard cannot be drawn")
-    if not table.systems or np.isnan(table.values).all():
+    topic_scores = as_scores(scores)
+    topic_scores.flat("scores by shard cannot be drawn")
+    if not topic_scores.systems or np.isnan(topic_scores.values).all():
         raise CranfieldError("expected at least one score to draw, got no scores")
-    if np.isinf(table.values).any():
-        topic, system = np.argwhere(np.isinf(table.values))[0]
+    if np.isinf(topic_scores.values).any():
+        topic, system = np.argwhere(np.isinf(topic_scores.values))[0]
         raise CranfieldError(
-            f"topic {quoted(table.topics[topic])} of system {quoted(table.systems[system])} has an"
-            " infinite score"
+            f"score of topic {quoted(topic_scores.topics[topic])} of system"
+            f" {quoted(topic_scores.systems[system])} must be finite, got an infinite value"
         )
-    return table
+    return topic_scores
 
 
 def find_systems(names: Sequence[str], systems: Sequence[str] | str | None) -> list[int]:
@@ -64,7 +64,7 @@ def find_systems(names: Sequence[str], systems: Sequence[str] | str | None) -> l
         raise PolicyError(f"systems must be a list of names, got {quoted(systems)}")
     selection = [systems] if isinstance(systems, str) else list(dict.fromkeys(systems))
     if not selection:
-        raise PolicyError("systems must not be empty")
+        raise PolicyError("expected at least one system, got an empty list")
     return [label_index(name, names) for name in selection]
 
 
@@ -79,11 +79,11 @@ def check_name(noun: str, name: str | None, names: Iterable[str]) -> str:
 
 def rank_systems(scores: Any, systems: Sequence[str] | str | None = None) -> Scores:
     """Select the scores of systems and sort systems by their means, the best first."""
-    table = drawable_scores(scores)
-    columns = np.array(find_systems(table.systems, systems))
-    means = table.mean()[columns]
-    columns = columns[best_first(round_for_ranking(means), table.lower_is_better)]
-    return table.select(systems=columns)
+    topic_scores = check_drawable(scores)
+    columns = np.array(find_systems(topic_scores.systems, systems))
+    means = topic_scores.mean()[columns]
+    columns = columns[best_first(round_for_ranking(means), topic_scores.lower_is_better)]
+    return topic_scores.select(systems=columns)
 
 
 def cell_rows(
@@ -112,7 +112,7 @@ def box_statistics(scores: Scores, names: Sequence[str]) -> tuple[pl.DataFrame, 
     q1, median, q3 = quartiles
     max_length = WHISKERS * (q3 - q1)
     is_inside = (values >= q1 - max_length) & (values <= q3 + max_length)
-    # With few scores, there may be no score between a quartile and the maximum of its whisker.
+    # With few scores, there may be no score within reach of a whisker beyond its quartile.
     low = np.minimum(np.where(is_inside, values, np.inf).min(axis=0), q1)
     high = np.maximum(np.where(is_inside, values, -np.inf).max(axis=0), q3)
     boxes = pl.DataFrame(
@@ -127,7 +127,7 @@ def box_statistics(scores: Scores, names: Sequence[str]) -> tuple[pl.DataFrame, 
             "high": high,
         }
     )
-    outliers = cell_rows(scores, ~is_inside & ~np.isnan(values), names, labels(scores.topics))
+    outliers = cell_rows(scores, ~is_inside & ~np.isnan(values), names, make_labels(scores.topics))
     return boxes, outliers
 
 

@@ -14,7 +14,7 @@ from cranfield.base.arrays import best_first
 from cranfield.base.errors import PolicyError, check_choice
 from cranfield.base.text import counted
 from cranfield.reporting.charts import theme
-from cranfield.reporting.charts.inputs import check_name, find_systems, labels
+from cranfield.reporting.charts.inputs import check_name, find_systems, make_labels
 
 WIDTH = 520  # width of charts with a row for each judge, in pixels
 SHAPES = ("circle", "diamond", "square", "triangle-up")  # of statistics
@@ -57,7 +57,7 @@ def judges_chart(
         check_choice("statistic", name, comparison.statistics)
     if not 0 < len(names) <= len(SHAPES):
         raise PolicyError(f"expected 1 to {len(SHAPES)} statistics, got {len(names)}")
-    judge_labels = labels(comparison.judges)
+    judge_labels = make_labels(comparison.judges)
     column = comparison.statistics.index(names[0])
     order = best_first(comparison.values[:, column])
     ranks = dict(zip([judge_labels[k] for k in order], range(len(judge_labels)), strict=True))
@@ -80,7 +80,7 @@ def judges_chart(
     subtitle = f"{100 * comparison.confidence:g}% confidence intervals over {topics} (jackknife)."
     best = f"{judge_labels[order[0]]} has the highest {names[0]}"
     value = comparison.values[order[0], column]
-    return theme.interval_rows(
+    return theme.draw_interval_rows(
         frame,
         "judge",
         "value",
@@ -130,13 +130,13 @@ def confusion_chart(
     >>> len(chart.to_dict()["concat"])
     1
     """
-    names = labels(comparison.judges)
+    names = make_labels(comparison.judges)
     selection = find_systems(comparison.judges, judges)
     proportions = comparison.calibration()
     panels = []
     for k in selection:
         judge_proportions = proportions.filter(pl.col("judge") == comparison.judges[k])
-        panels.append(_panel(judge_proportions, comparison.scale, names[k]))
+        panels.append(_confusion_panel(judge_proportions, comparison.scale, names[k]))
     title = "Human grades for each grade of a judge"
     chart = alt.concat(
         *panels,
@@ -149,24 +149,24 @@ def confusion_chart(
     return theme.apply_theme(chart)
 
 
-def _panel(proportions: pl.DataFrame, scale: Sequence[int], name: str) -> alt.LayerChart:
+def _confusion_panel(proportions: pl.DataFrame, scale: Sequence[int], name: str) -> alt.LayerChart:
     pairs = proportions.group_by("label", maintain_order=True).agg(pl.col("pairs").sum())
-    columns = [f"{label} ({number:,})" for label, number in pairs.iter_rows()]
+    columns = [f"{label} ({count:,})" for label, count in pairs.iter_rows()]
     frame = proportions.with_columns(
         column=pl.col("label").replace_strict(dict(zip(scale, columns, strict=True))),
         is_dark=pl.col("proportion") > MIN_DARK,
     ).drop_nulls("proportion")
-    machine = alt.X("column:N").title("grade by the judge (documents)").scale(domain=columns)
-    people = alt.Y("grade:O").title("human grade").scale(domain=list(scale)[::-1])
+    judge_axis = alt.X("column:N").title("grade by the judge (documents)").scale(domain=columns)
+    human_axis = alt.Y("grade:O").title("human grade").scale(domain=list(scale)[::-1])
     base = theme.base_chart(frame).encode(
-        x=machine.axis(labelAngle=-45, labelOverlap=len(scale) > 6, ticks=False),
-        y=people.axis(ticks=False),
+        x=judge_axis.axis(labelAngle=-45, labelOverlap=len(scale) > 6, ticks=False),
+        y=human_axis.axis(ticks=False),
         tooltip=[
             alt.Tooltip("label:O", title="grade by the judge"),
             alt.Tooltip("grade:O", title="human grade"),
             alt.Tooltip("pairs:Q", title="documents"),
             alt.Tooltip("share:Q", title="proportion", format=".3f"),
-            *theme.tooltips("low", "high", form=".3f"),
+            *theme.tooltips("low", "high", format=".3f"),
         ],
     )
     colour = alt.Color("share:Q").title("proportion").scale(scheme="blues", domain=[0, 1])
@@ -174,8 +174,8 @@ def _panel(proportions: pl.DataFrame, scale: Sequence[int], name: str) -> alt.La
     if len(scale) <= 6:
         text_colour = alt.condition("datum.is_dark", alt.value("white"), alt.value("black"))
         proportion = alt.Text("share:Q", format=".2f")
-        numbers = base.mark_text(fontSize=11, aria=False)
-        layers.append(numbers.encode(text=proportion, color=text_colour))
+        texts = base.mark_text(fontSize=11, aria=False)
+        layers.append(texts.encode(text=proportion, color=text_colour))
     return alt.LayerChart(layer=layers, width=SIDE, height=SIDE, title=name)
 
 
@@ -231,14 +231,14 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
         result.to_polars()
         .filter(pl.col("bias").is_not_null(), measure=measure)
         .select(
-            pl.col("judge").replace_strict(result.judges, labels(result.judges)),
+            pl.col("judge").replace_strict(result.judges, make_labels(result.judges)),
             *columns,
             verdict=verdict,
         )
         .sort("bias", descending=True, maintain_order=True)
     )
     judges = counted(frame.height, "judge")
-    return theme.interval_rows(
+    return theme.draw_interval_rows(
         frame,
         "judge",
         "bias",

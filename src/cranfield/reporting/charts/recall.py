@@ -15,7 +15,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.ranked.average_precision import InterpolatedPrecision
 from cranfield.reporting.charts import theme
-from cranfield.reporting.charts.inputs import find_systems, labels
+from cranfield.reporting.charts.inputs import find_systems, make_labels
 from cranfield.scores.one_measure import label_index
 
 LEVELS = tuple(level / 10 for level in range(11))  # the eleven standard recall levels
@@ -52,7 +52,7 @@ def precision_recall(
     topic
         A topic; by default the mean over all scored topics.
     levels
-        Recall levels, from 0 to 1.
+        At least two recall levels, from 0 to 1.
     rel
         Lowest grade that counts as relevant.
     rounding
@@ -64,7 +64,7 @@ def precision_recall(
     PolicyError
         For unknown systems and topics, and for invalid levels or options.
     CranfieldError
-        If the topic has no relevant documents, or a system has no ranking for it.
+        If the topic has no relevant documents, or a requested system has no ranking.
 
     Examples
     --------
@@ -84,26 +84,27 @@ def precision_recall(
     row = None if topic is None else label_index(topic, runs.topics, "topic")
     _check_data(runs, columns, row, rel, requires_all=systems is not None)
     curves = _compute_curves(runs, row, levels, rel, rounding)
-    drawable = [k for k in columns if not np.isnan(curves[:, k]).any()]
-    order = [drawable[k] for k in best_first(round_for_ranking(curves[:, drawable].mean(axis=0)))]
-    coloured = order if systems is not None else order[:MAX_COLOURED]
-    names = labels(runs.systems)
-    marks = theme.colour_channels("system", [names[k] for k in coloured])
+    candidates = [k for k in columns if not np.isnan(curves[:, k]).any()]
+    means = curves[:, candidates].mean(axis=0)
+    order = [candidates[k] for k in best_first(round_for_ranking(means))]
+    coloured_systems = order if systems is not None else order[:MAX_COLOURED]
+    names = make_labels(runs.systems)
+    marks = theme.colour_channels("system", [names[k] for k in coloured_systems])
 
     noun = "interpolated precision" if row is None else "precision"
     x = alt.X("recall:Q").title("recall").scale(domain=[0, 1])
     y = alt.Y("precision:Q").scale(domain=[0, 1])
     y = y.title(f"mean {noun}" if row is None else noun)
-    curve = theme.base_chart(_curve_rows(curves, levels, coloured, names)).encode(
+    curve = theme.base_chart(_curve_rows(curves, levels, coloured_systems, names)).encode(
         x=x, y=y, tooltip=theme.tooltips("system:N", "recall:Q", precision=noun), **marks
     )
     layers = []
-    if len(coloured) < len(order):
-        other_rows = _curve_rows(curves, levels, order[len(coloured) :], names)
+    if len(coloured_systems) < len(order):
+        other_rows = _curve_rows(curves, levels, order[len(coloured_systems) :], names)
         grey = theme.base_chart(other_rows).mark_line(color="#CCCCCC", strokeWidth=1, aria=False)
         layers.append(grey.encode(x=x, y=y, detail="system:N", tooltip=["system:N"]))
     if row is not None:
-        corners, relevant = _stepwise_curves(runs, row, coloured, rel, names)
+        corners, relevant = _stepwise_curves(runs, row, coloured_systems, rel, names)
         steps = theme.base_chart(corners).mark_line(strokeWidth=1, opacity=0.7, aria=False)
         dots = theme.base_chart(relevant).mark_point(filled=True, size=18, opacity=0.8, aria=False)
         tip = theme.tooltips("system:N", "rank:Q", "recall", "precision")
@@ -113,14 +114,14 @@ def precision_recall(
         curve.mark_line(strokeWidth=2.5, aria=False),
         curve.mark_point(filled=True, size=35, opacity=1),
     ]
-    title, lines = _describe_curves(runs, row, order, coloured, len(columns))
+    title, lines = _describe_curves(runs, row, order, coloured_systems, len(columns))
     descriptions = (
         f"{names[k]} from {curves[0, k]:.3f} at recall {levels[0]:g}"
         f" to {curves[-1, k]:.3f} at recall {levels[-1]:g}"
-        for k in coloured[:3]
+        for k in coloured_systems[:3]
     )
-    suffix = "; and others" if len(coloured) > 3 else ""
-    return theme.combine(
+    suffix = "; and others" if len(coloured_systems) > 3 else ""
+    return theme.combine_layers(
         *layers,
         width=460,
         height=340,
@@ -131,12 +132,12 @@ def precision_recall(
 
 def _check_levels(levels: Sequence[float]) -> list[float]:
     try:
-        numbers = sorted({float(level) for level in levels})
+        distinct_levels = sorted({float(level) for level in levels})
     except (TypeError, ValueError):
         raise PolicyError(f"levels must be numbers, got {quoted(levels)}") from None
-    if len(numbers) < 2 or not all(0 <= level <= 1 for level in numbers):
+    if len(distinct_levels) < 2 or not all(0 <= level <= 1 for level in distinct_levels):
         raise PolicyError(f"levels must be at least two numbers from 0 to 1, got {quoted(levels)}")
-    return numbers
+    return distinct_levels
 
 
 def _check_data(
@@ -188,7 +189,7 @@ def _stepwise_curves(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the corners of each line of precision by recall, and the relevant documents on it."""
     relevant = runs.relevant(rel)
-    base = int(runs.recall_base(rel)[row, 0])
+    recall_base = int(runs.recall_base(rel)[row, 0])
     lines, points = [], []
     for k in systems:
         ranks = relevant.rank[relevant.cell == k * len(runs.topics) + row]
@@ -202,10 +203,10 @@ def _stepwise_curves(
         system = pl.lit(names[k]).alias("system")
         line = {
             "step": np.arange(corners.size),
-            "recall": n_relevant / base,
+            "recall": n_relevant / recall_base,
             "precision": n_relevant / corners,
         }
-        dots = {"rank": ranks, "recall": counts / base, "precision": counts / ranks}
+        dots = {"rank": ranks, "recall": counts / recall_base, "precision": counts / ranks}
         lines.append(pl.DataFrame(line).select(system, pl.all()))
         points.append(pl.DataFrame(dots).select(system, pl.all()))
     return pl.concat(lines), pl.concat(points)
@@ -215,7 +216,7 @@ def _describe_curves(
     runs: JudgedRuns,
     row: int | None,
     order: Sequence[int],
-    coloured: Sequence[int],
+    coloured_systems: Sequence[int],
     n_requested: int,
 ) -> tuple[str, list[str]]:
     """Return the title of the chart and the lines below it."""
@@ -226,15 +227,14 @@ def _describe_curves(
             topics = f"{counts.min()} to {counts.max()} topics"
         title, lines = f"Interpolated precision, mean over {topics}", []
     else:
-        title = f"Precision and recall for topic {labels(runs.topics)[row]}"
+        title = f"Precision and recall for topic {make_labels(runs.topics)[row]}"
         lines = [
             "Thick lines: interpolated precision. Thin lines: precision and recall at each rank,",
             "with a dot at each relevant document.",
         ]
-    if len(coloured) < len(order):
-        lines.append(
-            f"In colour: the best {len(coloured)} of {len(order)} systems by mean precision."
-        )
+    if len(coloured_systems) < len(order):
+        size = f"{len(coloured_systems)} of {len(order)}"
+        lines.append(f"In colour: the best {size} systems by mean precision.")
     if n_requested > len(order):
         n_excluded = n_requested - len(order)
         lines.append(f"Excluded: {counted(n_excluded, 'system')} without a ranking.")

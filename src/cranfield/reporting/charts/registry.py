@@ -24,7 +24,7 @@ from cranfield.scores import Scores
 MEASURES, LENGTH = "measures", "a length"
 """Subjects of charts that need no result: measures, and a length of runs."""
 
-BY_COMMAND = ("Scores", "Evaluation", "PairwiseComparison", "AnovaTable", MEASURES, LENGTH)
+COMMAND_SUBJECTS = ("Scores", "Evaluation", "PairwiseComparison", "AnovaTable", MEASURES, LENGTH)
 """Subjects of charts that the command `cranfield plot` draws from runs and scores."""
 
 
@@ -90,7 +90,7 @@ def _select_anova(comparison: Any) -> Any:
     return comparison.anova
 
 
-PARTS: dict[tuple[str, str], Callable[..., Any]] = {
+SELECTORS: dict[tuple[str, str], Callable[..., Any]] = {
     ("Evaluation", "Scores"): _select_scores,
     ("PairwiseComparison", "Scores"): lambda comparison: comparison.scores,
     ("PairwiseComparison", "AnovaTable"): _select_anova,
@@ -100,9 +100,10 @@ PARTS: dict[tuple[str, str], Callable[..., Any]] = {
 
 def select_charts(result: Any) -> dict[str, Callable[..., Any]]:
     """Return the charts of a result by name, each with a function that selects its subject."""
-    kinds = [cls.__name__ for cls in type(result).__mro__]
-    subjects: dict[str, Callable[..., Any]] = {kind: lambda subject: subject for kind in kinds}
-    subjects |= {part: select for (whole, part), select in PARTS.items() if whole in kinds}
+    classes = [cls.__name__ for cls in type(result).__mro__]
+    subjects: dict[str, Callable[..., Any]] = {name: lambda subject: subject for name in classes}
+    selectors = SELECTORS.items()
+    subjects |= {subject: select for (name, subject), select in selectors if name in classes}
     return {
         name: subjects[chart.subject] for name, chart in CHARTS.items() if chart.subject in subjects
     }
@@ -113,7 +114,7 @@ def chart_names(result: Any) -> Iterator[str]:
     return (name.replace("-", "_") for name in select_charts(result))
 
 
-def chart_list(result: Any) -> str:
+def format_chart_list(result: Any) -> str:
     """Write the charts of a result with their summaries, one per line."""
     names = select_charts(result)
     return "\n".join(f"{name:18}{CHARTS[name].summary}" for name in names) or "no charts"
@@ -150,7 +151,7 @@ def chart_function(result: Any, name: str) -> Callable[..., Any]:
     return wrapper
 
 
-def chart_to_draw(request: str, kinds: Sequence[type[Result]]) -> tuple[str, str]:
+def parse_chart_request(request: str, kinds: Sequence[type[Result]]) -> tuple[str, str]:
     """Parse `FILE` or `CHART=FILE`; the default is the first chart for these kinds of studies."""
     classes = {kind.__name__ for kind in kinds}
     available = [name for name, chart in CHARTS.items() if chart.subject in classes]
@@ -168,7 +169,7 @@ def chart_to_draw(request: str, kinds: Sequence[type[Result]]) -> tuple[str, str
 
 def draw_study(request: str, studies: Sequence[Result]) -> None:
     """Save a chart of the first matching study; the chart of stability takes all studies."""
-    name, path = chart_to_draw(request, [type(study) for study in studies])
+    name, path = parse_chart_request(request, [type(study) for study in studies])
     chart = CHARTS[name]
-    matching = [study for study in studies if type(study).__name__ == chart.subject]
-    save(chart.draw(matching if chart.subject == "Stability" else matching[0]), path)
+    subjects = [study for study in studies if type(study).__name__ == chart.subject]
+    save(chart.draw(subjects if chart.subject == "Stability" else subjects[0]), path)

@@ -86,7 +86,7 @@ def save(
     >>> save(chart, folder / "box.docx")
     Traceback (most recent call last):
         ...
-    cranfield.PolicyError: 'box.docx' does not end in .html, .svg, .pdf, .png or .json
+    cranfield.PolicyError: path must end in .html, .svg, .pdf, .png or .json, got 'box.docx'
     """
     suffix = parse_format(path)
     content = render_chart(_resize(chart, width, title), suffix, scale=scale)
@@ -151,7 +151,7 @@ def parse_format(path: Any) -> str:
     suffix = Path(name).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
         suffixes = ", ".join(f".{name}" for name in FORMATS[:-1])
-        raise PolicyError(f"{quoted(name)} does not end in {suffixes} or .{FORMATS[-1]}")
+        raise PolicyError(f"path must end in {suffixes} or .{FORMATS[-1]}, got {quoted(name)}")
     return suffix
 
 
@@ -167,7 +167,7 @@ def check_extra(suffix: str) -> None:
 
 
 def render_chart(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
-    """Return the content of a file of a chart."""
+    """Render a chart as the content of a file."""
     check_extra(suffix)
     import altair as alt
 
@@ -186,7 +186,7 @@ def render_chart(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
         return bytes(vl_convert.svg_to_pdf(_SIZE.sub(_convert_to_points, _svg(chart), count=1)))
     if suffix == "svg":
         label = html.escape(describe_chart(chart))
-        # Unlike in a page, the label for screen readers is missing.
+        # This SVG has no label for screen readers, unlike a page.
         tag = f'<svg role="graphics-document" aria-label="{label}" '
         return _svg(chart).replace("<svg ", tag, 1).encode()
     out = io.BytesIO()

@@ -21,7 +21,7 @@ from cranfield.scales.runs import all_runs, check_size, exceeds, score_runs
 
 MAX_ALL_RUNS = 2**12  # maximum number of runs that are all drawn
 RESOLUTION = 100  # number of steps of a chart in each direction
-MAX_FAST = 2**32  # maximum number of values with quick ranks of runs
+MAX_FAST = 2**32  # maximum number of values of an image that ranks runs quickly
 
 
 def cumulative_proportions(runs_image: Image) -> pl.DataFrame:
@@ -46,8 +46,8 @@ def cumulative_proportions(runs_image: Image) -> pl.DataFrame:
     rows, value, proportion = rows[order], value[order], proportion[order]
     is_counted = _is_countable(runs_image, len(rows), "unique")
     is_new = proportion[1:] != proportion[:-1] if is_counted else value[1:] > value[:-1]
-    first = np.concatenate(([True], is_new))
-    rows, value, proportion = rows[first], value[first], proportion[first]
+    is_first = np.concatenate(([True], is_new))
+    rows, value, proportion = rows[is_first], value[is_first], proportion[is_first]
     below, up_to = _proportions_of_runs(runs_image, rows, proportion)
     table = pl.DataFrame({"value": value, "runs below": below, "runs": up_to, "values": proportion})
     return table.with_columns(pl.col("runs below", "runs").fill_nan(None))
@@ -80,8 +80,8 @@ def _proportions_of_runs(
         below = proportion * ((runs_image.size - 1) / runs_image.size)
         return below, below + 1 / runs_image.size
     if not _is_countable(runs_image, len(rows), "min"):
-        unknown = np.full(len(rows), np.nan)
-        return unknown, unknown
+        missing = np.full(len(rows), np.nan)
+        return missing, missing
     low, high = (runs_image.rank_runs(rows, ties=ties).astype(float) for ties in ("min", "max"))
     return (low - 1) / runs_image.runs, high / runs_image.runs
 
@@ -101,8 +101,8 @@ def _sample_runs(runs_image: Image) -> Ints:
     suffixes = [np.full((len(prefixes), length - depth), grade) for grade in (0, top)]
     runs = [np.hstack([prefixes, suffix]) for suffix in suffixes]
     rank, grid = np.arange(length), np.unique(np.linspace(0, length, 41).astype(int))
-    first, last = (edges.ravel() for edges in np.meshgrid(grid, grid))
-    is_inside = (rank >= first[:, None]) & (rank < last[:, None])
+    start, stop = (edges.ravel() for edges in np.meshgrid(grid, grid))
+    is_inside = (rank >= start[:, None]) & (rank < stop[:, None])
     runs += [is_inside.astype(np.int64) * grade for grade in range(1, top + 1)]
     rng = np.random.default_rng(0)
     is_relevant = rng.random((1024, length)) < np.linspace(0, 1, 1024)[:, None]
@@ -163,7 +163,7 @@ def distribution_chart(
     for size in sizes:
         check_size(size, grades)
     panels = [
-        _panel(image(_with_cutoff(measure, length), length, grades, judgments=judgments), title)
+        _panel(image(_add_cutoff(measure, length), length, grades, judgments=judgments), title)
         for title, measure in measures_by_title(measures).items()
         for length in sizes
     ]
@@ -174,7 +174,7 @@ def distribution_chart(
     return theme.apply_theme(alt.concat(*panels, columns=len(sizes), description=description))
 
 
-def _with_cutoff(measure: str | Measure, length: int) -> str | Measure:
+def _add_cutoff(measure: str | Measure, length: int) -> str | Measure:
     """Add the length of runs to a measure without a cutoff."""
     if isinstance(measure, Measure) and measure.cutoff is None:
         return measure @ length
@@ -191,14 +191,14 @@ def _panel(runs_image: Image, title: str) -> alt.LayerChart:
     x = x.axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f")
     marks = {
         "color": theme.map_values(
-            alt.Color, "of", PROPORTIONS.values(), theme.COLOURS[:2], title=None
+            alt.Color, "curve", PROPORTIONS.values(), theme.COLOURS[:2], title=None
         ),
         "strokeDash": theme.map_values(
-            alt.StrokeDash, "of", PROPORTIONS.values(), [[1, 0], [3, 3]], title=None
+            alt.StrokeDash, "curve", PROPORTIONS.values(), [[1, 0], [3, 3]], title=None
         ),
     }
-    straight = theme.base_chart({"proportion": [0.0, 1.0], "value": [low, high]})
-    layers = [straight.mark_line(color="#bbbbbb", strokeWidth=5).encode(x=x, y=y)]
+    straight_line = theme.base_chart({"proportion": [0.0, 1.0], "value": [low, high]})
+    layers = [straight_line.mark_line(color="#bbbbbb", strokeWidth=5).encode(x=x, y=y)]
     for kind in PROPORTIONS:
         if not table[kind].null_count():
             line = theme.base_chart(curve_points(table, kind)).mark_line(strokeWidth=1.75)
@@ -219,7 +219,7 @@ def curve_points(table: pl.DataFrame, kind: str) -> pl.DataFrame:
         points = table.select("value", pl.col("values").alias("proportion"))
     low, high = points["value"][0], points["value"][-1]
     unit = max(float(high - low), 1e-300)
-    cell = [
+    cell_columns = [
         ((pl.col(axis) - start) / size * RESOLUTION).floor().alias(f"{axis} cell")
         for axis, start, size in (("proportion", 0.0, 1.0), ("value", low, unit))
     ]
@@ -230,22 +230,22 @@ def curve_points(table: pl.DataFrame, kind: str) -> pl.DataFrame:
     area = x.diff() * y.diff().shift(-1) - y.diff() * x.diff().shift(-1)
     return (
         points.with_row_index("order")
-        .with_columns(cell)
+        .with_columns(cell_columns)
         .filter(is_end.over("proportion cell", "value cell"))
         .filter((area.abs() > MAX_AREA).fill_null(True))
-        .select("proportion", "value", "order", pl.lit(PROPORTIONS[kind]).alias("of"))
+        .select("proportion", "value", "order", pl.lit(PROPORTIONS[kind]).alias("curve"))
     )
 
 
 def _format_count(count: int) -> str:
     if count < 10**7:
         return f"{count:,}"
-    power = len(str(count)) - 1
-    return f"{count * 1000 // 10**power / 1000:.2f}e{power}"
+    exponent = len(str(count)) - 1
+    return f"{count * 1000 // 10**exponent / 1000:.2f}e{exponent}"
 
 
 SPACING_WIDTH, SPACING_HEIGHT = 200, 380
-MAX_SPACED = 4096  # maximum number of runs that are listed by value
+MAX_LISTED_RUNS = 4096  # maximum number of runs that are listed by value
 
 LINE, PER_LINE, MAX_LINES = 11, 4, 3
 """Height of a line of a label in pixels, runs per line, and maximum number of lines."""
@@ -296,7 +296,7 @@ def spacing_chart(
     ['P', 'RR']
     """
     by_title = measures_by_title(measures)
-    check_integer("the number of columns", columns, 1)
+    check_integer("columns", columns, 1)
     panels = [
         _spacing_panel(image(measure, length, grades, judgments=judgments), title)
         for title, measure in by_title.items()
@@ -309,11 +309,11 @@ def spacing_chart(
     return theme.apply_theme(alt.concat(*panels, columns=columns, description=description))
 
 
-def runs_by_value(runs_image: Image) -> pl.DataFrame:
+def list_runs_by_value(runs_image: Image) -> pl.DataFrame:
     """List the values of an image in ascending order, each with its runs as strings of grades."""
-    if exceeds(MAX_SPACED, runs_image.length, runs_image.grades):
+    if exceeds(MAX_LISTED_RUNS, runs_image.length, runs_image.grades):
         raise PolicyError(
-            f"expected at most {MAX_SPACED:,} runs, got"
+            f"expected at most {MAX_LISTED_RUNS:,} runs, got"
             f" {runs_image.grades + 1}^{runs_image.length} runs of length"
             f" {runs_image.length}; use distribution_chart for more runs"
         )
@@ -331,10 +331,10 @@ def runs_by_value(runs_image: Image) -> pl.DataFrame:
 
 
 def _spacing_panel(runs_image: Image, title: str) -> alt.LayerChart:
-    values = runs_by_value(runs_image)
-    first, last = float(values["value"][0]), float(values["value"][-1])
-    top, low = float(runs_image.measure.info.range[1]), min(0.0, first)
-    top = max(top if np.isfinite(top) else last, low + 1e-9)
+    values = list_runs_by_value(runs_image)
+    lowest, highest = float(values["value"][0]), float(values["value"][-1])
+    top, low = float(runs_image.measure.info.range[1]), min(0.0, lowest)
+    top = max(top if np.isfinite(top) else highest, low + 1e-9)
     scale = alt.Scale(domain=[low, top], nice=False, zero=False)
 
     def x(position: int) -> alt.XDatum:
@@ -345,18 +345,18 @@ def _spacing_panel(runs_image: Image, title: str) -> alt.LayerChart:
     def y(field: str) -> alt.Y:
         return alt.Y(f"{field}:Q", scale=scale)
 
-    line = theme.base_chart({"from": [first], "to": [last]}).mark_rule(color="#bbbbbb")
+    line = theme.base_chart({"from": [lowest], "to": [highest]}).mark_rule(color="#bbbbbb")
     line = line.encode(x=x(8), y=y("from"), y2="to:Q")
     points = values.select(
-        "value", count=pl.col("runs").list.len(), all=pl.col("runs").list.join(" ")
+        "value", count=pl.col("runs").list.len(), runs=pl.col("runs").list.join(" ")
     )
     marks = theme.base_chart(points).mark_square(color=theme.COLOURS[0], size=30, opacity=1)
     marks = marks.encode(
         x=x(8),
         y=y("value").title("value").axis(grid=False, domain=False),
-        tooltip=theme.tooltips("value", "count:Q", "all:N"),
+        tooltip=theme.tooltips("value", "count:Q", "runs:N"),
     )
-    labels = theme.base_chart(_labels(values, low, top))
+    labels = theme.base_chart(_make_labels(values, low, top))
     leaders = labels.mark_rule(color="#bbbbbb", strokeWidth=0.7)
     leaders = leaders.encode(x=x(12), x2=alt.X2Datum(27), y=y("value"), y2="position:Q")
     font: dict[str, Any] = {"font": "monospace", "fontSize": 10, "lineBreak": "\n"}
@@ -380,14 +380,14 @@ def _describe_steps(runs_image: Image) -> str:
     return f"{values}, steps {gaps.smallest:.3g} to {gaps.largest:.3g}"
 
 
-def _labels(values: pl.DataFrame, low: float, top: float) -> pl.DataFrame:
+def _make_labels(values: pl.DataFrame, low: float, top: float) -> pl.DataFrame:
     """Label each value with its runs, moved so that labels do not overlap."""
     runs_of_values = values["runs"].to_list()
     value = values["value"].to_numpy()
     height = (value - low) / (top - low) * SPACING_HEIGHT
     subset = np.arange(len(value))
     for max_lines in (MAX_LINES, 1):
-        label = [_label(runs, max_lines) for runs in runs_of_values]
+        label = [_write_label(runs, max_lines) for runs in runs_of_values]
         n_lines = np.array([text.count("\n") + 1 for text in label])
         size = LINE * n_lines.astype(np.float64)
         if size.sum() <= SPACING_HEIGHT + LINE:
@@ -407,7 +407,7 @@ def _labels(values: pl.DataFrame, low: float, top: float) -> pl.DataFrame:
     )
 
 
-def _label(runs: Sequence[str], max_lines: int) -> str:
+def _write_label(runs: Sequence[str], max_lines: int) -> str:
     """Write runs in lines; if there are too many, the last entry is the number of further runs."""
     per_line = max(1, (5 * PER_LINE) // (len(runs[0]) + 1))
     entries = list(runs)
@@ -421,10 +421,10 @@ def _label(runs: Sequence[str], max_lines: int) -> str:
 
 def _select_labels(positions: Floats, size: Floats) -> NDArray[np.intp]:
     """Select labels from below, each if it does not overlap the previous one."""
-    selected: list[int] = []
+    indices: list[int] = []
     for k in range(len(positions)):
-        if not selected or (
-            positions[k] - positions[selected[-1]] >= (size[k] + size[selected[-1]]) / 2
+        if not indices or (
+            positions[k] - positions[indices[-1]] >= (size[k] + size[indices[-1]]) / 2
         ):
-            selected.append(k)
-    return np.array(selected)
+            indices.append(k)
+    return np.array(indices)

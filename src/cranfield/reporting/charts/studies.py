@@ -58,12 +58,12 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     group = check_name("group", group, study.groups)
     is_same_test = pl.col("first") == pl.col("second")
     summary = study.summary().filter(is_same_test, group=group, sets="1-2")
-    systems = study.groups[group]
+    n_systems = study.groups[group]
     size = alt.X("size:Q").title("topics in each set").scale(type="log", nice=False)
     size = size.axis(values=list(study.sizes), format="d")
-    pairs = alt.Y("pairs:Q").title(f"pairs, of {systems * (systems - 1) // 2:,}")
+    pairs = alt.Y("pairs:Q").title(f"pairs, of {n_systems * (n_systems - 1) // 2:,}")
     marks = theme.colour_channels("test", study.tests)
-    tip = theme.tooltips("test:N", "size:Q", "pairs", form=".1f")
+    tip = theme.tooltips("test:N", "size:Q", "pairs", format=".1f")
     panels = []
     for name, title in PANELS.items():
         columns = {"pairs": name, "low": f"{name} low", "high": f"{name} high"}
@@ -116,8 +116,8 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     curves = power.curves
     # The axis ends with the last p-value on the axis; curves end with their first point above.
     is_on_axis = pl.col("p") <= largest
-    last = int(curves.filter(is_on_axis)["rank"].max() or 0)
-    end = min(max(last, 2), pairs)
+    last_rank = int(curves.filter(is_on_axis)["rank"].max() or 0)
+    end = min(max(last_rank, 2), pairs)
     visible = curves.filter(
         (pl.col("rank") <= is_on_axis.sum().over("measure") + 1) & pl.col("rank").le(end)
     )
@@ -144,7 +144,7 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
         # A white outline separates the text from curves.
         outline = text.mark_text(stroke="white", strokeWidth=4, **style)
         layers = [rule, line, outline, text.mark_text(color="#666666", **style)]
-    return theme.combine(*layers, width=ASL_WIDTH, height=320)
+    return theme.combine_layers(*layers, width=ASL_WIDTH, height=320)
 
 
 def select_points(curves: pl.DataFrame, end: int, columns: int = 2 * ASL_WIDTH) -> pl.DataFrame:
@@ -156,7 +156,7 @@ def select_points(curves: pl.DataFrame, end: int, columns: int = 2 * ASL_WIDTH) 
 
 
 SIDE = 260  # width and height of a panel, whose axes have the same scale, in pixels
-SIZES = ("1 run", "2 runs", "3 or more")  # labels of the number of contributing runs of a team
+TEAM_SIZES = ("1 run", "2 runs", "3 or more")  # labels of the number of contributing runs of a team
 
 
 @theme.draws("leave-one-out", "LeaveOneOut")
@@ -190,9 +190,9 @@ def leave_one_out_chart(study: LeaveOneOut, measure: str | None = None) -> alt.C
     4
     """
     measure = check_name("measure", measure, study.measures)
-    size_labels = {0: "none", **dict(enumerate(SIZES, 1))}
+    size_labels = {0: "none", **dict(enumerate(TEAM_SIZES, 1))}
     teams = study.teams.select(
-        "team", sizes=pl.col("contributing").clip(0, len(SIZES)).replace_strict(size_labels)
+        "team", sizes=pl.col("contributing").clip(0, len(TEAM_SIZES)).replace_strict(size_labels)
     )
     rows = study.systems.filter(pl.col("before").is_not_null(), measure=measure)
     rows = rows.join(teams, on="team", maintain_order="left").select(
@@ -201,17 +201,17 @@ def leave_one_out_chart(study: LeaveOneOut, measure: str | None = None) -> alt.C
     )
     panels = []
     for kind in study.lists:
-        part = rows.filter(list=kind)
+        list_rows = rows.filter(list=kind)
         for quantity, title in (
             ("score", f"{measure}, {kind} lists"),
             ("rank", f"Ranks by {measure}"),
         ):
-            panel = _before_and_after(part, quantity, study.unit)
+            panel = _draw_before_and_after(list_rows, quantity, study.unit)
             panels.append(panel.properties(width=SIDE, height=SIDE, title=title))
     return theme.apply_theme(alt.concat(*panels, columns=2))
 
 
-def _before_and_after(rows: pl.DataFrame, quantity: str, unit: str) -> alt.LayerChart:
+def _draw_before_and_after(rows: pl.DataFrame, quantity: str, unit: str) -> alt.LayerChart:
     before, after = f"{quantity} before", f"{quantity} after"
     values = pl.concat([rows[before], rows[after]]).drop_nulls().to_list()
     low, high = 0.0, float(len(rows) + 1)
@@ -227,7 +227,7 @@ def _before_and_after(rows: pl.DataFrame, quantity: str, unit: str) -> alt.Layer
     )
     diagonal = diagonal.encode(x=alt.X("x:Q", scale=x_scale), y=alt.Y("y:Q", scale=y_scale))
     used_sizes = rows["runs of the team"].to_list()
-    sizes = [size for size in ("none", *SIZES) if size in used_sizes]
+    sizes = [size for size in ("none", *TEAM_SIZES) if size in used_sizes]
     legend = alt.Legend(title="runs of the team", symbolOpacity=1)
     colour = alt.value(theme.COLOURS[0])
     if unit != "run":
@@ -289,13 +289,13 @@ def pooling_chart(study: Pooling, quantity: str = "tau") -> alt.ConcatChart:
     check_choice("quantity", quantity, QUANTITIES)
     marks = theme.colour_channels("method", study.methods)
     title = "proportion of the pool's relevant documents"
-    first = _pooling_panel(study.documents, "of pool", title, marks)
-    panels = [first.properties(title="Relevant documents")]
+    documents_panel = _pooling_panel(study.documents, "of pool", title, marks)
+    panels = [documents_panel.properties(title="Relevant documents")]
     judged = study.documents["method", "budget", "judged"]
     for (measure, kind), rows in study.rankings.group_by("measure", "list", maintain_order=True):
         title = measure if study.lists == ("raw",) else f"{measure}, {kind} lists"
-        joined = rows.join(judged, on=["method", "budget"], nulls_equal=True, maintain_order="left")
-        panel = _pooling_panel(joined, quantity, QUANTITIES[quantity], marks)
+        points = rows.join(judged, on=["method", "budget"], nulls_equal=True, maintain_order="left")
+        panel = _pooling_panel(points, quantity, QUANTITIES[quantity], marks)
         panels.append(panel.properties(title=title))
     return theme.apply_theme(alt.concat(*panels, columns=2 if len(panels) == 2 else 3))
 
@@ -314,7 +314,7 @@ def _pooling_panel(
     judged = alt.X("judged:Q").title("judged documents").scale(domainMin=0)
     judged = judged.axis(format="~s", tickCount=5)
     y = alt.Y("value:Q").title(title).scale(zero=quantity == "of pool")
-    tip = theme.tooltips("method:N", "budget:Q", "judged:Q", "value", form=".3~f")
+    tip = theme.tooltips("method:N", "budget:Q", "judged:Q", "value", format=".3~f")
     rule = theme.base_chart(full_pool).mark_rule(color=theme.GREY, strokeDash=[2, 2])
     rule = rule.encode(y="value:Q", tooltip=alt.Tooltip("value:Q", title="full pool"))
     panel: alt.LayerChart = theme.draw_bands(budgets, judged, y, marks, tip) + rule
@@ -354,7 +354,7 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     3
     """
     all_studies = [studies] if isinstance(studies, Stability) else list(studies)
-    names = _names(all_studies)
+    names = _name_studies(all_studies)
     frame = pl.concat(
         _stability_rows(study, name) for study, name in zip(all_studies, names, strict=True)
     )
@@ -371,17 +371,18 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     if len(names) == 1:
         marks = {channel: mark.legend(None) for channel, mark in marks.items()}
     size = alt.X("topics:Q").title("topics in a sample").scale(domainMin=0)
-    tip = theme.tooltips("measure:N", "topics:Q", "mean", form=".3~f")
+    tip = theme.tooltips("measure:N", "topics:Q", "mean", format=".3~f")
     panels = []
     for quantity, (title, unit) in titles.items():
         upper = alt.Undefined if quantity == "significant" else 1
         mean = alt.Y("mean:Q").title(unit).scale(domainMax=upper, clamp=True)
-        part, options = frame.filter(what=quantity), {"width": 240, "height": 200, "title": title}
-        panels.append(theme.draw_bands(part, size, mean, marks, tip, **options))
+        options = {"width": 240, "height": 200, "title": title}
+        rows = frame.filter(quantity=quantity)
+        panels.append(theme.draw_bands(rows, size, mean, marks, tip, **options))
     return theme.apply_theme(alt.concat(*panels, columns=3))
 
 
-def _names(studies: Sequence[Stability]) -> list[str]:
+def _name_studies(studies: Sequence[Stability]) -> list[str]:
     """Return distinct names of studies that can be drawn in one chart."""
     if not studies:
         raise PolicyError("expected at least one study, got no study")
@@ -416,7 +417,7 @@ def _stability_rows(study: Stability, name: str) -> pl.DataFrame:
         table.select(
             "topics",
             measure=pl.lit(name),
-            what=pl.lit(quantity),
+            quantity=pl.lit(quantity),
             mean=pl.col(quantity).cast(pl.Float64),
             low=pl.col(f"{quantity} low").cast(pl.Float64),
             high=pl.col(f"{quantity} high").cast(pl.Float64),
@@ -428,18 +429,18 @@ def _stability_rows(study: Stability, name: str) -> pl.DataFrame:
 WIDTH, HEIGHT, ROW, LINE = 420, 300, 15, 15
 """Width and height of a chart, height of a row, and of the name of a line, in pixels."""
 
-KINDS = {
+TAU_KINDS = {
     "overall": "Kendall's tau of the means of systems",
     "by topic": "Kendall's tau, mean over topics",
     "lowest": "Kendall's tau, lowest topic",
 }
 
-VERSIONS = {"original": "original", "interval": "interval-scaled"}
+VERSION_LABELS = {"original": "original", "interval": "interval-scaled"}
 
 
 def _check_single_collection(study: ScaleStudy) -> None:
-    if count := len(study.collections):
-        raise PolicyError(f"charts require a study of one collection, got {count} collections")
+    if n_collections := len(study.collections):
+        raise PolicyError(f"charts require a study of one collection, got {n_collections}")
 
 
 @theme.draws("scale-tau", "ScaleStudy")
@@ -475,13 +476,13 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     >>> scale_tau_chart(study).to_dict()["layer"][0]["encoding"]["x"]["title"]
     'length of runs'
     """
-    check_choice("kind", kind, KINDS)
+    check_choice("kind", kind, TAU_KINDS)
     _check_single_collection(study)
     frame = study.correlation.select("cutoff", "measure", pl.col(kind).alias("tau"))
     frame = frame.sort("cutoff", maintain_order=True)
-    low, high = _domain_of_tau(frame["tau"])
-    defined = frame.drop_nulls().filter(pl.col("tau").is_not_nan())
-    line_ends = defined.group_by("measure").last().sort("tau", "measure")
+    low, high = _tau_domain(frame["tau"])
+    finite_rows = frame.drop_nulls().filter(pl.col("tau").is_not_nan())
+    line_ends = finite_rows.group_by("measure").last().sort("tau", "measure")
     sizes = [LINE] * line_ends.height
     unit = (high - low) / HEIGHT
     heights = theme.space_out((line_ends["tau"] - low) / unit, sizes, low=0.0, high=float(HEIGHT))
@@ -490,18 +491,18 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
         name: mark.legend(None)
         for name, mark in theme.colour_channels("measure", study.measures).items()
     }
-    first, last = min(study.cutoffs), max(study.cutoffs)
+    min_cutoff, max_cutoff = min(study.cutoffs), max(study.cutoffs)
     length = (
         alt.X("cutoff:Q")
         .title("length of runs")
-        .scale(domain=[first - 0.5, last + 0.5], nice=False)
+        .scale(domain=[min_cutoff - 0.5, max_cutoff + 0.5], nice=False)
     )
     scale = alt.Scale(domain=[low, high], nice=False)
     tau = alt.Y("tau:Q", scale=scale)
     lines = theme.base_chart(frame).mark_line(strokeWidth=2, point=True)
     lines = lines.encode(
         x=length.axis(values=sorted(study.cutoffs), format="d"),
-        y=tau.title(KINDS[kind]),
+        y=tau.title(TAU_KINDS[kind]),
         tooltip=theme.tooltips("measure:N", "cutoff:Q", "tau"),
         **marks,
     )
@@ -513,21 +514,21 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     names = line_labels.mark_text(align="left", baseline="middle", fontSize=12).encode(
         x=alt.value(WIDTH + 38), y=alt.Y("position:Q", scale=scale), text="measure:N"
     )
-    return theme.combine(
+    return theme.combine_layers(
         lines,
         leaders,
         names,
         width=WIDTH,
         height=HEIGHT,
-        description=f"{KINDS[kind]} between each of {counted(len(study.measures), 'measure')}"
+        description=f"{TAU_KINDS[kind]} between each of {counted(len(study.measures), 'measure')}"
         f" and its interval-scaled version, by length of runs, for {study.systems} systems.",
     )
 
 
-def _domain_of_tau(values: pl.Series) -> tuple[float, float]:
+def _tau_domain(values: pl.Series) -> tuple[float, float]:
     """Return the domain of an axis of correlations, with a minimum length."""
-    numbers = values.drop_nulls().drop_nans().to_list()
-    low, high = (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
+    finite_values = values.drop_nulls().drop_nans().to_list()
+    low, high = (min(finite_values), max(finite_values)) if finite_values else (0.0, 1.0)
     low, high = min(low, high - 0.05), min(high, 1.0)
     return low - 0.03 * (high - low), high + 0.03 * (high - low)
 
@@ -588,16 +589,16 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     x = alt.X("original:Q").title(tau).scale(zero=False)
     bars = theme.base_chart(frame).mark_rule(color=theme.GREY, strokeWidth=2)
     points = frame.unpivot(
-        list(VERSIONS), index=["pair", "change"], variable_name="of", value_name="tau"
-    ).with_columns(pl.col("of").replace_strict(VERSIONS))
+        list(VERSION_LABELS), index=["pair", "change"], variable_name="version", value_name="tau"
+    ).with_columns(pl.col("version").replace_strict(VERSION_LABELS))
     shapes = zip(theme.COLOURS, ("circle", "diamond"), strict=False)
     marks = theme.marker_channels(
-        "of", dict(zip(VERSIONS.values(), shapes, strict=True)), title="both measures"
+        "version", dict(zip(VERSION_LABELS.values(), shapes, strict=True)), title="both measures"
     )
     dots = theme.base_chart(points).mark_point(filled=True, size=60, opacity=1)
-    return theme.combine(
+    return theme.combine_layers(
         bars.encode(y=y, x=x, x2="interval:Q"),
-        dots.encode(y=y, x="tau:Q", tooltip=theme.tooltips("pair:N", "of:N", "tau"), **marks),
+        dots.encode(y=y, x="tau:Q", tooltip=theme.tooltips("pair:N", "version:N", "tau"), **marks),
         width=WIDTH,
         height=ROW * len(pairs),
         description=f"Kendall's tau between pairs of measures on runs of length {length}, and"

@@ -60,20 +60,20 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     >>> chart.to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"]
     ['dense', 'bm25']
     """
-    table = inputs.rank_systems(scores, systems)
-    names = inputs.labels(table.systems)
-    boxes, outliers = inputs.box_statistics(table, names)
+    topic_scores = inputs.rank_systems(scores, systems)
+    names = inputs.make_labels(topic_scores.systems)
+    boxes, outliers = inputs.box_statistics(topic_scores, names)
     step, _ = theme.row_size(len(names))
-    title = inputs.make_title(table, after="of a topic")
+    title = inputs.make_title(topic_scores, after="of a topic")
     y = theme.row_channel("system", names, labelPadding=6)
 
     def x(field: str) -> alt.X:
         return theme.score_channel(field, title, len(names))
 
-    numbers = theme.tooltips("mean", "low", "q1", "median", "q3", "high")
-    topics = alt.Tooltip("topics:Q", title="topics with a score")
+    statistics = theme.tooltips("mean", "low", "q1", "median", "q3", "high")
+    topics_tooltip = alt.Tooltip("topics:Q", title="topics with a score")
     base = theme.base_chart(boxes).encode(
-        y=y, tooltip=[*theme.tooltips("system:N"), topics, *numbers]
+        y=y, tooltip=[*theme.tooltips("system:N"), topics_tooltip, *statistics]
     )
     whiskers = base.mark_rule(color="#555555", aria=False).encode(x=x("low"), x2="high:Q")
     bar_options: dict[str, Any] = {"height": 0.62 * step, "aria": False}
@@ -85,13 +85,13 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
         size=1.1 * step, color="#555555", strokeWidth=1, aria=False
     )
     tip = theme.tooltips("system:N", "topic:N", "score")
-    n_topics = counted(len(table.topics), "topic")
+    topics = counted(len(topic_scores.topics), "topic")
     counts = boxes["topics"].to_numpy()
-    if counts.min() < len(table.topics):
-        n_topics = f"{number_range(counts)} of {n_topics}"
-    size = f"{counted(len(names), 'system')}, {n_topics}"
-    measure = inputs.measure_title(table)
-    return theme.combine(
+    if counts.min() < len(topic_scores.topics):
+        topics = f"{number_range(counts)} of {topics}"
+    size = f"{counted(len(names), 'system')}, {topics}"
+    measure = inputs.measure_title(topic_scores)
+    return theme.combine_layers(
         whiskers,
         box.encode(x=x("q1"), x2="q3:Q"),
         median.encode(x=x("median")),
@@ -158,7 +158,7 @@ def intervals_chart(
     >>> [(row["system"], row["verdict"]) for row in rows]
     [('c', 'reference'), ('b', 'worse'), ('a', 'worse')]
     """
-    names = inputs.labels(comparison.systems)
+    names = inputs.make_labels(comparison.systems)
     order = comparison.order
     if reference is None:
         reference = next(iter(comparison.baselines), comparison.systems[order[0]])
@@ -200,11 +200,11 @@ def intervals_chart(
     mean = comparison.mean_of
     title = inputs.make_title(comparison, mean if mean == "mean" else f"{mean} by")
     # A system without an interval still has a mean.
-    limits = np.stack([low, high, comparison.means])
-    lowest, highest = float(np.nanmin(limits)), float(np.nanmax(limits))
+    values = np.stack([low, high, comparison.means])
+    lowest, highest = float(np.nanmin(values)), float(np.nanmax(values))
     # Vega would draw an empty domain as 0 to 1, which may not contain the means.
     domain = [lowest - 0.1, highest + 0.1] if lowest == highest else [lowest, highest]
-    return theme.interval_rows(
+    return theme.draw_interval_rows(
         frame,
         "system",
         "mean",
@@ -273,7 +273,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     >>> [(row["i"], row["j"], row["v"]) for rows in data for row in rows if "v" in row]
     [(2, 1, -1), (2, 0, -1), (1, 0, -1)]
     """
-    names = inputs.labels(comparison.systems)
+    names = inputs.make_labels(comparison.systems)
     order = comparison.order
     cells = _pair_cells(comparison)
     baselines = [names[k] for k in order if comparison.systems[k] in comparison.baselines]
@@ -323,22 +323,22 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
             )
             .encode(y=theme.row_channel("row", rows, "system", size), x=top)
         )
-        squares = base.mark_rect(stroke="white", strokeWidth=0.5, aria=False).encode(
+        tiles = base.mark_rect(stroke="white", strokeWidth=0.5, aria=False).encode(
             color=fill, tooltip=[alt.Tooltip(field, title=title) for field, title in titles.items()]
         )
         if len(order) > MAX_SIGNED:
-            return [squares]
+            return [tiles]
         text_colour = alt.when(alt.datum.sign == "+").then(alt.value("white"))
         signs = base.mark_text(size=size, fontWeight="bold", aria=False).encode(
             text="sign:N", color=text_colour.otherwise(alt.value("black"))
         )
-        return [squares, signs]
+        return [tiles, signs]
 
     layers = draw_triangle("i", "j", "") + (draw_triangle("j", "i", "-") if is_symmetric else [])
     method = f"{comparison.title}, alpha {comparison.alpha:g}"
-    count = comparison.count()
-    result = f"{count:,} of {counted(len(comparison), 'pair')} significantly different"
-    return theme.combine(
+    n_significant = comparison.count()
+    result = f"{n_significant:,} of {counted(len(comparison), 'pair')} significantly different"
+    return theme.combine_layers(
         *layers,
         width=alt.Step(step),
         height=alt.Step(step),
@@ -405,7 +405,7 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     rows, name = costs.rows.filter(cost=cost), plain(cost)
     status = pl.when("on front").then(pl.lit(ON_FRONT)).otherwise(pl.lit(DOMINATED)).alias("status")
     points = rows.select(
-        pl.Series("system", inputs.labels(rows["system"].to_list()), dtype=pl.String),
+        pl.Series("system", inputs.make_labels(rows["system"].to_list()), dtype=pl.String),
         *("mean", "amount", "on front"),
         status,
         proportion="front proportion",
@@ -432,7 +432,7 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     names = theme.base_chart(texts.agg(pl.col("system").str.join(", ")))
     names = names.mark_text(align="left", dx=7, dy=-7, fontSize=12, limit=200, aria=False)
     front_names = ", ".join(front["system"])
-    return theme.combine(
+    return theme.combine_layers(
         line.encode(x=x, y=y),
         marks.encode(x=x, y=y, tooltip=tooltip, **markers),
         names.encode(x=x, y=y, text="system:N"),
@@ -484,22 +484,22 @@ def measure_scatter(
         raise PolicyError(f"expected two measures, got {len(names)}: {', '.join(names)}")
     for name in names:
         check_choice("measure", name, evaluation)
-    tables = [inputs.drawable_scores(evaluation[name]) for name in names]
+    pair = [inputs.check_drawable(evaluation[name]) for name in names]
     frame = pl.DataFrame(
         {
-            "system": pl.Series(inputs.labels(tables[0].systems), dtype=pl.String),
-            **{axis: table.overall() for axis, table in zip("xy", tables, strict=True)},
+            "system": pl.Series(inputs.make_labels(pair[0].systems), dtype=pl.String),
+            **{axis: scores.overall() for axis, scores in zip("xy", pair, strict=True)},
         }
     )
     points = frame.filter(pl.col("x").is_finite() & pl.col("y").is_finite())
     if points.is_empty():
         raise CranfieldError(f"no system has scores by both {' and '.join(names)}")
-    titles = [inputs.make_title(table) for table in tables]
+    titles = [inputs.make_title(scores) for scores in pair]
     x, y = (
-        channel(f"{axis}:Q", title=title).scale(zero=False, reverse=table.lower_is_better)
-        for channel, axis, title, table in zip((alt.X, alt.Y), "xy", titles, tables, strict=True)
+        channel(f"{axis}:Q", title=title).scale(zero=False, reverse=scores.lower_is_better)
+        for channel, axis, title, scores in zip((alt.X, alt.Y), "xy", titles, pair, strict=True)
     )
-    signs = [-1.0 if table.lower_is_better else 1.0 for table in tables]
+    signs = [-1.0 if scores.lower_is_better else 1.0 for scores in pair]
     horizontal, vertical = (round_for_ranking(points[axis].to_numpy()) for axis in "xy")
     tau = float(kendall_tau(signs[0] * horizontal, signs[1] * vertical))
     tau_text = f"Kendall's tau {tau:.3f}"
@@ -515,7 +515,7 @@ def measure_scatter(
         texts = points.group_by("x", "y", maintain_order=True).agg(pl.col("system").str.join(", "))
         text = theme.base_chart(texts).mark_text(align="left", dx=7, dy=-7, limit=200, aria=False)
         layers.append(text.encode(x=x, y=y, text="system:N"))
-    return theme.combine(
+    return theme.combine_layers(
         *layers,
         width=SIDE,
         height=SIDE,

@@ -42,7 +42,7 @@ STEPS = ((20, 24, 12), (60, 16, 12), (np.inf, 13, 11))
 
 CELLS = ((12, 28, 12), (40, 16, 11), (np.inf, 11, 9))  # as STEPS, for matrices
 LINE_LENGTH = 90  # maximum number of characters of a line below a title
-MAX_ROWS_AXIS_BELOW = 40  # beyond, the axis is above the chart
+MAX_ROWS_AXIS_BELOW = 40  # with more rows, the axis is above the chart
 
 
 class Rows(alt.InlineData):
@@ -75,14 +75,14 @@ def base_chart(rows: pl.DataFrame | Mapping[str, Any]) -> alt.Chart:
     return chart
 
 
-def tooltips(*fields: str, form: str = ".4f", **titles: str) -> list[alt.Tooltip]:
+def tooltips(*fields: str, format: str = ".4f", **titles: str) -> list[alt.Tooltip]:
     """Return tooltips of fields; fields without a type, such as `:N`, are formatted as numbers."""
     return [
         *(
-            alt.Tooltip(field) if ":" in field else alt.Tooltip(f"{field}:Q", format=form)
+            alt.Tooltip(field) if ":" in field else alt.Tooltip(f"{field}:Q", format=format)
             for field in fields
         ),
-        *(alt.Tooltip(f"{k}:Q", title=title, format=form) for k, title in titles.items()),
+        *(alt.Tooltip(f"{k}:Q", title=title, format=format) for k, title in titles.items()),
     ]
 
 
@@ -98,12 +98,12 @@ def map_values(
     field: str,
     values: Iterable[Any],
     outputs: Iterable[Any],
-    kind: str = "N",
+    encoding: str = "N",
     **options: Any,
 ) -> Any:
     """Return a channel that maps the values of a field to colours, shapes or dashes."""
     scale = alt.Scale(domain=list(values), range=list(outputs))
-    return channel(f"{field}:{kind}", scale=scale, **options)
+    return channel(f"{field}:{encoding}", scale=scale, **options)
 
 
 def colour_channels(field: str, values: Sequence[str]) -> dict[str, Any]:
@@ -173,21 +173,21 @@ def apply_theme(chart: Chart) -> Chart:
         ),
         title=alt.TitleConfig(fontSize=14, fontWeight="normal", anchor="start"),
     )
-    return offline(configured)
+    return show_offline(configured)
 
 
-def offline(chart: Chart) -> Chart:
+def show_offline(chart: Chart) -> Chart:
     """Make notebooks show a chart as SVG without a network, unless the user chose a renderer."""
-    kind: Any = type(chart)
+    chart_class: Any = type(chart)
     # Altair copies charts at every change, and copies keep the class. A normal assignment would
     # become part of the specification.
-    object.__setattr__(chart, "__class__", _offline_class(kind))
+    object.__setattr__(chart, "__class__", _make_offline_class(chart_class))
     return chart
 
 
 @cache
-def _offline_class(kind: Any) -> Any:
-    class Offline(kind):  # type: ignore[misc]
+def _make_offline_class(chart_class: Any) -> Any:
+    class Offline(chart_class):  # type: ignore[misc]
         def _repr_mimebundle_(self, *args: Any, **kwargs: Any) -> Any:
             if alt.renderers.active != "default":
                 return super()._repr_mimebundle_(*args, **kwargs)
@@ -197,18 +197,18 @@ def _offline_class(kind: Any) -> Any:
                 return {"text/plain": f"{describe_chart(self)} ({error})"}
             return {"image/svg+xml": svg, "text/plain": describe_chart(self)}
 
-    Offline.__name__, Offline.__qualname__ = kind.__name__, kind.__qualname__
+    Offline.__name__, Offline.__qualname__ = chart_class.__name__, chart_class.__qualname__
     return Offline
 
 
-def row_size(count: int, steps: Sequence[tuple[float, int, int]] = STEPS) -> tuple[int, int]:
+def row_size(n_rows: int, steps: Sequence[tuple[float, int, int]] = STEPS) -> tuple[int, int]:
     """Return the height of a row and the font size for a number of rows."""
-    return next((step, size) for max_rows, step, size in steps if count <= max_rows)
+    return next((step, size) for max_rows, step, size in steps if n_rows <= max_rows)
 
 
-def cell_size(count: int) -> tuple[int, int]:
+def cell_size(n_rows: int) -> tuple[int, int]:
     """Return the side of a cell and the font size for a number of rows of a matrix."""
-    return row_size(count, CELLS)
+    return row_size(n_rows, CELLS)
 
 
 def name_axis(title: str | None, size: int, **axis_options: Any) -> alt.Axis:
@@ -238,21 +238,21 @@ def row_channel(
 
 
 def score_channel(
-    field: str, title: str, count: int, scale: alt.Scale | None = None, **axis: Any
+    field: str, title: str, n_rows: int, scale: alt.Scale | None = None, **axis: Any
 ) -> alt.X:
-    """Return the channel of scores for `count` rows; by default the axis may begin above zero."""
-    is_above = count > MAX_ROWS_AXIS_BELOW
+    """Return the channel of scores for `n_rows` rows; by default the axis may begin above zero."""
+    is_above = n_rows > MAX_ROWS_AXIS_BELOW
     options = alt.Axis(orient="top" if is_above else "bottom", tickCount=8, **axis)
     return alt.X(f"{field}:Q", title=title, scale=scale or alt.Scale(zero=False), axis=options)
 
 
-def interval_rows(
+def draw_interval_rows(
     frame: pl.DataFrame,
     row: str,
     value: str,
     kind: str,
     markers: Mapping[str, tuple[str, str]],
-    axis: str,
+    axis_title: str,
     tooltip: Sequence[Any],
     *,
     rules: Mapping[str, float],
@@ -278,7 +278,7 @@ def interval_rows(
     marks = marker_channels(kind, used_markers, orient="top", **legend)
 
     def x(field: str) -> alt.X:
-        return score_channel(field, axis, len(names), scale, format=format)
+        return score_channel(field, axis_title, len(names), scale, format=format)
 
     y = row_channel(row, names, labelPadding=6)
     base = base_chart(frame).encode(y=y, yOffset=offset, color=marks["color"], tooltip=tooltip)
@@ -298,12 +298,12 @@ def interval_rows(
             background = base_chart(band).mark_rect(color="black", opacity=0.09, aria=False)
             background = background.encode(x=x("low"), x2="high:Q")
     layers = [background, *lines, points.encode(x=x(value), shape=marks["shape"])]
-    for_rows: dict[str, Any] = {} if offset is alt.Undefined else {"for": "position"}
-    return combine(*layers, height=alt.Step(step, **for_rows), **properties)
+    step_options: dict[str, Any] = {} if offset is alt.Undefined else {"for": "position"}
+    return combine_layers(*layers, height=alt.Step(step, **step_options), **properties)
 
 
 def count_kinds(values: pl.Series, kinds: Iterable[str]) -> str:
-    """Return the number of values of each kind, such as `2 better, 1 worse`."""
+    """Write the number of values of each kind, such as `2 better, 1 worse`."""
     counts = {kind: (values == kind).sum() for kind in kinds}
     return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
 
@@ -321,7 +321,7 @@ def headline(title: str, *subtitles: str) -> alt.TitleParams:
     )
 
 
-def combine(*layers: Any, **properties: Any) -> alt.LayerChart:
+def combine_layers(*layers: Any, **properties: Any) -> alt.LayerChart:
     """Layer charts, the last on top, and apply the common theme."""
     return apply_theme(alt.LayerChart(layer=[*layers], **properties))
 
@@ -345,6 +345,6 @@ def space_out(
     if not x.size:
         return x
     offsets = np.concatenate(([0.0], np.cumsum((s[1:] + s[:-1]) / 2)))
-    first, last = low + s[0] / 2, high - s[-1] / 2 - offsets[-1]
-    ordered = np.asarray(isotonic_regression(x - offsets).x, dtype=np.float64)
-    return np.asarray(np.clip(ordered, first, max(first, last)) + offsets)
+    low_end, high_end = low + s[0] / 2, high - s[-1] / 2 - offsets[-1]
+    shifted = np.asarray(isotonic_regression(x - offsets).x, dtype=np.float64)
+    return np.asarray(np.clip(shifted, low_end, max(low_end, high_end)) + offsets)

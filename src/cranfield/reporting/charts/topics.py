@@ -20,7 +20,7 @@ from cranfield.scores.one_measure import label_index
 from cranfield.significance.differences import Pairs
 from cranfield.significance.models.anova_table import AnovaTable
 
-SIDE = 380  # side of the scatter plot
+SIDE = 380  # side of the scatter plot, in pixels
 MIN_WIDTH = 420  # minimum width of a chart of topics, in pixels
 MAX_WIDTH = 1000  # maximum width of a chart of topics, in pixels
 STEP = 14  # minimum width of a bar that is labelled with its topic
@@ -62,7 +62,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     >>> [(row["topic"], round(row["difference"], 4)) for row in rows]
     [('2', 0.3), ('3', 0.0), ('1', -0.2)]
     """
-    pair = _pair(scores, first, second)
+    pair = _make_pair(scores, first, second)
     frame = pair.frame.sort("difference", descending=not pair.lower_is_better, maintain_order=True)
     topics = frame["topic"].to_list()
     y = alt.Y("difference:Q", title=f"difference in {pair.title}")
@@ -78,7 +78,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     mean = float(frame["difference"].mean())  # type: ignore[arg-type]
     rule = theme.base_chart({"difference": [mean]}).mark_rule(color="black", strokeDash=[5, 3])
     first_name, second_name = pair.names
-    return theme.combine(
+    return theme.combine_layers(
         bars,
         rule.encode(y=y, tooltip=theme.tooltips(difference="mean difference")),
         width=alt.Step(step) if has_all_labels else MAX_WIDTH,
@@ -121,10 +121,10 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     >>> [row["second"] for row in max(chart["datasets"].values(), key=len)]
     [0.4, 0.1, 0.3]
     """
-    pair = _pair(scores, first, second)
+    pair = _make_pair(scores, first, second)
     values = pair.frame.select("first", "second").to_numpy()
     low, high = min(0.0, float(values.min())), float(values.max())
-    # The axes end at 1 if the highest score is above 0.5 and not above 1.
+    # If no score is negative, and the highest is above 0.5 and not above 1, the axes end at 1.
     high = 1.0 if 0.5 < high <= 1 and low == 0 else high if high > low else low + 1
     scale = alt.Scale(domain=[low, high], nice=False)
     x = alt.X("second:Q", scale=scale, title=f"{pair.title}: {pair.short_names[1]}")
@@ -132,7 +132,7 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     diagonal = theme.base_chart({"second": [low, high], "first": [low, high]})
     diagonal = diagonal.mark_line(color="black", strokeWidth=1, aria=False).encode(x=x, y=y)
     points = theme.base_chart(pair.frame).mark_point(filled=True, size=55, opacity=0.75)
-    return theme.combine(
+    return theme.combine_layers(
         diagonal,
         points.encode(x=x, y=y, tooltip=pair.tooltip, **pair.marks),
         width=SIDE,
@@ -168,8 +168,8 @@ class _SystemPair:
         return theme.tooltips("topic:N", first=first, second=second, difference="difference")
 
 
-def _pair(scores: Any, first: str, second: str) -> _SystemPair:
-    topic_scores = inputs.drawable_scores(scores)
+def _make_pair(scores: Any, first: str, second: str) -> _SystemPair:
+    topic_scores = inputs.check_drawable(scores)
     columns = label_index(first, topic_scores.systems), label_index(second, topic_scores.systems)
     if columns[0] == columns[1]:
         raise PolicyError(
@@ -180,7 +180,7 @@ def _pair(scores: Any, first: str, second: str) -> _SystemPair:
     has_scores = ~np.isnan(difference)
     if not has_scores.any():
         raise CranfieldError(f"no topic has scores of both {quoted(first)} and {quoted(second)}")
-    system_labels = inputs.labels(topic_scores.systems)
+    system_labels = inputs.make_labels(topic_scores.systems)
     names = system_labels[columns[0]], system_labels[columns[1]]
     sign = np.sign(-difference if topic_scores.lower_is_better else difference)[has_scores]
     counts = [int((sign == value).sum()) for value in (1, -1, 0)]
@@ -193,7 +193,7 @@ def _pair(scores: Any, first: str, second: str) -> _SystemPair:
     n_missing = int((~has_scores).sum())
     frame = pl.DataFrame(
         {
-            "topic": pl.Series(inputs.labels(topic_scores.topics), dtype=pl.String).filter(
+            "topic": pl.Series(inputs.make_labels(topic_scores.topics), dtype=pl.String).filter(
                 pl.Series(has_scores)
             ),
             "first": topic_scores.values[has_scores, columns[0]],
@@ -250,7 +250,8 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     (['2', '3', '1'], ['dense', 'bm25'])
     """
     topic_scores = inputs.rank_systems(scores, systems)
-    topics, names = inputs.labels(topic_scores.topics), inputs.labels(topic_scores.systems)
+    topics = inputs.make_labels(topic_scores.topics)
+    names = inputs.make_labels(topic_scores.systems)
     topic_means = Averages(topic_scores.values.T).mean()
     order = best_first(round_for_ranking(topic_means), topic_scores.lower_is_better)
     height, size = theme.cell_size(len(names))

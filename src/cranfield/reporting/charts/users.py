@@ -15,7 +15,7 @@ from cranfield.online.click_models.evaluation import ModelEvaluation
 from cranfield.online.experiments.report import STOPPED, ExperimentReport
 from cranfield.online.log.query_log import QueryLog
 from cranfield.reporting.charts import theme
-from cranfield.reporting.charts.inputs import check_name, labels
+from cranfield.reporting.charts.inputs import check_name, make_labels
 from cranfield.reporting.page.html import label
 
 NO_VARIANT = "(no variant)"  # label of pages without a variant
@@ -73,22 +73,20 @@ def clicks_by_rank_chart(
     low, high = wilson(proportion, n_shown, float(ndtri((1 + confidence) / 2)))
     names = frame["variant"].unique(maintain_order=True).to_list()
     no_variant = NO_VARIANT if NO_VARIANT not in names else ""
-    variants = labels([no_variant if name is None else name for name in names])
+    variants = make_labels([no_variant if name is None else name for name in names])
     frame = frame.with_columns(
         pl.col("variant").replace_strict(names, variants, return_dtype=pl.String),
         pl.Series("proportion", proportion),
         pl.Series("low", low),
         pl.Series("high", high),
     )
-    pages, clicked = counted(log.pages.height, "page"), int(frame["clicked"].sum())
+    pages, n_clicked = counted(log.pages.height, "page"), int(frame["clicked"].sum())
     lines = theme.draw_bands(
         frame,
         _rank_axis(frame),
         alt.Y("proportion:Q").title("clicked results / shown results").scale(zero=True),
         theme.colour_channels("variant", variants),
-        theme.tooltips(
-            *("variant:N", "rank:Q", "shown", "clicked", "proportion", "low", "high"), form=",.4~f"
-        ),
+        theme.tooltips("variant:N", "rank:Q", *frame.columns[2:], format=",.4~f"),
         width=WIDTH,
         height=280,
         title=theme.headline(
@@ -97,7 +95,7 @@ def clicks_by_rank_chart(
             " independent.",
         ),
         description=f"Proportion of clicked results by rank, {pages},"
-        f" {counted(clicked, 'clicked result')}, of {counted(len(variants), 'variant')}.",
+        f" {counted(n_clicked, 'clicked result')}, of {counted(len(variants), 'variant')}.",
     )
     return theme.apply_theme(lines)
 
@@ -124,19 +122,20 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     ['RCTR', 'UBM']
     """
     kind = "conditional perplexity" if conditional else "perplexity"
-    names = labels(evaluation.names)
+    names = make_labels(evaluation.names)
     ranks = evaluation.ranks
     models = np.repeat(np.array(names, dtype=object), ranks.height // len(names)).tolist()
     frame = ranks.select(
         "rank", "pages", model=pl.lit(pl.Series(models, dtype=pl.String)), value=kind
     )
     pages = counted(ranks["pages"][0], "page")
-    infinite = frame.filter(pl.col("value").is_infinite())["model"].unique(maintain_order=True)
-    note = f" Infinite values of {plain(', '.join(infinite))} are omitted." if len(infinite) else ""
-    tip = theme.tooltips("model:N", "rank:Q", "pages", "value", form=",.4~f")
+    is_infinite = pl.col("value").is_infinite()
+    omitted = ", ".join(frame.filter(is_infinite)["model"].unique(maintain_order=True))
+    note = f" Infinite values of {plain(omitted)} are omitted." if omitted else ""
+    tip = theme.tooltips("model:N", "rank:Q", "pages", "value", format=",.4~f")
     line = theme.base_chart(frame).mark_line(point=True)
     y = alt.Y("value:Q").title(kind).scale(zero=False)
-    return theme.combine(
+    return theme.combine_layers(
         line.encode(x=_rank_axis(frame), y=y, tooltip=tip, **theme.colour_channels("model", names)),
         width=WIDTH,
         height=280,
@@ -185,7 +184,7 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     effects = report.to_polars()
     has_several = len(report.variants) > 2
     metric = pl.format("{}: {}", "metric", "variant") if has_several else pl.col("metric")
-    names = labels(effects.select(metric).to_series().to_list())
+    names = make_labels(effects.select(metric).to_series().to_list())
     frame = effects.select(
         pl.Series("metric", names),
         "lift",
@@ -203,7 +202,7 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     if not report.stopped and report.correction != "none":
         note = f"{report.interval_scope} {note}".lstrip()
         note += f"; colours: decisions after the correction {report.correction}"
-    return theme.interval_rows(
+    return theme.draw_interval_rows(
         frame,
         "metric",
         "lift",
@@ -211,9 +210,9 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
         MARKERS,
         f"lift over {label(report.control)}",
         [
-            *theme.tooltips("metric:N", "lift", "low", "high", form="+.2%"),
-            *theme.tooltips("difference", form="+.4g"),
-            *theme.tooltips("p", "verdict:N", form=".3g"),
+            *theme.tooltips("metric:N", "lift", "low", "high", format="+.2%"),
+            *theme.tooltips("difference", format="+.4g"),
+            *theme.tooltips("p", "verdict:N", format=".3g"),
         ],
         rules={"": 2},
         size=70,
@@ -254,19 +253,19 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
     metric = check_name("metric", metric, metrics)
     frame = report.looks.filter(pl.col("metric") == metric)
     variants = frame["variant"].unique(maintain_order=True).to_list()
-    names = dict(zip(variants, labels(variants), strict=True))
+    names = dict(zip(variants, make_labels(variants), strict=True))
     frame = frame.select(
         pl.col("variant").replace(names), "units", "difference", "low", "high", "p"
     )
     units = alt.X("units:Q", title=f"{plain(report.unit)}s")
-    tip = theme.tooltips("variant:N", "units", form=",")
-    tip += theme.tooltips("difference", "low", "high", "p", form=".4g")
+    tip = theme.tooltips("variant:N", "units", format=",")
+    tip += theme.tooltips("difference", "low", "high", "p", format=".4g")
     marks = theme.colour_channels("variant", list(names.values()))
     difference = alt.Y("difference:Q", title=f"difference in {plain(metric)}")
     looks = counted(frame["units"].n_unique(), "look")
     valid_intervals = f"{report.sequential}: confidence intervals valid at all looks"
     note = STOPPED if report.stopped else valid_intervals
-    return theme.combine(
+    return theme.combine_layers(
         theme.zero_line("y"),
         theme.draw_bands(frame, units, difference, marks, tip),
         width=WIDTH,
@@ -314,7 +313,7 @@ def sensitivity_chart(study: Sensitivity) -> alt.ConcatChart:
     colour = theme.colour_channels("method", study.methods)["color"].legend(title="method")
     impressions = alt.Y("needed:Q").title("impressions needed").scale(type="log")
     panels = []
-    for user, title in zip(study.users, labels(study.users), strict=True):
+    for user, title in zip(study.users, make_labels(study.users), strict=True):
         frame = rows.filter(user=user).select(
             "method", "first", "second", "needed", difference=pl.col("difference").abs()
         )

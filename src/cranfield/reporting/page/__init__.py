@@ -1,1 +1,1 @@
-"""The report: one page of HTML that opens without a network and prints well."""
+"""The report: a single HTML page that works offline and prints well."""

@@ -62,7 +62,7 @@ class Scaling:
     declared: str
     computed: str  # scale on runs as long as the cutoff of the measure
     computed_reason: str  # reason for the computed scale, or for its absence
-    differs_by_topic: bool | None  # whether the scale depends on the topic
+    depends_on_topic: bool | None  # whether the scale depends on the topic
     effect: ScalingEffect | str  # of interval scaling, or the reason why it is missing
 
 
@@ -83,7 +83,7 @@ def compute_scaling(
         reason = "scale unknown: not a measure of cranfield"
         return Scaling(declared, "", reason, None, reason)
     max_grade = 1 if evaluation is None else max(1, evaluation.judged.judgments.max_grade)
-    computed, reason = _computed_scale(measure, max_grade)
+    computed, reason = _compute_scale(measure, max_grade)
     effect: ScalingEffect | str = "not requested"
     if with_effect:
         effect = _compare_scaled(measure, comparison, evaluation, options)
@@ -92,7 +92,7 @@ def compute_scaling(
     return Scaling(declared, computed, reason, differs_by_topic(measure), effect)
 
 
-def _computed_scale(measure: Measure, max_grade: int) -> tuple[str, str]:
+def _compute_scale(measure: Measure, max_grade: int) -> tuple[str, str]:
     """Return the scale of a measure at its cutoff, and the reason."""
     if isinstance(measure, Interval):
         return str(measure.scale), "its values are equally spaced by construction"
@@ -129,23 +129,23 @@ def _compare_scaled(
             " cranfield study scales"
         )
     try:
-        version = interval(measure)
+        scaled_measure = interval(measure)
         with warnings.catch_warnings(record=True) as records:
             warnings.simplefilter("always", CranfieldWarning)
-            scores = score(evaluation.judged, version)[version]
-            after = compare(scores, **options)
+            scores = score(evaluation.judged, scaled_measure)[scaled_measure]
+            scaled_comparison = compare(scores, **options)
     except CranfieldError as error:
         return str(error).removeprefix("interval: ").removeprefix(f"{measure} ")
-    is_before, is_after = comparison.is_significant(), after.is_significant()
-    # The note refers to a section of the source of the version.
-    work = version.info.source.split(", section")[0]
+    is_before, is_after = comparison.is_significant(), scaled_comparison.is_significant()
+    # The note on the scale cites only a section; add the work.
+    work = scaled_measure.info.source.split(", section")[0]
     scale_note = re.sub(
-        r"\((section [\d.]+) of the source\)", rf"({work}, \1)", version.info.scale_note
+        r"\((section [\d.]+) of the source\)", rf"({work}, \1)", scaled_measure.info.scale_note
     )
     notes = [scale_note, *(str(warning.message) for warning in records)]
-    means = (round_for_ranking(result.scores.mean()) for result in (comparison, after))
+    means = (round_for_ranking(result.scores.mean()) for result in (comparison, scaled_comparison))
     return ScalingEffect(
-        name=str(version),
+        name=str(scaled_measure),
         n_before=int(is_before.sum()),
         n_after=int(is_after.sum()),
         n_lost=int((is_before & ~is_after).sum()),
@@ -155,10 +155,10 @@ def _compare_scaled(
     )
 
 
-COVERAGE = ("Judged", "Unjudged")  # measures of judgments, which do not compare systems
+COVERAGE_MEASURES = ("Judged", "Unjudged")  # by which systems are not compared
 
 NO_QUALITY = "it measures coverage by judgments, not the quality of a ranking"
-MISSING_SCORE_PHRASES = ("missing score", "excluded: no score")  # in notes
+MISSING_SCORE_PHRASES = ("missing score", "excluded: no score")  # of notes on missing scores
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -236,9 +236,9 @@ def collect_contents(
     if not items:
         raise CranfieldError("expected scores or comparisons to report, got none")
     comparisons = [item for item in items if isinstance(item, PairwiseComparison)]
-    if comparisons and (unused := sorted(set(settings) - {"jobs"})):
+    if comparisons and (ignored := sorted(set(settings) - {"jobs"})):
         raise PolicyError(
-            f"{', '.join(unused)} cannot be set for finished comparisons; pass scores instead"
+            f"{', '.join(ignored)} cannot be set for finished comparisons; pass scores instead"
         )
     systems = items[0].systems
     for item in items:
@@ -298,7 +298,7 @@ def _make_part(
     item: Scores | PairwiseComparison,
     evaluation: Evaluation | None,
     options: Mapping[str, Any],
-    scales: bool,
+    with_scaling: bool,
 ) -> MeasurePart:
     measure = _find_measure(item.measure, evaluation)
     scores, comparison, comparison_reason = _compare_item(item, measure, options)
@@ -310,7 +310,7 @@ def _make_part(
         meaning=None if comparison is None else meaningfulness(comparison),
         comparison_reason=comparison_reason,
         assumptions=None if comparison is None else check_residuals(comparison),
-        scaling=compute_scaling(measure, comparison, evaluation, options, with_effect=scales),
+        scaling=compute_scaling(measure, comparison, evaluation, options, with_effect=with_scaling),
     )
 
 
@@ -331,7 +331,7 @@ def _compare_item(
     """Return scores, comparison and, if there is no comparison, the reason."""
     if isinstance(item, PairwiseComparison):
         return item.scores, item, ""
-    if measure is not None and measure.name in COVERAGE:
+    if measure is not None and measure.name in COVERAGE_MEASURES:
         return item, None, NO_QUALITY
     if len(item.systems) < 2:
         return item, None, "there is only one system"
@@ -342,11 +342,11 @@ def _compare_item(
     except CranfieldError as error:
         name = item.measure or "the scores"
         warn(f"{name}: not compared: {error}")
-        return item, None, without_advice(str(error))
+        return item, None, remove_advice(str(error))
     return comparison.scores, comparison, ""
 
 
-def without_advice(text: str) -> str:
+def remove_advice(text: str) -> str:
     """Remove advice on arguments from a message: readers of a page cannot follow it."""
     return re.split(r"; (?=(?:an option such as )?[a-z_]+=)", text)[0]
 

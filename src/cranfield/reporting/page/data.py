@@ -35,15 +35,15 @@ def tau_matrix(parts: tuple[MeasurePart, ...]) -> Floats:
     """Compute Kendall's tau of all pairs of measures; NaN if scores are missing."""
     values = [part.overall * (-1 if part.scores.lower_is_better else 1) for part in parts]
     tau = np.full((len(parts), len(parts)), np.nan)
-    for i, first in enumerate(values):
-        for j, second in enumerate(values[: i + 1]):
-            if len(first) > 1 and np.isfinite([first, second]).all():
-                tau[i, j] = tau[j, i] = kendall_tau(first, second)
+    for i, x in enumerate(values):
+        for j, y in enumerate(values[: i + 1]):
+            if len(x) > 1 and np.isfinite([x, y]).all():
+                tau[i, j] = tau[j, i] = kendall_tau(x, y)
     return tau
 
 
 def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None:
-    """Return ranks and the mean precision of systems, NaN beyond the end of a run."""
+    """Return ranks and mean precisions, NaN beyond a system's longest ranking; or None."""
     judged = evaluation.judged
     depth = judged.retrieved.max(axis=0, initial=0)
     ranks = [rank for rank in RANKS if rank <= depth.max(initial=0)]
@@ -60,7 +60,7 @@ def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None
 def page_data(contents: PageContents) -> dict[str, Any]:
     """Return the data of the page; comparisons omit `first` and `second` if they have all pairs."""
     parts = contents.parts
-    first, second = initial_pair(contents)
+    first, second = select_initial_pair(contents)
     ranks = None if contents.evaluation is None else precision_by_rank(contents.evaluation)
     return {
         "systems": list(contents.systems),
@@ -75,8 +75,8 @@ def page_data(contents: PageContents) -> dict[str, Any]:
     }
 
 
-def n_decimals(part: MeasurePart) -> int:
-    """Return the number of decimals of the overall values of a measure."""
+def count_overall_decimals(part: MeasurePart) -> int:
+    """Count the decimals of the overall values of a measure."""
     if part.comparison is not None and part.comparison.mean_of == "mean":
         return part.comparison.places
     return decimals(part.overall)
@@ -96,7 +96,7 @@ def _measure_data(part: MeasurePart, topics: tuple[str, ...]) -> dict[str, Any]:
     return {
         "name": part.name,
         "label": label(part.name),
-        "places": n_decimals(part),
+        "places": count_overall_decimals(part),
         "lowerIsBetter": part.scores.lower_is_better,
         "overall": encode_array(part.overall),
         "overallName": part.overall_name,
@@ -194,7 +194,7 @@ def _baseline_data(comparison: PairwiseComparison) -> dict[str, Any]:
     }
 
 
-def initial_pair(contents: PageContents) -> tuple[int, int]:
+def select_initial_pair(contents: PageContents) -> tuple[int, int]:
     """Select the best system, and the best that is significantly different from it.
 
     With a baseline, the pair is the best other system and the first baseline.

@@ -11,7 +11,7 @@ import polars as pl
 from cranfield.base.text import counted, plural
 from cranfield.online.experiments.report import ALARM_PVALUE, STOPPED, ExperimentReport
 from cranfield.reporting.page.html import Html, label, own_templates, sections_page
-from cranfield.reporting.page.intervals import lifts_figure
+from cranfield.reporting.page.intervals import draw_lifts
 from cranfield.reporting.page.sections import VERSIONS, Inputs
 from cranfield.reporting.page.svg_charts import draw_looks
 from cranfield.reporting.summary import join_names
@@ -28,14 +28,14 @@ def experiment_page(
     date: str | None = None,
 ) -> str:
     """Return the HTML of the page, which loads no resources and has no script."""
-    # A column of ids has the name of the unit and `id`.
+    # The column of ids is named after the unit, such as `user_id`.
     unit = re.sub(r"([ _-]id|Id|ID)$", "", report.unit) or report.unit
     sizes = {
         unit: int(report.units.sum()),
         "variant": len(report.variants),
         "metric": len(report.metrics),
     }
-    counts = ", ".join(counted(number, noun) for noun, number in sizes.items())
+    counts = ", ".join(counted(count, noun) for noun, count in sizes.items())
     looks = [] if report.looks is None else _look_charts(report, report.looks, plural(unit))
     segments = _segment_tables(report)
     headings = {
@@ -58,7 +58,7 @@ def experiment_page(
         stopped=STOPPED,
         alarm=ALARM_PVALUE,
         ratio=report.sample_ratio.heading()[0],
-        figure=lifts_figure(report),
+        figure=draw_lifts(report),
         answers=[_answer_sentence(report, j) for j in range(len(report.variants) - 1)],
         number=format_number,
         interval=format_interval,
@@ -131,10 +131,10 @@ def _segment_tables(report: ExperimentReport) -> list[tuple[Table, list[int]]]:
         left = [name for name, dtype in frame.schema.items() if not dtype.is_numeric()]
         # Lifts are percentages, as in the table of metrics.
         lifts = {name: frame[name].to_list() for name in frame.columns if name.startswith("lift")}
-        formatted = frame.with_columns(
+        percentages = frame.with_columns(
             pl.Series(name, ["" if x is None or not np.isfinite(x) else f"{x:+.2%}" for x in lift])
             for name, lift in lifts.items()
         )
-        table = table_from_frame(formatted, title, left=left)
+        table = table_from_frame(percentages, title, left=left)
         tables.append((table, [frame.columns.index(name) for name in names]))
     return tables

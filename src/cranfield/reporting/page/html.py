@@ -15,8 +15,8 @@ from cranfield.tabular import as_cell
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
-EMPTY = "(no name)"  # text of an empty label
-MAX_UNTITLED = 40  # maximum length of a name without a title attribute, as longer names may be cut
+EMPTY_LABEL = "(no name)"  # text of an empty label
+MAX_UNTITLED_LENGTH = 40  # longer names may be cut, so they have a title attribute
 
 
 class Html(str):
@@ -25,21 +25,21 @@ class Html(str):
     __slots__ = ()
 
 
-def text(value: object) -> Html:
+def escape(value: object) -> Html:
     """Escape a value unless it is HTML; unprintable characters are replaced by their codes."""
     return value if isinstance(value, Html) else Html(html(str(value)))
 
 
 def named(name: str) -> Html:
-    """Return a name that may be long as HTML: it breaks anywhere, and is cut after some lines."""
-    escaped = text(label(name))
-    title = f' title="{escaped}"' if len(label(name)) > MAX_UNTITLED else ""
+    """Return a name as HTML that may break at any character and is cut after some lines."""
+    escaped = escape(label(name))
+    title = f' title="{escaped}"' if len(label(name)) > MAX_UNTITLED_LENGTH else ""
     return Html(f'<span class="name"{title}>{escaped}</span>')
 
 
 def label(name: str) -> str:
     """Make a name printable and not empty."""
-    return plain(name) or EMPTY
+    return plain(name) or EMPTY_LABEL
 
 
 def whole_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = ()) -> str:
@@ -72,15 +72,16 @@ def templates(package: str, folder: str) -> Environment:
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    def escape(value: object) -> Markup:
-        return value if isinstance(value, Markup) else Markup(text("" if value is None else value))
+    def escape_value(value: object) -> Markup:
+        text = "" if value is None else value
+        return value if isinstance(value, Markup) else Markup(escape(text))
 
     environment = Environment(
         loader=ChoiceLoader(
             [PackageLoader(package, folder), PackageLoader("cranfield.reporting.page", "assets")]
         ),
         autoescape=True,
-        finalize=escape,
+        finalize=escape_value,
         trim_blocks=True,
         undefined=StrictUndefined,
     )

@@ -11,9 +11,13 @@ import polars as pl
 from cranfield.base.arrays import Floats, Indices, best_first
 from cranfield.base.text import capitalised, counted
 from cranfield.reporting.page.contents import MeasurePart, PageContents
-from cranfield.reporting.page.data import baseline_differences, initial_pair, n_decimals
+from cranfield.reporting.page.data import (
+    baseline_differences,
+    count_overall_decimals,
+    select_initial_pair,
+)
 from cranfield.reporting.page.html import Html, fill_template, label
-from cranfield.reporting.page.svg_charts import axis_range, shorten_name, tick_label, ticks
+from cranfield.reporting.page.svg_charts import axis_range, format_tick, shorten_name, ticks
 from cranfield.reporting.summary import BETTER, WORSE, baseline_verdicts
 from cranfield.significance.comparison.result import PairwiseComparison
 
@@ -24,27 +28,27 @@ VERDICT_CLASSES = {BETTER: "top", WORSE: "worse"}  # style class of a row by ver
 
 TOP, BOTTOM = 22, 8  # space above the rows, for the axis, and below them, in pixels
 STEPS = ((12, 26), (25, 19), (np.inf, 14))  # maximum number of rows, and height of a row in pixels
-LETTERS = 24  # maximum length of a name; longer names are shortened
-MAX_SHORT_NAME = 14  # maximum length of all names for which the plot is wider
+MAX_NAME_LENGTH = 24  # maximum length of a name; longer names are shortened
+MAX_SHORT_NAME = 14  # if no name is longer, the plot is wider
 MAX_VISIBLE = 40  # maximum number of rows that are visible without scrolling
-MAX_RATIO = 30.0  # maximum ratio of the differences of measures with a common axis
+MAX_RATIO = 30.0  # maximum ratio of the sizes of differences on a common axis
 
 ARROWS = {-1: ("M5-4L0 0l5 4z", "0.5%"), 1: ("M-5-4L0 0l-5 4z", "99.5%")}
 """Shape and position of the arrow to a value below the axis, or above it."""
 
 
-def systems_figure(part: MeasurePart) -> Html | None:
+def draw_systems(part: MeasurePart) -> Html | None:
     """Draw all systems by one measure; None for a single system."""
-    pairs, systems = part.comparison, part.scores.systems
+    comparison, systems = part.comparison, part.scores.systems
     if len(systems) < 2:
         return None
-    if pairs is None:
+    if comparison is None:
         figure = _means(part)
-    elif pairs.baselines:
-        figure = _differences_from_baseline(pairs)
+    elif comparison.baselines:
+        figure = _differences_from_baseline(comparison)
     else:
-        figure = _means_with_intervals(pairs)
-    texts = [_number(value, figure.form) for value in figure.values.tolist()]
+        figure = _means_with_intervals(comparison)
+    texts = [_number(value, figure.number_format) for value in figure.values.tolist()]
     if figure.baseline:
         texts[systems.index(figure.baseline)] = "baseline"
     bounds = figure.values, figure.low, figure.high
@@ -52,7 +56,7 @@ def systems_figure(part: MeasurePart) -> Html | None:
     title = f"{label(part.name)}: {counted(len(systems), 'system')}, best first"
     title += " (lower is better)" if part.scores.lower_is_better else ""
     chart, axis_note = _draw_rows(
-        rows[figure.order], title, band=figure.band, zero=bool(figure.baseline)
+        rows[figure.order], title, band=figure.band, has_zero=bool(figure.baseline)
     )
     is_long = len(systems) > MAX_VISIBLE
     hint = f"Scroll the chart to see all {len(systems)} systems." if is_long else ""
@@ -76,11 +80,11 @@ class SystemValues(NamedTuple):
     values: Floats
     low: Floats
     high: Floats
-    form: str  # format of the values
+    number_format: str  # format of the values
     styles: Sequence[str]  # style classes of the rows
     note: str
     meanings: Mapping[str, str] = {}  # of the style classes
-    band: tuple[float, float] | None = None
+    band: tuple[float, float] | None = None  # interval of the best system
     baseline: str = ""
 
 
@@ -90,55 +94,56 @@ def _means(part: MeasurePart) -> SystemValues:
         values=part.overall,
         low=part.overall,
         high=part.overall,
-        form=f".{n_decimals(part)}f",
+        number_format=f".{count_overall_decimals(part)}f",
         styles=[""] * len(part.scores.systems),
         note="Means of all systems, without a test.",
     )
 
 
-def _differences_from_baseline(pairs: PairwiseComparison) -> SystemValues:
-    baseline = pairs.baselines[0]
-    values, low, high = baseline_differences(pairs)
-    axis = "Log ratio to" if pairs.mean_of == "geometric mean" else "Difference from"
+def _differences_from_baseline(comparison: PairwiseComparison) -> SystemValues:
+    baseline = comparison.baselines[0]
+    values, low, high = baseline_differences(comparison)
+    axis = "Log ratio to" if comparison.mean_of == "geometric mean" else "Difference from"
     return SystemValues(
-        order=pairs.order,
+        order=comparison.order,
         values=values,
         low=low,
         high=high,
-        form=f"+.{pairs.places}f",
-        styles=[VERDICT_CLASSES.get(verdict, "") for verdict in baseline_verdicts(pairs)],
+        number_format=f"+.{comparison.places}f",
+        styles=[VERDICT_CLASSES.get(verdict, "") for verdict in baseline_verdicts(comparison)],
         note=(
-            f"{axis} {label(baseline)}, with its {_level(pairs)} confidence interval"
-            f" ({pairs.interval_of}, {pairs.interval_kind})."
+            f"{axis} {label(baseline)}, with its {_level(comparison)} confidence interval"
+            f" ({comparison.interval_of}, {comparison.interval_kind})."
         ),
         meanings={"top": "significantly better", "worse": "significantly worse"},
         baseline=baseline,
     )
 
 
-def _means_with_intervals(pairs: PairwiseComparison) -> SystemValues:
-    best = int(pairs.order[0])
-    bounds = pairs.around(best)
-    low, high = bounds or (pairs.means, pairs.means)
-    is_top = [False] * len(pairs.systems)
-    if pairs.alternative == "two-sided":
-        is_top = [name in pairs.top_group for name in pairs.systems]
+def _means_with_intervals(comparison: PairwiseComparison) -> SystemValues:
+    best = int(comparison.order[0])
+    bounds = comparison.around(best)
+    low, high = bounds or (comparison.means, comparison.means)
+    is_top = [False] * len(comparison.systems)
+    if comparison.alternative == "two-sided":
+        is_top = [name in comparison.top_group for name in comparison.systems]
     if bounds is None:
-        note = f"Dots: {pairs.mean_of} of each system."
-    elif pairs.half_widths is not None:
+        note = f"Dots: {comparison.mean_of} of each system."
+    elif comparison.half_widths is not None:
         note = "Systems whose bars do not overlap are significantly different."
     else:
         note = (
-            f"Dots: {pairs.mean_of} of each system. Lines: {_level(pairs)} confidence intervals of"
-            f" the {pairs.difference_from} the best, drawn around each dot ({pairs.interval_kind});"
-            " lines can exceed the range of scores. The best system has no line."
+            f"Dots: {comparison.mean_of} of each system. Lines: {_level(comparison)} confidence"
+            f" intervals of the {comparison.difference_from} the best, drawn around each dot"
+            f" ({comparison.interval_kind}); lines can exceed the range of scores. The best system"
+            " has no line."
         )
     return SystemValues(
-        order=pairs.order,
-        values=pairs.means,
+        order=comparison.order,
+        values=comparison.means,
         low=low,
         high=high,
-        form=f".{pairs.places}f",
+        number_format=f".{comparison.places}f",
         styles=["top" if is_member else "" for is_member in is_top],
         note=note,
         meanings={"top": "not significantly different from the best"},
@@ -146,27 +151,28 @@ def _means_with_intervals(pairs: PairwiseComparison) -> SystemValues:
     )
 
 
-def two_systems_figure(contents: PageContents) -> Html:
+def draw_two_systems(contents: PageContents) -> Html:
     """Draw the difference of two systems with its confidence interval, a row per measure."""
-    first, second = initial_pair(contents)
-    compared = {
+    first, second = select_initial_pair(contents)
+    by_index = {
         k: part.comparison for k, part in enumerate(contents.parts) if part.comparison is not None
     }
-    comparisons = list(compared.values())
+    comparisons = list(by_index.values())
     # Difference, lower and upper bound by each measure.
     values = np.array([[c.difference[0], *(bound[0] for bound in c.interval)] for c in comparisons])
     is_reversed = np.array([comparison.first[0] != first for comparison in comparisons])
     values[is_reversed] = -values[is_reversed][:, [0, 2, 1]]
-    names = [contents.parts[k].name for k in compared]
+    names = [contents.parts[k].name for k in by_index]
     texts = [_number(values[k, 0], f"+.{c.places}f") for k, c in enumerate(comparisons)]
     styles = ["top" if comparison.count() else "" for comparison in comparisons]
-    rows = _rows(list(compared), names, texts, styles, values.T)
+    rows = _rows(list(by_index), names, texts, styles, values.T)
     sizes = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1)
     has_common_axis = sizes.max() <= MAX_RATIO * sizes.min()
     title = f"{label(contents.systems[first])} minus {label(contents.systems[second])}, by measure"
     frames = [rows] if has_common_axis else list(rows.iter_slices(1))
     charts, axis_notes = zip(
-        *(_draw_rows(frame, title, zero=True, contains_all=True) for frame in frames), strict=True
+        *(_draw_rows(frame, title, has_zero=True, contains_all=True) for frame in frames),
+        strict=True,
     )
     levels = ", ".join(sorted({*map(_level, comparisons)}))
     note, first_comparison = f"Lines: {levels} confidence intervals.", comparisons[0]
@@ -181,7 +187,7 @@ def two_systems_figure(contents: PageContents) -> Html:
     )
 
 
-def lifts_figure(report: ExperimentReport) -> Html | None:
+def draw_lifts(report: ExperimentReport) -> Html | None:
     """Draw the lift of each metric and variant over the control, in percent; None without lifts."""
     effects = report.comparisons
     percentages = effects.select(pl.col("lift", "lift low", "lift high").fill_null(np.nan)) * 100
@@ -199,7 +205,7 @@ def lifts_figure(report: ExperimentReport) -> Html | None:
     rows = _rows(range(effects.height), names, texts, styles, percentages.to_numpy().T)
     variant = "each variant" if len(report.variants) > 2 else label(report.variants[1])
     title = f"Lift of {variant} over {label(report.control)}"
-    chart, axis_note = _draw_rows(rows, title, zero=True, noun="row", unit="%")
+    chart, axis_note = _draw_rows(rows, title, has_zero=True, noun="row", unit="%")
     level = f"{report.interval_scope} {100 - 100 * report.alpha:g}%".lstrip()
     note = f"Lines: {level} confidence intervals. Blue: better; orange: worse; grey: neither."
     return _figure(title, chart, [note, axis_note])
@@ -210,22 +216,22 @@ def _rows(
     names: Sequence[str],
     texts: Sequence[str],
     styles: Sequence[str],
-    bounds: Iterable[Floats],
+    intervals: Iterable[Floats],
 ) -> pl.DataFrame:
-    """Return the rows of a figure; `bounds` are values, lower and upper bounds."""
+    """Return the rows of a figure; `intervals` are values, lower and upper bounds."""
     columns = {"key": keys, "name": names, "text": texts, "style": styles}
-    return pl.DataFrame(columns | dict(zip(("value", "low", "high"), bounds, strict=True)))
+    return pl.DataFrame(columns | dict(zip(("value", "low", "high"), intervals, strict=True)))
 
 
 def _level(comparison: PairwiseComparison) -> str:
     return f"{100 * (1 - comparison.alpha):.4g}%"
 
 
-def _number(value: float, form: str) -> str:
+def _number(value: float, number_format: str) -> str:
     """Format a score, or a difference if the format has a sign; a missing difference is empty."""
-    if "+" in form:
-        return "" if np.isnan(value) else f"{value:{form}}".replace("-", "−")
-    return "–" if np.isnan(value) else f"{value:{form}}"
+    if "+" in number_format:
+        return "" if np.isnan(value) else f"{value:{number_format}}".replace("-", "−")
+    return "–" if np.isnan(value) else f"{value:{number_format}}"
 
 
 def _figure(title: str, chart: Html, notes: list[str]) -> Html:
@@ -238,7 +244,7 @@ def _draw_rows(
     title: str,
     *,
     band: tuple[float, float] | None = None,
-    zero: bool = False,
+    has_zero: bool = False,
     contains_all: bool = False,
     noun: str = "system",
     unit: str = "",
@@ -248,7 +254,7 @@ def _draw_rows(
     Infinite bounds extend to the end of the axis. With `contains_all`, it has all finite bounds.
     """
     values, low, high = frame.select("value", "low", "high").to_numpy().T
-    start, stop = axis_range(values, low, high, zero=zero, contains_all=contains_all)
+    start, stop = axis_range(values, low, high, has_zero=has_zero, contains_all=contains_all)
     step = next(step for count, step in STEPS if frame.height <= count)
     side = np.where(values < start, -1, np.where(values > stop, 1, 0))
 
@@ -262,7 +268,7 @@ def _draw_rows(
     for k, row in enumerate(frame.iter_rows(named=True)):
         row["name"] = label(row["name"])
         # Names of a team often have the same beginning and differ at the end, so the middle is cut.
-        row["short"] = shorten_name(row["name"], LETTERS, (LETTERS - 1) // 2)
+        row["short"] = shorten_name(row["name"], MAX_NAME_LENGTH, (MAX_NAME_LENGTH - 1) // 2)
         row["y"] = f"{TOP + step * (k + 0.5):g}"
         row["text_y"] = f"{TOP + step * (k + 0.5) + 4:g}"
         row["x"] = "" if np.isnan(row["value"]) else x(row["value"])
@@ -272,7 +278,7 @@ def _draw_rows(
         row["arrow"], row["x"] = ARROWS.get(int(side[k]), ("", row["x"]))
         rows.append(row)
     marks = [
-        (x(mark), f"{tick_label(mark)}{unit}", "zero" if zero and mark == 0 else "grid")
+        (x(mark), f"{format_tick(mark)}{unit}", "zero" if has_zero and mark == 0 else "grid")
         for mark in ticks(start, stop, 5)
         if start <= mark <= stop
     ]

@@ -21,7 +21,7 @@ from cranfield.reporting.page import sections
 from cranfield.reporting.page.contents import PageContents, collect_contents
 from cranfield.reporting.page.data import page_data
 from cranfield.reporting.page.html import Html, asset, fill_template, whole_page
-from cranfield.reporting.page.intervals import systems_figure, two_systems_figure
+from cranfield.reporting.page.intervals import draw_systems, draw_two_systems
 from cranfield.significance.registry import CORRECTIONS
 from cranfield.tabular import format_pvalue
 
@@ -63,8 +63,8 @@ def render_page(contents: PageContents) -> str:
         effects_of_numbers=NUMBER_EFFECTS,
         corrections=CORRECTIONS,
         format_pvalue=format_pvalue,
-        figure_of_two=two_systems_figure(contents) if has_pair_view else None,
-        figures=[None if has_pair_view else systems_figure(part) for part in parts],
+        figure_of_two=draw_two_systems(contents) if has_pair_view else None,
+        figures=[None if has_pair_view else draw_systems(part) for part in parts],
         data=Html(data),
         script=Html(code),
     )
@@ -79,7 +79,6 @@ OTHER_SUFFIXES = {
     *(".png", ".svg", ".tex", ".tsv", ".txt"),
 }
 """Suffixes of other formats, which the path of a report must not have."""
-
 
 COMPARE_OPTIONS = (
     *("baseline", "test", "correction", "statistic", "alternative", "alpha", "missing", "exact"),
@@ -133,8 +132,8 @@ def report(
     exact, threshold, resamples, seed
         Further options of :func:`compare`.
     scales
-        Whether to compare systems also by the interval-scaled versions of measures with a cutoff,
-        if this is fast: up to cutoff 100 for P, R, DCG, nDCG, RBP and RR, otherwise up to 20.
+        Whether to compare systems also by the interval-scaled versions of measures with a cutoff up
+        to 20; up to 100 for P, R, F, gP, gR, Success, DCG, nDCG, RBP and RR, which are fast.
     judges
         Results of :func:`cranfield.assess.compare_judges`,
         :func:`cranfield.assess.judge_rankings` or :func:`cranfield.assess.self_preference`, one or
@@ -178,7 +177,7 @@ def report(
     target = Path(_check_path(path, "path"))
     if target.suffix.lower() in OTHER_SUFFIXES:
         raise PolicyError(
-            f"the report is HTML; expected a name that ends in .html, got {quoted(fspath(path))}"
+            f"expected a path that ends in .html, as the report is HTML, got {quoted(fspath(path))}"
         )
     if isinstance(inputs, PathLike):
         inputs = [inputs]

@@ -18,21 +18,16 @@ from cranfield.base.arrays import best_first, is_best_value
 from cranfield.base.errors import file_error
 from cranfield.base.text import capitalised, counted, plain
 from cranfield.base.version import __version__
-from cranfield.reporting.page.contents import (
-    NO_QUALITY,
-    MeasurePart,
-    PageContents,
-    without_advice,
-)
-from cranfield.reporting.page.data import n_decimals
-from cranfield.reporting.page.html import Html, label, named, sentence, text
+from cranfield.reporting.page.contents import NO_QUALITY, MeasurePart, PageContents, remove_advice
+from cranfield.reporting.page.data import count_overall_decimals
+from cranfield.reporting.page.html import Html, escape, label, named, sentence
 from cranfield.reporting.summary import (
     baseline_verdicts,
     describe_outcome,
     describe_test,
     group_letters,
     join_labels,
-    shared_lines,
+    separate_shared_lines,
 )
 from cranfield.scales.statements import MEANINGFUL, Meaningfulness
 from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
@@ -55,10 +50,10 @@ def coverage_lines(contents: PageContents) -> list[str]:
     judged, rows = contents.evaluation.judged, contents.evaluation.coverage.systems
     proportions = [row.unjudged_at_10 for row in rows]
     worst = int(np.argmax(proportions))
-    base = judged.recall_base()
+    bases = judged.recall_base()
     lines = [
-        f"Relevant documents by topic: {int(base.min())} to {int(base.max())}, on average"
-        f" {float(base.mean()):.1f}."
+        f"Relevant documents by topic: {int(bases.min())} to {int(bases.max())}, on average"
+        f" {float(bases.mean()):.1f}."
     ]
     if max(proportions) > 0:
         is_condensed = judged.policies.unjudged == "condensed"
@@ -88,18 +83,18 @@ def warning_lines(contents: PageContents) -> list[str]:
     """Return the warnings at the head of the page."""
     parts = contents.parts
     evaluation_notes = [] if contents.evaluation is None else contents.evaluation.notes
-    notes = [*map(without_advice, evaluation_notes)]
+    notes = [*map(remove_advice, evaluation_notes)]
     notes += [
         f"{label(part.name)} is not compared: {part.comparison_reason}"
         for part in parts
         if part.comparison_reason not in ("", NO_QUALITY)
     ]
-    lines, common = shared_lines(
+    lines, common_lines = separate_shared_lines(
         {label(part.name): part.missing_notes for part in parts if part.meaning}
     )
     return [
         *notes,
-        *common,
+        *common_lines,
         *(f"{name}: {note}" for name, texts in lines.items() for note in texts),
     ]
 
@@ -111,7 +106,7 @@ def baseline_head(comparison: PairwiseComparison) -> str:
     return "against the baseline"
 
 
-def answer(part: MeasurePart) -> list[str]:
+def answer_lines(part: MeasurePart) -> list[str]:
     """Return sentences on one measure: result, test, policies and meaningfulness."""
     if part.meaning is None:
         return [f"{_describe_best(part)} Systems are not compared: {part.comparison_reason}."]
@@ -127,31 +122,31 @@ def answer(part: MeasurePart) -> list[str]:
 
 def measure_answers(contents: PageContents) -> tuple[list[list[str]], list[str]]:
     """Return the answer by each measure, and the common lines of all comparisons."""
-    answers = [answer(part) for part in contents.parts]
+    answers = [answer_lines(part) for part in contents.parts]
     details = {
         part.name: lines[2:]
         for part, lines in zip(contents.parts, answers, strict=True)
         if part.comparison is not None
     }
-    own_details, common = shared_lines(details)
+    own_details, common_lines = separate_shared_lines(details)
     for part, lines in zip(contents.parts, answers, strict=True):
         if part.name in own_details:
             lines[2:] = own_details[part.name]
-    return answers, [capitalised(line) for line in common]
+    return answers, [capitalised(line) for line in common_lines]
 
 
 def _describe_best(part: MeasurePart) -> str:
-    """Write about the best system without a comparison."""
+    """Describe the best system by a measure without a comparison."""
     values = part.overall
     if np.isnan(values).all():
         return f"No system has a score on {label(part.name)}."
     best_systems = np.flatnonzero(is_best_value(values, part.scores.lower_is_better))
     names = [part.scores.systems[k] for k in best_systems]
-    score = f"{values[best_systems[0]]:.{n_decimals(part)}f}"
+    score = f"{values[best_systems[0]]:.{count_overall_decimals(part)}f}"
     if len(part.scores.systems) == 1:
         return f"{label(names[0])} scores {score} on {label(part.name)}."
-    counts = counted(len(values), "system")
-    best = f"Of {counts}, the best on {label(part.name)}: {join_labels(names)} ({score})."
+    all_systems = counted(len(values), "system")
+    best = f"Of {all_systems}, the best on {label(part.name)}: {join_labels(names)} ({score})."
     has_score = ~np.isnan(part.scores.values)
     if (has_score == has_score[:, :1]).all():
         return best
@@ -171,7 +166,7 @@ def verdict_sentence(meaning: Meaningfulness) -> str:
     return sentence(reason.partition(";")[0])
 
 
-def method(comparison: PairwiseComparison) -> list[str]:
+def method_lines(comparison: PairwiseComparison) -> list[str]:
     """Return sentences on the method: the heading of the comparison without the measure."""
     lines = comparison.heading()
     lines[0] = lines[0].removeprefix(f"{plain(comparison.measure)}: ")
@@ -190,21 +185,21 @@ def pairs_table(comparison: PairwiseComparison) -> Table:
     return Table("Pairs", [*pairs.head[:-1], "differs"], rows, pairs.left)
 
 
-def best_judge(result: object) -> str:
+def best_judge_sentence(result: object) -> str:
     """Return a sentence on the judge that agrees best with people; empty for other results."""
     if not isinstance(result, JudgeComparison):
         return ""
     column = result.statistics.index("alpha")
-    first = int(best_first(result.values[:, column])[0])
+    best = int(best_first(result.values[:, column])[0])
     tables = result.values, result.low, result.high
-    alpha, low, high = (float(table[first, column]) for table in tables)
+    alpha, low, high = (float(table[best, column]) for table in tables)
     sizes = f"{counted(len(result.judges), 'judge')} on {counted(len(result.topics), 'topic')}"
     if np.isnan(alpha):
         return f"Agreement with people is undefined for all judges: {sizes}."
     level = f"{100 * result.confidence:g}%"
     interval = "" if np.isnan(low) else f" ({level} confidence interval {low:.3f} to {high:.3f})"
     return (
-        f"Of {sizes}, {label(result.judges[first])} agrees best with people: Krippendorff's alpha"
+        f"Of {sizes}, {label(result.judges[best])} agrees best with people: Krippendorff's alpha"
         f" {alpha:.3f}{interval}."
     )
 
@@ -214,8 +209,10 @@ def answer_cells(part: MeasurePart) -> list[str]:
     comparison = part.comparison
     if comparison is None or part.meaning is None:
         return ["", "", "not compared", ""]
-    best, *tied = comparison.best
-    best_systems = label(comparison.systems[best]) + (f" and {len(tied):,} more" if tied else "")
+    best, *others = comparison.best
+    best_systems = label(comparison.systems[best]) + (
+        f" and {len(others):,} more" if others else ""
+    )
     n_significant = comparison.count()
     pairs = f"{n_significant:,} of {len(comparison):,}"
     invariant = f"{part.meaning.n_invariant:,} of {n_significant:,}" if n_significant else "–"
@@ -229,7 +226,7 @@ def answer_cells(part: MeasurePart) -> list[str]:
     return [best_systems, top, pairs, invariant]
 
 
-def systems(contents: PageContents) -> list[tuple[int, list[tuple[str, bool]]]]:
+def system_rows(contents: PageContents) -> list[tuple[int, list[tuple[str, bool]]]]:
     """Return the indices of systems with their values, ordered by the first measure.
 
     Each value is a text and a flag, which is True if the value is the best by its measure.
@@ -237,23 +234,23 @@ def systems(contents: PageContents) -> list[tuple[int, list[tuple[str, bool]]]]:
     columns = []
     for part in contents.parts:
         is_best = is_best_value(part.overall, part.scores.lower_is_better).tolist()
-        values = (_number(value, n_decimals(part)) for value in part.overall)
+        values = (_format_value(value, count_overall_decimals(part)) for value in part.overall)
         columns.append([*zip(values, is_best, strict=True)])
-    first = contents.parts[0]
-    order = best_first(first.overall, first.scores.lower_is_better).tolist()
+    first_part = contents.parts[0]
+    order = best_first(first_part.overall, first_part.scores.lower_is_better).tolist()
     return [(k, [column[k] for column in columns]) for k in order]
 
 
-def groups(part: MeasurePart) -> tuple[str, Sequence[str]]:
+def group_column(part: MeasurePart) -> tuple[str, Sequence[str]]:
     """Return the head and the cells of the column of groups, or of verdicts with a baseline."""
-    comparison, by_measure = part.comparison, f" by {text(label(part.name))}"
+    comparison, by_measure = part.comparison, f" by {escape(label(part.name))}"
     if comparison is not None and comparison.baselines:
         verdicts = zip(comparison.systems, baseline_verdicts(comparison), strict=True)
         cells = [
             verdict or ("baseline" if name in comparison.baselines else "")
             for name, verdict in verdicts
         ]
-        return Html(f"{text(baseline_head(comparison))}{by_measure}"), cells
+        return Html(f"{escape(baseline_head(comparison))}{by_measure}"), cells
     letters = None if comparison is None else group_letters(comparison)
     return (
         ("", [""] * len(part.scores.systems))
@@ -262,7 +259,7 @@ def groups(part: MeasurePart) -> tuple[str, Sequence[str]]:
     )
 
 
-def _number(value: float, decimals: int) -> str:
+def _format_value(value: float, decimals: int) -> str:
     return "–" if np.isnan(value) else f"{value:.{decimals}f}"
 
 

@@ -13,10 +13,10 @@ from cranfield.base.text import plain
 from cranfield.reporting.page.html import Html, fill_template
 from cranfield.tabular import format_number
 
-Scale = Callable[[Floats | float], Floats]  # a function from values to positions in pixels
+Positions = Callable[[Floats | float], Floats]  # a function from values to positions in pixels
 
 
-def axis(low: float, high: float, start: float, end: float) -> Scale:
+def map_range(low: float, high: float, start: float, end: float) -> Positions:
     """Return a linear map of [low, high] to [start, end]; equal bounds map to the middle."""
 
     def position(values: Floats | float) -> Floats:
@@ -37,16 +37,16 @@ def ticks(low: float, high: float, max_ticks: int = 6) -> Floats:
     if not 0 < high - low < np.inf:
         return np.array([low]) if np.isfinite(low) else np.zeros(0)
     step = _step(high - low, max_ticks)
-    first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
-    return np.asarray(np.arange(first, last + 1) * step)
+    start, stop = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
+    return np.asarray(np.arange(start, stop + 1) * step)
 
 
-def round_range(low: float, high: float, max_ticks: int = 6) -> tuple[float, float]:
+def widen_range(low: float, high: float, max_ticks: int = 6) -> tuple[float, float]:
     """Widen a range to round values.
 
     Examples
     --------
-    >>> [round(bound, 9) for bound in round_range(-0.31, 0.42)]
+    >>> [round(bound, 9) for bound in widen_range(-0.31, 0.42)]
     [-0.4, 0.6]
     """
     step = _step(high - low, max_ticks)
@@ -54,31 +54,32 @@ def round_range(low: float, high: float, max_ticks: int = 6) -> tuple[float, flo
 
 
 def _step(width: float, max_ticks: int) -> float:
-    power = 10.0 ** np.floor(np.log10(width / max_ticks))
-    return float(
-        next(power * factor for factor in (1, 2, 5, 10, 20) if width / (power * factor) < max_ticks)
-    )
+    magnitude = 10.0 ** np.floor(np.log10(width / max_ticks))
+    steps = (magnitude * factor for factor in (1, 2, 5, 10, 20))
+    return float(next(step for step in steps if width / step < max_ticks))
 
 
-def tick_label(value: float) -> str:
+def format_tick(value: float) -> str:
     """Format a tick of an axis without superfluous digits."""
     return f"{value:.6g}" if value else "0"
 
 
-def points(x: Floats, y: Floats) -> list[tuple[str, str]]:
-    """Format the coordinates of points."""
-    return [(f"{a:.1f}", f"{b:.1f}") for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+def to_points(x: Floats, y: Floats) -> list[tuple[str, str]]:
+    """Format the coordinates of the points with a finite y."""
+    pairs = zip(x.tolist(), y.tolist(), strict=True)
+    return [(f"{a:.1f}", f"{b:.1f}") for a, b in pairs if np.isfinite(b)]
 
 
 def make_text(
-    text: object, x: float, y: float, anchor: str = "middle", *, upright: bool = False
+    text: object, x: float, y: float, anchor: str = "middle", *, is_vertical: bool = False
 ) -> dict[str, Any]:
     """Return a text with its position; vertical text reads from bottom to top."""
-    return {"text": text, "x": f"{x:.1f}", "y": f"{y:.1f}", "anchor": anchor, "upright": upright}
+    position = {"x": f"{x:.1f}", "y": f"{y:.1f}"}
+    return {"text": text, **position, "anchor": anchor, "is_vertical": is_vertical}
 
 
-MAX_TICKS = 6  # maximum number of ticks of an axis, in addition to those at its ends
-LETTER = 6.4  # width of a character in pixels, to reserve space for names
+MAX_TICKS = 6  # maximum number of ticks of an axis
+LETTER_WIDTH = 6.4  # width of a character in pixels, to reserve space for names
 MAX_LETTERS = 10  # maximum number of characters of the name of a bar
 
 
@@ -88,12 +89,12 @@ def draw_bars(
     """Draw a bar for each finite value: vertical for wide screens, horizontal for narrow ones."""
     finite = values[np.isfinite(values)]
     low, high = finite.min(initial=0.0), finite.max(initial=0.0)
-    bounds = round_range(low, high, MAX_TICKS) if low < high else round_range(-1.0, 1.0, MAX_TICKS)
+    bounds = widen_range(low, high, MAX_TICKS) if low < high else widen_range(-1.0, 1.0, MAX_TICKS)
     short_names = [shorten_name(plain(name), MAX_LETTERS, 0) for name in names]
     sign = np.where(np.isnan(values), 0, np.sign(values)) * (-1 if lower_is_better else 1)
     charts = {
-        "for-wide": _bars(short_names, values, sign, bounds, upright=True),
-        "for-narrow": _bars(short_names, values, sign, bounds, upright=False),
+        "for-wide": _bars(short_names, values, sign, bounds, is_vertical=True),
+        "for-narrow": _bars(short_names, values, sign, bounds, is_vertical=False),
     }
     return fill_template("bars.html", charts=charts, title=title)
 
@@ -104,47 +105,47 @@ def _bars(
     sign: Floats,
     bounds: tuple[float, float],
     *,
-    upright: bool,
+    is_vertical: bool,
 ) -> dict[str, Any]:
     """Return the size of a bar chart, its lines and bars as SVG paths, and its texts."""
-    label_length = 10 + LETTER * max(map(len, names), default=0)
+    label_length = 10 + LETTER_WIDTH * max(map(len, names), default=0)
     marks = ticks(*bounds, MAX_TICKS)
-    if upright:
+    if is_vertical:
         width, bottom, left, top = 1000.0, 300.0, 56.0, 8.0
         pitch = (width - left) / max(1, len(names))
-        first, thickness, height = left + 0.14 * pitch, 0.72 * pitch, bottom + label_length
-        position = axis(*bounds, bottom, top)
-        texts = [make_text(tick_label(v), left - 7, float(position(v)) + 4, "end") for v in marks]
+        offset, thickness, height = left + 0.14 * pitch, 0.72 * pitch, bottom + label_length
+        position = map_range(*bounds, bottom, top)
+        texts = [make_text(format_tick(v), left - 7, float(position(v)) + 4, "end") for v in marks]
         for k in range(0, len(names), int(np.ceil(13 / pitch))):
             x = left + pitch * (k + 0.5) + 4
-            texts.append(make_text(names[k], x, bottom + 8, "end", upright=True))
+            texts.append(make_text(names[k], x, bottom + 8, "end", is_vertical=True))
     else:
         width, pitch, left, top = 350.0, 15.0, label_length, 24.0
         bottom = top + pitch * len(names)
-        first, thickness, height = top + 2, pitch - 4, bottom + 4
-        position = axis(*bounds, left, width - 12)
-        texts = [make_text(tick_label(v), float(position(v)), top - 8) for v in marks]
+        offset, thickness, height = top + 2, pitch - 4, bottom + 4
+        position = map_range(*bounds, left, width - 12)
+        texts = [make_text(format_tick(v), float(position(v)), top - 8) for v in marks]
         texts += [
             make_text(n, left - 7, top + pitch * k + 11.5, "end") for k, n in enumerate(names)
         ]
     zero = float(position(0.0))
     # Path commands along and across a bar.
-    along, across = "Vh" if upright else "Hv"
+    along, across = "Vh" if is_vertical else "Hv"
 
-    def line(place: float) -> str:
-        return f"M{left:g} {place:.1f}H{width:g}" if upright else f"M{place:.1f} {top:g}V{bottom:g}"
+    def rule(at: float) -> str:
+        return f"M{left:g} {at:.1f}H{width:g}" if is_vertical else f"M{at:.1f} {top:g}V{bottom:g}"
 
     bars = []
     for k, end in enumerate(position(values).tolist()):
-        start = first + pitch * k
-        corner = f"{start:.1f} {zero:.1f}" if upright else f"{zero:.1f} {start:.1f}"
+        start = offset + pitch * k
+        corner = f"{start:.1f} {zero:.1f}" if is_vertical else f"{zero:.1f} {start:.1f}"
         bars.append(f"M{corner}{along}{end:.1f}{across}{thickness:.1f}{along}{zero:.1f}z")
     return {
         "size": f"{width:g} {height:g}",
-        "grid": "".join(map(line, position(marks).tolist())),
+        "grid": "".join(map(rule, position(marks).tolist())),
         "better": "".join(bars[k] for k in np.flatnonzero(sign == 1)),
         "worse": "".join(bars[k] for k in np.flatnonzero(sign == -1)),
-        "zero": line(zero),
+        "zero": rule(zero),
         "texts": texts,
     }
 
@@ -159,16 +160,15 @@ def draw_curves(
     # Text remains legible when a phone scales the drawing down.
     width, height = 440.0, 330.0
     left, right, top, bottom = 50.0, width - 12, 12.0, height - 46
-    x, y = axis(0, 1, left, right), axis(0, 1, bottom, top)
+    x, y = map_range(0, 1, left, right), map_range(0, 1, bottom, top)
     marks = ticks(0, 1)
-    texts = [make_text(tick_label(v), left - 7, float(y(v)) + 4, "end") for v in marks]
-    texts += [make_text(tick_label(v), float(x(v)), bottom + 18) for v in marks]
+    texts = [make_text(format_tick(v), left - 7, float(y(v)) + 4, "end") for v in marks]
+    texts += [make_text(format_tick(v), float(x(v)), bottom + 18) for v in marks]
     texts.append(make_text(x_title, (left + right) / 2, height - 6))
-    texts.append(make_text(y_title, 13, (top + bottom) / 2, upright=True))
+    texts.append(make_text(y_title, 13, (top + bottom) / 2, is_vertical=True))
     lines = [
-        {"style": style, "name": name, "points": points(x(levels[is_finite]), y(values[is_finite]))}
+        {"style": style, "name": name, "points": to_points(x(levels), y(values))}
         for style, (name, values) in zip(CURVE_CLASSES, curves, strict=False)
-        for is_finite in [np.isfinite(values)]
     ]
     return fill_template(
         "curves.html",
@@ -187,7 +187,7 @@ MAX_STRETCH = 1.25  # the axis is cut if outliers would stretch it by more than 
 
 
 def axis_range(
-    middle: Floats, low: Floats, high: Floats, *, zero: bool, contains_all: bool = False
+    middle: Floats, low: Floats, high: Floats, *, has_zero: bool, contains_all: bool = False
 ) -> tuple[float, float]:
     """Return the ends of an axis for the bulk of the rows, without outliers.
 
@@ -196,13 +196,13 @@ def axis_range(
     Examples
     --------
     >>> bulk = np.array([0.7, 0.72, 0.74, 0.76, 0.78])
-    >>> [round(end, 2) for end in axis_range(bulk, bulk - 0.02, bulk + 0.02, zero=False)]
+    >>> [round(end, 2) for end in axis_range(bulk, bulk - 0.02, bulk + 0.02, has_zero=False)]
     [0.68, 0.8]
     >>> far = np.append(bulk, -9.0)
-    >>> [round(end, 2) for end in axis_range(far, far - 0.02, far + 0.02, zero=False)]
+    >>> [round(end, 2) for end in axis_range(far, far - 0.02, far + 0.02, has_zero=False)]
     [0.68, 0.8]
     >>> best = np.append(9.0, bulk)
-    >>> [round(end, 2) for end in axis_range(best, best - 0.02, best + 0.02, zero=False)]
+    >>> [round(end, 2) for end in axis_range(best, best - 0.02, best + 0.02, has_zero=False)]
     [0.68, 9.02]
     """
     is_finite = np.isfinite(middle)
@@ -210,7 +210,7 @@ def axis_range(
     if not middle.size:
         return 0.0, 1.0
     low, high = (np.where(np.isfinite(bounds), bounds, middle) for bounds in (low, high))
-    first, last = float(low.min()), float(high.max())
+    start, stop = float(low.min()), float(high.max())
     q1, q3 = np.quantile(middle, [0.25, 0.75])
     max_distance = MAX_IQR_DISTANCE * (q3 - q1)
     is_bulk = (middle >= q1 - max_distance) & (middle <= q3 + max_distance)
@@ -218,13 +218,13 @@ def axis_range(
     # The intervals of all rows within these bounds are completely on the axis.
     is_bulk |= (middle >= low[is_bulk].min()) & (middle <= high[is_bulk].max())
     bulk = float(low[is_bulk].min()), float(high[is_bulk].max())
-    if not contains_all and (last - first) > MAX_STRETCH * (bulk[1] - bulk[0]):
-        first, last = bulk
-    if zero:
-        first, last = min(first, 0.0), max(last, 0.0)
-    if first == last:
-        first, last = first - 0.5, last + 0.5
-    return first, last
+    if not contains_all and (stop - start) > MAX_STRETCH * (bulk[1] - bulk[0]):
+        start, stop = bulk
+    if has_zero:
+        start, stop = min(start, 0.0), max(stop, 0.0)
+    if start == stop:
+        start, stop = start - 0.5, stop + 0.5
+    return start, stop
 
 
 def shorten_name(name: str, max_length: int, end: int) -> str:
@@ -245,22 +245,22 @@ def draw_looks(looks: pl.DataFrame, title: str, units: str) -> Html:
     width, height = 440.0, 220.0
     left, right, top, bottom = 62.0, width - 10, 10.0, height - 40
     lowest, highest = low.min(initial=0.0), high.max(initial=0.0)
-    first, last = sizes.min(), sizes.max()
-    x, y = axis(first, last, left, right), axis(lowest, highest, bottom, top)
+    min_size, max_size = sizes.min(), sizes.max()
+    x, y = map_range(min_size, max_size, left, right), map_range(lowest, highest, bottom, top)
     x_positions = x(sizes)
     heights = dict.fromkeys((float(lowest), 0.0, float(highest)))
     texts = [make_text(format_number(v), left - 8, float(y(v)) + 4, "end") for v in heights]
-    for value, anchor in ((first, "start"), (last, "end")):
+    for value, anchor in ((min_size, "start"), (max_size, "end")):
         texts.append(make_text(f"{value:,.0f}", float(x(value)), bottom + 18, anchor))
     texts.append(make_text(units, (left + right) / 2, height - 6))
     return fill_template(
         "looks.html",
         title=f"{title}: difference with confidence intervals, by number of {units}",
         size=f"{width:g} {height:g}",
-        band=[*points(x_positions, y(low)), *points(x_positions[::-1], y(high)[::-1])],
+        band=[*to_points(x_positions, y(low)), *to_points(x_positions[::-1], y(high)[::-1])],
         left=left,
         right=right,
         zero=f"{float(y(0.0)):.2f}",
-        line=points(x_positions, y(values)),
+        line=to_points(x_positions, y(values)),
         texts=texts,
     )

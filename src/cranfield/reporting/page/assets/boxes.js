@@ -16,9 +16,9 @@ addChart({
     const order = ranking(measure);
     const { h, room } = rowsFor(order.length, width);
     const grid = { x: room, y: 24, w: width - room, h, columns: 1, rows: order.length };
-    const known = [...scores].filter(Number.isFinite);
-    const low = known.reduce((a, b) => Math.min(a, b), Infinity);
-    const high = known.reduce((a, b) => Math.max(a, b), -Infinity);
+    const finiteScores = [...scores].filter(Number.isFinite);
+    const low = finiteScores.reduce((a, b) => Math.min(a, b), Infinity);
+    const high = finiteScores.reduce((a, b) => Math.max(a, b), -Infinity);
     const x = (value) => grid.x + 5 + (high > low ? (value - low) / (high - low) : 0.5) * (grid.w - 10);
     const paths = { whiskers: "", box: "", median: "", mean: "", outliers: "" };
     const end = grid.y + h * order.length;

@@ -2,8 +2,10 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const tip = document.getElementById("tip");
+/** Number of colours of the difficulty map. */
 const STEPS = 24;
-const ROOMY = 8.4;
+/** Minimum height of rows with names. */
+const MIN_NAME_HEIGHT = 8.4;
 
 /** All charts in order: their declaration, their figure, and their current view. */
 const charts = [];
@@ -48,8 +50,8 @@ function rectanglePath(x, y, width, height) {
 /** Return round values within a range. */
 function computeTicks(low, high, maximum = 5) {
   if (!(high > low)) return [low];
-  const power = 10 ** Math.floor(Math.log10((high - low) / maximum));
-  const step = power * [1, 2, 5, 10, 20].find((factor) => (high - low) / (power * factor) < maximum);
+  const magnitude = 10 ** Math.floor(Math.log10((high - low) / maximum));
+  const step = magnitude * [1, 2, 5, 10, 20].find((factor) => (high - low) / (magnitude * factor) < maximum);
   const first = Math.ceil(low / step - 1e-9);
   const count = Math.floor(high / step + 1e-9) - first + 1;
   return Array.from({ length: count }, (_, k) => +((first + k) * step).toPrecision(12));
@@ -71,11 +73,11 @@ function colour(name) {
 function rampColour(fraction) {
   const stops = ["ramp-low", "ramp-middle", "ramp-high"].map(colour);
   const [from, to, weight] = fraction < 0.5 ? [stops[0], stops[1], 2 * fraction] : [stops[1], stops[2], 2 * fraction - 1];
-  const mixed = [1, 3, 5].map((at) => {
+  const channels = [1, 3, 5].map((at) => {
     const [a, b] = [from, to].map((stop) => parseInt(stop.slice(at, at + 2), 16));
     return Math.round(a + (b - a) * weight).toString(16).padStart(2, "0");
   });
-  return `#${mixed.join("")}`;
+  return `#${channels.join("")}`;
 }
 
 /** Return the class of text that is legible on a colour. */
@@ -98,7 +100,7 @@ function rowNames(order, grid, room) {
   const pair = selectedPair();
   return order.flatMap((system, row) => {
     const look = ["first", "second"][pair.indexOf(system)] ?? "";
-    if (grid.h < ROOMY && !look) return [];
+    if (grid.h < MIN_NAME_HEIGHT && !look) return [];
     return [textElement(cut(data.systemLabels[system], room), 0, grid.y + (row + 0.5) * grid.h + 4, "start", `${look}${grid.h < 12 ? " low" : ""}`)];
   });
 }
@@ -108,13 +110,13 @@ function rowMark(order, grid, width, system) {
   const row = order.indexOf(system);
   if (row < 0) return [];
   const y = grid.y + row * grid.h;
-  const named = grid.h < ROOMY ? [textElement(cut(data.systemLabels[system], grid.x), 0, y + grid.h / 2 + 4, "start", "lit")] : [];
-  return [svgElement("rect", { class: "mark", x: grid.x - 2, y, width: width - grid.x + 2, height: grid.h }), ...named];
+  const names = grid.h < MIN_NAME_HEIGHT ? [textElement(cut(data.systemLabels[system], grid.x), 0, y + grid.h / 2 + 4, "start", "lit")] : [];
+  return [svgElement("rect", { class: "mark", x: grid.x - 2, y, width: width - grid.x + 2, height: grid.h }), ...names];
 }
 
 /** Return a hint if rows are too low for names. */
 function namesHint(grid) {
-  return grid.h < ROOMY ? ["Names appear when you point at a row."] : [];
+  return grid.h < MIN_NAME_HEIGHT ? ["Names appear when you point at a row."] : [];
 }
 
 /** Return the height of rows and the width of names. */
@@ -123,9 +125,9 @@ function rowsFor(count, width) {
 }
 
 /** Add a chart; its declaration has its name, availability, drawing, and its data as a table. */
-function addChart(declared) {
-  const figure = document.getElementById(`pic-${declared.id}`);
-  const chart = { ...declared, figure, stale: true, near: false, view: null };
+function addChart(declaration) {
+  const figure = document.getElementById(`chart-${declaration.id}`);
+  const chart = { ...declaration, figure, isStale: true, isNear: false, view: null };
   const caption = element("figcaption");
   chart.title = element("span");
   caption.append(chart.title, ...saveButtons(chart));
@@ -140,17 +142,17 @@ function addChart(declared) {
 const watcher = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
     const chart = charts.find((chart) => chart.figure === target);
-    chart.near = isIntersecting;
-    if (chart.near && chart.stale) drawChart(chart);
+    chart.isNear = isIntersecting;
+    if (chart.isNear && chart.isStale) drawChart(chart);
   }
 }, { rootMargin: "400px" });
 
 /** Redraw all charts that are nearly visible, and the other charts once they are. */
 function redraw() {
   for (const chart of charts) {
-    chart.stale = true;
+    chart.isStale = true;
     chart.figure.hidden = !chart.available(data.measures[selectedMeasure()]);
-    if (chart.near && !chart.figure.hidden) drawChart(chart);
+    if (chart.isNear && !chart.figure.hidden) drawChart(chart);
   }
 }
 
@@ -158,7 +160,7 @@ function drawChart(chart, width = chart.canvas.clientWidth) {
   if (chart.figure.hidden || width === 0) return;
   const measure = data.measures[selectedMeasure()];
   const view = chart.draw(measure, width);
-  chart.stale = false;
+  chart.isStale = false;
   chart.view = view;
   chart.title.textContent = view.title;
   // Hints on the pointer are not printed.

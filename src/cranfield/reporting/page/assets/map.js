@@ -16,13 +16,13 @@ addChart({
     const topics = measure.easiest;
     const { h, room } = rowsFor(order.length, width);
     const w = (width - room) / topics.length;
-    const named = w >= 10;
+    const hasNames = w >= 10;
     const longest = Math.max(...topics.map((t) => Math.min(8, data.topicLabels[t].length)));
-    const grid = { x: room, y: named ? 10 + 5.6 * longest : 8, w, h, columns: topics.length, rows: order.length };
+    const grid = { x: room, y: hasNames ? 10 + 5.6 * longest : 8, w, h, columns: topics.length, rows: order.length };
     const value = (c, r) => scores[topics[c] * data.systems.length + order[r]];
-    const known = [...scores].filter(Number.isFinite);
-    const low = known.reduce((a, b) => Math.min(a, b), 0);
-    const high = known.reduce((a, b) => Math.max(a, b), -Infinity);
+    const finiteScores = [...scores].filter(Number.isFinite);
+    const low = finiteScores.reduce((a, b) => Math.min(a, b), 0);
+    const high = finiteScores.reduce((a, b) => Math.max(a, b), -Infinity);
     const paths = Array.from({ length: STEPS }, () => "");
     const [gapX, gapY] = [w > 6 ? 1 : 0, h > 6 ? 1 : 0];
     for (let r = 0; r < order.length; r++) {
@@ -34,7 +34,7 @@ addChart({
       }
     }
     const parts = paths.flatMap((d, k) => (d ? [svgElement("path", { d, fill: rampColour(k / (STEPS - 1)) })] : []));
-    if (named) {
+    if (hasNames) {
       topics.forEach((t, c) => {
         parts.push(columnName(data.topicLabels[t], grid.x + (c + 0.5) * w, grid.y - 5, w, "start"));
       });

@@ -3,11 +3,11 @@
 /** Return the verdict on the system of a row compared with the system of a column. */
 function findVerdict(measure, row, column) {
   const { comparison } = measure;
-  const { at, sign } = findPair(comparison, row, column);
-  const p = at < 0 ? NaN : array(comparison, "p")[at];
+  const { index, sign } = findPair(comparison, row, column);
+  const p = index < 0 ? NaN : array(comparison, "p")[index];
   if (Number.isNaN(p)) return "none";
   if (p > comparison.alpha) return "same";
-  const direction = sign * directionAt(comparison, at);
+  const direction = sign * directionAt(comparison, index);
   return direction > 0 ? "better" : direction < 0 ? "worse" : "same";
 }
 

@@ -18,10 +18,10 @@ const decodedArrays = new Map();
 
 /** Return an array of a measure or of its comparison, which is decoded on first use. */
 function array(owner, name) {
-  const known = decodedArrays.get(owner) ?? new Map();
-  decodedArrays.set(owner, known);
-  if (!known.has(name)) known.set(name, owner[name] == null ? null : decodeFloats(owner[name]));
-  return known.get(name);
+  const decoded = decodedArrays.get(owner) ?? new Map();
+  decodedArrays.set(owner, decoded);
+  if (!decoded.has(name)) decoded.set(name, owner[name] == null ? null : decodeFloats(owner[name]));
+  return decoded.get(name);
 }
 
 /** Format a number with some decimals. Ties are rounded to even, as Python does. */
@@ -66,8 +66,8 @@ function counted(number, noun) {
 }
 
 /** Return a number above 0 if the test of a stored pair favours its first system, below 0 if its second. */
-function directionAt(comparison, at) {
-  const estimate = array(comparison, comparison.testsDifference ? "difference" : "effect")[at];
+function directionAt(comparison, index) {
+  const estimate = array(comparison, comparison.testsDifference ? "difference" : "effect")[index];
   return estimate * (comparison.lowerIsBetter ? -1 : 1);
 }
 
@@ -76,21 +76,21 @@ function directionAt(comparison, at) {
  * A pair is stored in one direction only; the other direction is its mirror image.
  */
 function pairOf(comparison, first, second) {
-  const { at, sign } = findPair(comparison, first, second);
-  if (at < 0) return null;
-  const difference = array(comparison, "difference")[at];
-  const halfWidth = array(comparison, "halfWidths")?.[at];
-  const low = halfWidth === undefined ? array(comparison, "low")[at] : difference - halfWidth;
-  const high = halfWidth === undefined ? array(comparison, "high")[at] : difference + halfWidth;
-  const holds = (decodeBytes(comparison.holds)[at >> 3] >> (at & 7)) & 1;
+  const { index, sign } = findPair(comparison, first, second);
+  if (index < 0) return null;
+  const difference = array(comparison, "difference")[index];
+  const halfWidth = array(comparison, "halfWidths")?.[index];
+  const low = halfWidth === undefined ? array(comparison, "low")[index] : difference - halfWidth;
+  const high = halfWidth === undefined ? array(comparison, "high")[index] : difference + halfWidth;
+  const holds = (decodeBytes(comparison.holds)[index >> 3] >> (index & 7)) & 1;
   return {
-    mirrored: sign < 0,
-    direction: sign * directionAt(comparison, at),
+    isReversed: sign < 0,
+    direction: sign * directionAt(comparison, index),
     difference: sign * difference,
     low: sign > 0 ? low : -high,
     high: sign > 0 ? high : -low,
-    effect: sign * array(comparison, "effect")[at],
-    p: array(comparison, "p")[at],
+    effect: sign * array(comparison, "effect")[index],
+    p: array(comparison, "p")[index],
     holds: holds === 1,
   };
 }
@@ -105,15 +105,15 @@ function formatInterval({ low, high }, places) {
 function findPair(comparison, first, second) {
   if (comparison.first) {
     for (const [a, b, sign] of [[first, second, 1], [second, first, -1]]) {
-      const at = comparison.first.findIndex((k, i) => k === a && comparison.second[i] === b);
-      if (at >= 0) return { at, sign };
+      const index = comparison.first.findIndex((k, i) => k === a && comparison.second[i] === b);
+      if (index >= 0) return { index, sign };
     }
-    return { at: -1, sign: 1 };
+    return { index: -1, sign: 1 };
   }
-  if (first === second) return { at: -1, sign: 1 };
+  if (first === second) return { index: -1, sign: 1 };
   const [low, high] = first < second ? [first, second] : [second, first];
   const systems = data.systems.length;
   // All pairs are stored in the order of the rows of the upper triangle.
-  const at = low * systems - (low * (low + 1)) / 2 + (high - low - 1);
-  return { at, sign: first < second ? 1 : -1 };
+  const index = low * systems - (low * (low + 1)) / 2 + (high - low - 1);
+  return { index, sign: first < second ? 1 : -1 };
 }

@@ -12,7 +12,7 @@ function showMeasure(k) {
 }
 
 /** Show the selected pair; the order of the table does not change. */
-function chosePair() {
+function onPairChange() {
   leave();
   showPair(selectedMeasure());
   redraw();
@@ -36,7 +36,7 @@ function selectMeasure(k) {
 
 function chooseBoth(first, second) {
   [chooseFirst.value, chooseSecond.value] = [String(first), String(second)];
-  chosePair();
+  onPairChange();
 }
 
 function onMeasureChange() {
@@ -72,7 +72,7 @@ showMeasure(selectedMeasure());
 filterSystems("");
 
 chooseMeasure.addEventListener("change", onMeasureChange);
-for (const select of [chooseFirst, chooseSecond]) select.addEventListener("change", chosePair);
+for (const select of [chooseFirst, chooseSecond]) select.addEventListener("change", onPairChange);
 document.getElementById("swap").addEventListener("click", () => chooseBoth(...selectedPair().reverse()));
 window.addEventListener("hashchange", () => {
   if (!location.hash.includes("=")) {
@@ -101,7 +101,7 @@ window.addEventListener("load", () => {
   const queue = charts.filter((chart) => chart.draw);
   const drawNext = () => {
     const chart = queue.shift();
-    if (chart?.stale) drawChart(chart);
+    if (chart?.isStale) drawChart(chart);
     if (queue.length) setTimeout(drawNext);
   };
   setTimeout(drawNext);
@@ -114,7 +114,7 @@ window.addEventListener("beforeprint", () => {
     const rows = figure.querySelectorAll(".names text").length;
     figure.style.zoom = Math.min(1, Math.max(0.4, PAGE / (Number(figure.dataset.top) + rows * figure.dataset.step)));
   }
-  for (const chart of charts) if (chart.draw) drawChart(chart, chart.figure.matches(".wide, #pic-topics") ? 660 : 316);
+  for (const chart of charts) if (chart.draw) drawChart(chart, chart.figure.matches(".wide, #chart-topics") ? 660 : 316);
 });
 window.addEventListener("afterprint", () => {
   for (const figure of document.querySelectorAll(".intervals")) figure.style.zoom = "";

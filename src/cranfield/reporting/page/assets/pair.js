@@ -41,8 +41,8 @@ function largestSize(numbers) {
 function countMissing(measure, first, second) {
   const scores = array(measure, "scores");
   const absent = new Set(measure.absent);
-  const has = (t, system) => !Number.isNaN(scores[t * data.systems.length + system]);
-  return data.topics.filter((_, t) => !absent.has(t) && !(has(t, first) && has(t, second))).length;
+  const hasScore = (t, system) => !Number.isNaN(scores[t * data.systems.length + system]);
+  return data.topics.filter((_, t) => !absent.has(t) && !(hasScore(t, first) && hasScore(t, second))).length;
 }
 
 /** Return scores of both systems by topic, best for the first system first; rounding errors are no difference. */
@@ -54,18 +54,18 @@ function scoresByTopic(measure, first, second) {
     first: scores[t * systems + first],
     second: scores[t * systems + second],
   }));
-  const scored = rows.filter((row) => !Number.isNaN(row.first) && !Number.isNaN(row.second));
+  const scoredTopics = rows.filter((row) => !Number.isNaN(row.first) && !Number.isNaN(row.second));
   const largest = largestSize(rows.flatMap((row) => [row.first, row.second]));
   const gap = Math.max(data.rounding * largest, 1e-150);
-  for (const row of scored) {
+  for (const row of scoredTopics) {
     // Equal infinite scores have no difference.
     row.difference = row.first === row.second ? 0 : row.first - row.second;
     if (Math.abs(row.difference) <= gap) row.difference = 0;
   }
   const sign = measure.lowerIsBetter ? -1 : 1;
   const order = (a, b) => (a === b ? 0 : sign * (b - a));
-  scored.sort((a, b) => order(a.difference, b.difference) || a.topic - b.topic);
-  return scored;
+  scoredTopics.sort((a, b) => order(a.difference, b.difference) || a.topic - b.topic);
+  return scoredTopics;
 }
 
 /** Write the result of the comparison in a sentence or two. */
@@ -106,7 +106,7 @@ function listFacts(measure, pair, topics) {
       `${level} confidence interval of the ${comparison.intervalOf}, ${comparison.intervalKind}`,
       formatInterval(pair, comparison.places),
     ]);
-    const side = comparison.alternative === "two-sided" ? "p" : `one-sided p, ${comparison.alternative}${pair.mirrored ? ", second against first" : ""}`;
+    const side = comparison.alternative === "two-sided" ? "p" : `one-sided p, ${comparison.alternative}${pair.isReversed ? ", second against first" : ""}`;
     facts.push([side, formatP(pair.p)], [`effect${hint}`, fixed(pair.effect, 2)]);
     facts.push(["order of means under any rescaling", pair.holds ? "holds" : "may change"]);
   }
@@ -126,8 +126,8 @@ function topicRow(row, largest, { places, lowerIsBetter }) {
   const track = element("div", "track");
   const [left, right] = [element("div", "left"), element("div", "right")];
   const rod = element("span", row.difference > 0 !== lowerIsBetter ? "rod for-first" : "rod for-second");
-  const part = Number.isFinite(row.difference) ? Math.abs(row.difference) / largest : 1;
-  rod.style.width = `${100 * part}%`;
+  const fraction = Number.isFinite(row.difference) ? Math.abs(row.difference) / largest : 1;
+  rod.style.width = `${100 * fraction}%`;
   if (row.difference < 0) left.append(rod);
   if (row.difference > 0) right.append(rod);
   track.append(left, right);

@@ -19,11 +19,11 @@ addChart({
     const x = (rank) => left + 6 + (Math.log(rank) / Math.log(ranks.at(-1))) * (right - left - 6);
     const y = (value) => height - bottom - value * (height - bottom - top);
     const line = (k) => {
-      const known = ranks.flatMap((rank, j) => {
+      const coordinates = ranks.flatMap((rank, j) => {
         const value = values[j * systems + k];
         return Number.isNaN(value) ? [] : [`${x(rank).toFixed(1)} ${y(value).toFixed(1)}`];
       });
-      return known.length ? `M${known.join("L")}` : "";
+      return coordinates.length ? `M${coordinates.join("L")}` : "";
     };
     const parts = computeTicks(0, 1).flatMap((value) => [
       svgElement("line", { class: "grid", x1: left, x2: right, y1: y(value), y2: y(value) }),
@@ -31,8 +31,8 @@ addChart({
     ]);
     const round = ranks.filter((rank) => /^[125]0*$/.test(String(rank)));
     const tens = round.filter((rank) => /^10*$/.test(String(rank)));
-    const labelled = width > 420 || tens.length < 3 ? round : tens;
-    parts.push(...labelled.map((rank) => textElement(String(rank), x(rank), height - bottom + 16, "middle", "soft")));
+    const labelledRanks = width > 420 || tens.length < 3 ? round : tens;
+    parts.push(...labelledRanks.map((rank) => textElement(String(rank), x(rank), height - bottom + 16, "middle", "soft")));
     parts.push(textElement("rank", (left + right) / 2, height - 6, "middle", "soft"));
     const [first, second] = selectedPair();
     parts.push(svgElement("path", { d: order.filter((k) => k !== first && k !== second).map(line).join(""), class: "curve" }));

@@ -4,11 +4,11 @@ const STYLE_PROPERTIES = ["fill", "stroke", "stroke-width", "stroke-dasharray", 
 
 /** Create the two save buttons of a chart. */
 function saveButtons(chart) {
-  return [["SVG", () => exportSvg(chart), "image/svg+xml"], ["CSV", () => exportCsv(chart.rows()), "text/csv"]].map(([kind, makeText, type]) => {
-    const button = element("button", "keep", kind);
+  return [["SVG", () => exportSvg(chart), "image/svg+xml"], ["CSV", () => exportCsv(chart.rows()), "text/csv"]].map(([format, makeText, type]) => {
+    const button = element("button", "keep", format);
     button.type = "button";
-    button.setAttribute("aria-label", `${kind} of ${chart.name}`);
-    button.addEventListener("click", () => saveFile(`${chart.name}.${kind.toLowerCase()}`, makeText(), type));
+    button.setAttribute("aria-label", `${format} of ${chart.name}`);
+    button.addEventListener("click", () => saveFile(`${chart.name}.${format.toLowerCase()}`, makeText(), type));
     return button;
   });
 }
@@ -29,8 +29,8 @@ function exportSvg(chart) {
   const boxes = sources.map((source) => source.getBoundingClientRect());
   const [left, top] = [Math.min(...boxes.map((box) => box.left)), Math.min(...boxes.map((box) => box.top))];
   const size = { width: Math.ceil(frame.width), height: Math.ceil(Math.max(...boxes.map((box) => box.bottom)) - top) };
-  const whole = svgElement("svg", { ...size, viewBox: `0 0 ${size.width} ${size.height}` });
-  whole.append(svgElement("title", {}, chart.title.textContent), svgElement("rect", { ...size, fill: colour("paper") }));
+  const image = svgElement("svg", { ...size, viewBox: `0 0 ${size.width} ${size.height}` });
+  image.append(svgElement("title", {}, chart.title.textContent), svgElement("rect", { ...size, fill: colour("paper") }));
   sources.forEach((source, k) => {
     const copy = source.cloneNode(true);
     const [from, to] = [source, copy].map((root) => [root, ...root.querySelectorAll("*")]);
@@ -39,12 +39,12 @@ function exportSvg(chart) {
       for (const name of STYLE_PROPERTIES) to[at].setAttribute(name, style.getPropertyValue(name));
       for (const name of ["class", "tabindex", "data-row"]) to[at].removeAttribute(name);
     });
-    const place = { x: boxes[k].left - left, y: boxes[k].top - top, width: boxes[k].width, height: boxes[k].height };
-    for (const [name, value] of Object.entries(place)) copy.setAttribute(name, value.toFixed(1));
+    const bounds = { x: boxes[k].left - left, y: boxes[k].top - top, width: boxes[k].width, height: boxes[k].height };
+    for (const [name, value] of Object.entries(bounds)) copy.setAttribute(name, value.toFixed(1));
     copy.setAttribute("overflow", source.classList.contains("names") ? "hidden" : "visible");
-    whole.append(copy);
+    image.append(copy);
   });
-  return new XMLSerializer().serializeToString(whole);
+  return new XMLSerializer().serializeToString(image);
 }
 
 /** Format rows as CSV, with all digits of numbers. */

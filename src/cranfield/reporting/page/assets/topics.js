@@ -15,7 +15,7 @@ addChart({
     const largest = largestSize(topics.map((row) => row.difference)) || 1;
     const [left, top, middle] = [40, 8, 108];
     const w = (width - left) / topics.length;
-    const named = w >= 10;
+    const hasNames = w >= 10;
     const longest = Math.max(...topics.map((row) => Math.min(8, data.topicLabels[row.topic].length)));
     const low = 2 * middle - top;
     const grid = { x: left, y: top, w, h: low - top, columns: topics.length, rows: 1 };
@@ -34,14 +34,14 @@ addChart({
     ]);
     parts.push(...Object.entries(paths).map(([look, d]) => svgElement("path", { d, class: `for-${look}` })));
     parts.push(svgElement("line", { class: "base", x1: left, x2: width, y1: middle, y2: middle }));
-    if (named) {
+    if (hasNames) {
       topics.forEach((row, c) => {
         parts.push(columnName(data.topicLabels[row.topic], left + (c + 0.5) * w, low + 6, w, "end"));
       });
     }
     const labels = pair.map((k) => data.systemLabels[k]);
     return {
-      width, height: low + (named ? 12 + 5.6 * longest : 8), grid, parts,
+      width, height: low + (hasNames ? 12 + 5.6 * longest : 8), grid, parts,
       title: `${measure.label} by topic: ${labels[0]} minus ${labels[1]}`,
       note: `Blue: ${labels[0]} is better; orange: ${labels[1]} is better. One bar per topic.`,
       at: (c) => {

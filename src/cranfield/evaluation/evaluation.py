@@ -603,7 +603,7 @@ def score(
             judged.topics,
             judged.systems,
             settings=judged.settings_for(measure),
-            scale=None if grades is None else measure.scale_with(grades),
+            scale=None if grades is None else measure.scale_for_grades(grades),
             scale_source=measure.scale_source,
             shards=judged.shard_labels,
             definition=measure,

@@ -120,7 +120,7 @@ def _discount_clicks(
     gains: Floats,
     limit: float,
 ) -> Floats:
-    """Return the discounted gain of each click; snippet lengths are sums down to its rank."""
+    """Compute the discounted gain of each click; snippet lengths are sums down to its rank."""
     if not rank.size:
         return np.zeros(0)
     # The deepest rank of each list so far, with the clicks sorted by list and time.
@@ -215,7 +215,7 @@ class ClickU(Measure):
                 " snippet=200"
             )
         read_lengths = np.where(is_counted, self.F * length, 0.0)
-        gain = self.gain if self.gains is None else self.gains.for_grades(clicks.grade)
+        gain = self.gain if self.gains is None else self.gains.compute_gains(clicks.grade)
         gains = np.where(is_counted, gain, 0.0)
         terms = _discount_clicks(
             clicks.cell, clicks.query, clicks.rank, snippet_lengths, read_lengths, gains, self.L
@@ -279,8 +279,8 @@ class SessionGainMeasure(
         " 'jarvelin', 1 + log(r) and 1 + log(q), with ranks in each query's list",
     )
 
-    def discount(self, query: Ints, rank: Ints, list_rank: Ints) -> Floats:
-        """Return the divisor of gains; `rank` is in the concatenated ranking."""
+    def divisors(self, query: Ints, rank: Ints, list_rank: Ints) -> Floats:
+        """Compute the divisors of gains; `rank` is in the concatenated ranking."""
         if self.variant == "jarvelin":
             return (1.0 + _log(query, self.bq)) * (1.0 + _log(list_rank, self.b))
         position = rank if self.variant == "kanoulas" else list_rank
@@ -289,7 +289,7 @@ class SessionGainMeasure(
     def sum_gains(self, judged: JudgedRuns, *, once: bool = False) -> Floats:
         """Sum discounted gains; with `once`, only a document's first occurrence has a gain."""
         rows = judged.judged()
-        gains = self.gains.for_grades(rows.grade)
+        gains = self.gains.compute_gains(rows.grade)
         if once:
             gains = np.where(mask_first_occurrences(rows), gains, 0.0)
         queries = judged.queries(str(self))
@@ -298,7 +298,7 @@ class SessionGainMeasure(
         positions = np.searchsorted(queries.keys, rows.keys)
         list_index = list_of_row[positions]
         list_rank = rows.rank - lists.offset[list_index]
-        return rows.total(gains / self.discount(lists.query[list_index], rows.rank, list_rank))
+        return rows.total(gains / self.divisors(lists.query[list_index], rows.rank, list_rank))
 
 
 _VARIANT_SOURCES = {
@@ -391,7 +391,7 @@ class NormalisedSessionDCG(SessionGainMeasure):
         if self.ideal == "single":
             ideal = ideal_rows(judged, self.gains, cutoff=self.cutoff)
             query = np.ones_like(ideal.rank)
-            ideal_sum = ideal.total(ideal.gains / self.discount(query, ideal.rank, ideal.rank))
+            ideal_sum = ideal.total(ideal.gains / self.divisors(query, ideal.rank, ideal.rank))
             return ratio(self.sum_gains(judged, once=True), ideal_sum)
         return ratio(self.sum_gains(judged), self._sum_repeated_ideal(judged))
 
@@ -410,7 +410,7 @@ class NormalisedSessionDCG(SessionGainMeasure):
         list_index, ideal_row = ranges(starts, starts + np.minimum(length, ideal.sizes[topic]))
         list_rank = ideal_row - starts[list_index] + 1
         rank = offset[list_index] + list_rank
-        terms = ideal.gains[ideal_row] / self.discount(lists.query[list_index], rank, list_rank)
+        terms = ideal.gains[ideal_row] / self.divisors(lists.query[list_index], rank, list_rank)
         return Rows(lists.cell[list_index], list_rank, list_rank, judged.shape).total(terms)
 
 

@@ -13,7 +13,7 @@ from cranfield.base.scale_types import Scale
 from cranfield.base.spec import choice, flag, integer, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
-from cranfield.measures.wrapping import Wrapping, wrapping
+from cranfield.measures.wrapping import WrappingMeasure, wrapping
 from cranfield.scales.forms.form import HINT, beyond_length, inner_measure, lowest_relevant
 from cranfield.scales.images.values import TIES, Image, image, image_of_topic
 from cranfield.scales.runs import as_measure, check_size, depends_on_recall_base
@@ -65,7 +65,7 @@ _FORMULA = (
     family="measures of a measure",
     scale=Scale.INTERVAL,
 )
-class Interval(Wrapping):
+class Interval(WrappingMeasure):
     r"""Interval-scaled version of a measure, with scores replaced by their ranks.
 
     The rank of a score is computed among all values of the measure on runs of the same length, so
@@ -237,7 +237,7 @@ class Interval(Wrapping):
         gains = getattr(inner_image.measure, "gains", None)
         grades = np.arange(inner_image.grades + 1)
         grade_gains = (
-            grades if gains is None or isinstance(gains.kind, str) else gains.for_grades(grades)
+            grades if gains is None or isinstance(gains.kind, str) else gains.compute_gains(grades)
         )
         extremes = np.full((2, inner_image.length), int(np.argmin(grade_gains)))
         extremes[1] = 0

@@ -186,7 +186,7 @@ def find_unequal_steps(
     return None
 
 
-def is_evenly_spaced(form: Form) -> bool | None:
+def is_form_evenly_spaced(form: Form) -> bool | None:
     """Return True if the values of an additive measure are equally spaced; None if unknown."""
     shape = form.shape
     assert isinstance(shape, Additive)
@@ -289,7 +289,7 @@ def search_verdicts(run_set: RunSet, exact: Form | None) -> list[Verdict]:
     own_verdict = _search_own_order(run_set)
     if run_set.judgments is not None or exact is None or not isinstance(exact.shape, Additive):
         return [own_verdict, *_search_witnesses(run_set)]
-    if not own_verdict.decided and (is_even := is_evenly_spaced(exact)) is not None:
+    if not own_verdict.decided and (is_even := is_form_evenly_spaced(exact)) is not None:
         scale = Scale.INTERVAL if is_even else Scale.ORDINAL
         own_verdict = Verdict(OWN_ORDER, scale, True, None, "from its weights and gains")
     return [own_verdict, *prove_total_orders(exact, exact.shape, run_set.sign)]

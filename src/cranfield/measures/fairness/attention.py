@@ -66,7 +66,7 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
     p: float = parameter(
         0.5,
         OPEN_PROBABILITY,
-        "patience: the probability that a user goes on to the next document (geometric, cascade)",
+        "persistence: probability of continuing to the next document (geometric, cascade)",
     )
     stop: float = parameter(
         0.5,
@@ -207,7 +207,7 @@ class InequityOfAttention(ExposureMeasure):
         """Return the gain of each judgment; 0 below the lowest relevant grade."""
         grades = judged.judgments.grade
         is_relevant = grades >= max(self.rel, judged.judgments.judged_from)
-        return np.where(is_relevant, self.gains.for_grades(grades), 0.0)
+        return np.where(is_relevant, self.gains.compute_gains(grades), 0.0)
 
 
 _TARGETS = ("relevant", "judged", "equal")
@@ -218,7 +218,7 @@ TARGET_DOC = (
 )
 
 
-def target_distribution_check(value: Any) -> str | NamedWeights:
+def check_target_distribution(value: Any) -> str | NamedWeights:
     if not isinstance(value, str):
         return named_weights(value)
     if value not in _TARGETS:
@@ -226,7 +226,7 @@ def target_distribution_check(value: Any) -> str | NamedWeights:
     return value
 
 
-def target_distribution(
+def compute_target_distribution(
     judged: JudgedRuns, groups: Groups, target: str | NamedWeights, rel: int, measure: str
 ) -> Floats:
     """Return the target distribution of each topic; shape (topics, groups)."""
@@ -271,7 +271,7 @@ class AttentionWeightedRankFairness(ExposureMeasure):
     document has a group. Sapiezynski and others use a test in place of a divergence.
     """
 
-    target: str | NamedWeights = parameter("relevant", target_distribution_check, TARGET_DOC)
+    target: str | NamedWeights = parameter("relevant", check_target_distribution, TARGET_DOC)
     population: NamedWeights | None = parameter(
         None, optional(named_weights), "proportions of groups; the target is averaged with them"
     )
@@ -299,7 +299,7 @@ class AttentionWeightedRankFairness(ExposureMeasure):
 
     def _mixed_target(self, judged: JudgedRuns, groups: Groups) -> Floats:
         """Return the target of each topic, averaged with the population; (topics, groups)."""
-        target = target_distribution(judged, groups, self.target, self.rel, str(self))
+        target = compute_target_distribution(judged, groups, self.target, self.rel, str(self))
         if self.population is None:
             return target
         mixed = target + _fixed_distribution(self.population, groups, str(self))

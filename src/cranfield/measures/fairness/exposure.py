@@ -226,7 +226,7 @@ class _ExposureRatio(
     def _utility(self, grades: Ints) -> Floats:
         if self.gains is None:
             return (grades >= self.rel).astype(np.float64)
-        return np.where(grades >= self.rel, self.gains.for_grades(grades), 0.0)
+        return np.where(grades >= self.rel, self.gains.compute_gains(grades), 0.0)
 
     def values(self, judged: JudgedRuns) -> Floats:
         pairs, exposure_ratio, divisors = self._exposure_ratios(judged)

@@ -41,10 +41,10 @@ from cranfield.collection.judged.rows import Groups, Rows, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.fairness.attention import (
     TARGET_DOC,
-    target_distribution,
-    target_distribution_check,
+    check_target_distribution,
+    compute_target_distribution,
 )
-from cranfield.measures.gains import SCALE_END, Gain, gain_rows
+from cranfield.measures.gains import MAX_GRADE_OR_TOPIC, Gain, gain_rows
 from cranfield.measures.ranked.precision import RelevanceMeasure
 from cranfield.measures.users.stopping import SATISFYING_GAINS, cached_stopping_probabilities
 
@@ -65,9 +65,9 @@ class _GroupFairnessMeasure(
         "divergence from the target: 'jsd' (Jensen-Shannon); for ordered groups 'nmd' (normalised"
         " match distance) or 'rnod' (root normalised order-aware divergence)",
     )
-    target: str | NamedWeights = parameter("equal", target_distribution_check, TARGET_DOC)
+    target: str | NamedWeights = parameter("equal", check_target_distribution, TARGET_DOC)
     gains: Gain = SATISFYING_GAINS
-    max_grade: int | str | None = SCALE_END
+    max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
     def stopping_rows(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
         """Return the documents at which users may stop, and the stopping probability of each."""
@@ -81,7 +81,7 @@ class _GroupFairnessMeasure(
             raise MeasureError(
                 f"{self}: divergence={self.divergence!r} requires at least 2 groups, got 1"
             )
-        target = target_distribution(judged, groups, self.target, self.rel, str(self))
+        target = compute_target_distribution(judged, groups, self.target, self.rel, str(self))
         documents = _documents_with_groups(groups.rows)
         n_documents = _running_sum(documents, np.ones(documents.cell.size), rows)
         counts = _group_counts(groups, documents, rows)

@@ -18,7 +18,7 @@ from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import (
     MAX_GRADE,
-    POSITIVE_GAINS,
+    NONNEGATIVE_GAINS,
     Gain,
     gain_rows,
     highest_grade,
@@ -44,7 +44,7 @@ class _Bpref(
         # In the condensed list all documents above are judged.
         hits = judged.condensed().relevant(self.rel)
         n_above = hits.rank - hits.seen
-        base = judged.recall_base(self.rel)
+        n_relevant = judged.recall_base(self.rel)
         n_nonrelevant = judged.nonrelevant_base(self.rel)
         if self.form == "N":
             misplaced, divisor = n_above, hits.at(n_nonrelevant)
@@ -52,9 +52,10 @@ class _Bpref(
             # By definition a document at rank 1 adds nothing.
             misplaced, divisor = np.where(hits.rank == 1, 1, n_above), np.maximum(hits.rank - 1, 1)
         else:
-            misplaced = np.minimum(n_above, hits.at(base))
-            divisor = hits.at(np.minimum(base, n_nonrelevant) if self.form == "trec_eval" else base)
-        return ratio(hits.total(1.0 - ratio(misplaced, divisor)), base)
+            misplaced = np.minimum(n_above, hits.at(n_relevant))
+            limit = np.minimum(n_relevant, n_nonrelevant)
+            divisor = hits.at(limit if self.form == "trec_eval" else n_relevant)
+        return ratio(hits.total(1.0 - ratio(misplaced, divisor)), n_relevant)
 
 
 @measure(
@@ -133,7 +134,7 @@ class GradedPreference(Measure):
         "divisor of the sum of losses of gain by documents above: 'relative2', the rank;"
         " 'relative', the number of documents above; 'N', the highest possible sum",
     )
-    gains: Gain = POSITIVE_GAINS
+    gains: Gain = NONNEGATIVE_GAINS
     max_grade: int | None = MAX_GRADE
 
     @property
@@ -295,7 +296,7 @@ class InferredNDCG(_Estimate):
     documents of each gain is estimated from the sample and rounded. It ends at the cutoff.
     """
 
-    gains: Gain = POSITIVE_GAINS
+    gains: Gain = NONNEGATIVE_GAINS
 
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents
@@ -303,24 +304,24 @@ class InferredNDCG(_Estimate):
         n_strata = strata.max(initial=0) + 1
         groups, group = np.unique(pool.cell * n_strata + strata[pool.judgment], return_inverse=True)
         is_sampled = pool.grade >= 0
-        gains = np.where(is_sampled, self.gains.for_grades(pool.grade), 0.0)
+        gains = np.where(is_sampled, self.gains.compute_gains(pool.grade), 0.0)
         terms = gains / np.log2(pool.rank + 1)
         sample_dcg = np.bincount(group, weights=terms, minlength=groups.size)
         n_sampled = np.bincount(group[is_sampled], minlength=groups.size)
         dcg = ratio(np.bincount(group) * sample_dcg, n_sampled)
-        topics, systems = judged.shape
-        cell_dcg = np.bincount(groups // n_strata, weights=dcg, minlength=topics * systems)
-        return ratio(cell_dcg.reshape(systems, topics).T, self._ideal_dcg(judged, weight))
+        n_topics, n_systems = judged.shape
+        cell_dcg = np.bincount(groups // n_strata, weights=dcg, minlength=n_topics * n_systems)
+        return ratio(cell_dcg.reshape(n_systems, n_topics).T, self._ideal_dcg(judged, weight))
 
     def _ideal_dcg(self, judged: JudgedRuns, weight: Floats) -> Floats:
         """Compute the DCG of the estimated ideal ranking of each topic; shape (topics, 1)."""
         judgments = judged.judgments
-        gains = np.where(judgments.grade >= 0, self.gains.for_grades(judgments.grade), 0.0)
+        gains = np.where(judgments.grade >= 0, self.gains.compute_gains(judgments.grade), 0.0)
         levels = np.unique(gains[gains > 0])[::-1]
         ends = np.zeros((levels.size + 1, judgments.n_topics), dtype=np.int64)
         for i, level in enumerate(levels):
-            count = sum_by_topic(judgments, np.where(gains == level, weight, 0.0))[:, 0]
-            ends[i + 1] = ends[i] + np.floor(count + 0.5)
+            n_docs = sum_by_topic(judgments, np.where(gains == level, weight, 0.0))[:, 0]
+            ends[i + 1] = ends[i] + np.floor(n_docs + 0.5)
         if self.cutoff is not None:
             ends = np.minimum(ends, self.cutoff)
         discounts = 1.0 / np.log2(np.arange(2, ends.max(initial=0) + 2))
@@ -352,7 +353,9 @@ class StatisticalAP(_Estimate, RelevanceMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         inclusion = np.asarray(judged.column("inclusion", str(self)))
         if inclusion.dtype.kind not in "fiu":
-            raise MeasureError(f"{self}: column `inclusion` must contain probabilities")
+            raise MeasureError(
+                f"{self}: column `inclusion` must contain numbers, got {str(inclusion[0])!r}"
+            )
         is_invalid = ~((inclusion >= 0) & (inclusion <= 1))
         if is_invalid.any():
             raise MeasureError(

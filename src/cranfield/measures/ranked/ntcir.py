@@ -31,15 +31,15 @@ from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.gains import (
     MAX_EXPONENT,
-    POSITIVE_GAINS,
-    SCALE_END,
+    MAX_GRADE_OR_TOPIC,
+    NONNEGATIVE_GAINS,
     Gain,
-    gains_evenly_spaced,
     grades_up_to,
+    has_even_gain_sums,
     ideal_rows,
+    look_up_total,
     nonnegative_gains,
-    relevant,
-    running_total_at,
+    relevant_rows,
     sum_by_topic,
 )
 from cranfield.measures.ranked.precision import RelevanceMeasure, sum_divisor
@@ -56,7 +56,7 @@ class _Blended(
     beta: float = parameter(
         1.0, number(0, 1e6), "weight of gain relative to precision in the blended ratio"
     )
-    gains: Gain = POSITIVE_GAINS
+    gains: Gain = NONNEGATIVE_GAINS
 
     @property
     def needs_ideal(self) -> bool:
@@ -64,11 +64,11 @@ class _Blended(
         return self.beta > 0
 
     def blend(self, n_relevant: Any, gain: Any, rank: Any, ideal_gain: Any) -> Any:
-        """Return the blended ratio at a rank, from cumulated numbers down to this rank."""
+        """Return the blended ratio at a rank, from the counts and gains cumulated down to it."""
         return (n_relevant + self.beta * gain) / (rank + self.beta * ideal_gain)
 
     def _hits(self, judged: JudgedRuns) -> Rows:
-        return relevant(judged, self.rel, self.gains)
+        return relevant_rows(judged, self.rel, self.gains)
 
     def _ideal(self, judged: JudgedRuns) -> Rows:
         return ideal_rows(judged, self.gains, self.rel)
@@ -76,13 +76,13 @@ class _Blended(
     def _ratios(self, judged: JudgedRuns, hits: Rows) -> Floats:
         def compute() -> Floats:
             ideal = self._ideal(judged)
-            ideal_gain, _ = running_total_at(ideal, ideal.cumulated, hits.topic, hits.rank)
+            ideal_gain, _ = look_up_total(ideal, ideal.cumulated, hits.topic, hits.rank)
             return np.asarray(self.blend(hits.seen, hits.cumulated, hits.rank, ideal_gain))
 
         return judged.view(("blended", self.rel, self.beta, self.gains), compute)
 
     def _first_best_rank(self, hits: Rows) -> Ints:
-        """Return the rank r_p, for each row: that of the first hit of the cell's highest grade."""
+        """Return r_p for each row: the rank of the first hit of the ranking's highest grade."""
         best = hits.where(hits.grade == hits.at(hits.largest(hits.grade)))
         return hits.at(best.firsts(best.rank, 0))
 
@@ -109,8 +109,8 @@ class QMeasure(_Blended):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._hits(judged)
-        base = sum_divisor(self, judged.recall_base(self.rel))
-        return ratio(hits.total(self._ratios(judged, hits)), base)
+        divisor = sum_divisor(self, judged.recall_base(self.rel))
+        return ratio(hits.total(self._ratios(judged, hits)), divisor)
 
 
 @measure(
@@ -126,23 +126,23 @@ class QMeasure(_Blended):
 class RMeasure(_Blended):
     """R-measure; 1 if all RB relevant documents of a topic are at ranks 1 to RB, in any order."""
 
-    def evenly_spaced(self, highest: int) -> bool:
+    def is_evenly_spaced(self, max_grade: int) -> bool:
         """Return True if sums of 1 + beta * gain over relevant documents are equally spaced."""
-        if highest > MAX_EXPONENT:
+        if max_grade > MAX_EXPONENT:
             return False
-        grades = grades_up_to(highest)
-        gains: Any = self.gains.as_fractions().for_grades(grades)
+        grades = grades_up_to(max_grade)
+        gains: Any = self.gains.as_fractions().compute_gains(grades)
         terms: Any = (grades >= self.rel) * (1 + fraction_of(self.beta) * gains)
-        return gains_evenly_spaced(terms, None)
+        return has_even_gain_sums(terms, None)
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits, ideal = self._hits(judged), self._ideal(judged)
-        base = judged.recall_base(self.rel)
-        top_hits = hits.where(hits.rank <= hits.at(base))
+        recall_base = judged.recall_base(self.rel)
+        top_hits = hits.where(hits.rank <= hits.at(recall_base))
         # At most RB documents have a gain, so the ideal ranking has all of it at rank RB.
         gain, ideal_gain = top_hits.total(top_hits.gains), ideal.total(ideal.gains)
-        ratios = self.blend(top_hits.count, gain, np.maximum(base, 1), ideal_gain)
-        return np.where(base > 0, ratios, 0.0)
+        ratios = self.blend(top_hits.count, gain, np.maximum(recall_base, 1), ideal_gain)
+        return np.where(recall_base > 0, ratios, 0.0)
 
 
 @measure(
@@ -250,13 +250,14 @@ class NormalisedCumulativeUtility(_Blended):
             weights = self.stops or self.gains
             judgments = judged.judgments
             is_relevant = judgments.grade >= max(self.rel, judgments.judged_from)
-            by_judgment = np.where(is_relevant, weights.for_grades(judgments.grade), 0.0)
-            total = hits.total(weights.for_grades(hits.grade) * utility)
+            by_judgment = np.where(is_relevant, weights.compute_gains(judgments.grade), 0.0)
+            total = hits.total(weights.compute_gains(hits.grade) * utility)
             return ratio(total, sum_by_topic(judgments, by_judgment))
-        base = judged.recall_base(self.rel)
-        # 1 + gamma + ... + gamma^(RB - 1), which is RB for gamma = 1.
-        powers = -np.expm1(base * np.log(self.gamma)) / (1 - self.gamma) if self.gamma < 1 else base
-        return ratio(hits.total(self.stop_weight(hits.seen) * utility), powers)
+        divisor = judged.recall_base(self.rel)
+        if self.gamma < 1:
+            # 1 + gamma + ... + gamma^(RB - 1), which is RB for gamma = 1.
+            divisor = -np.expm1(divisor * np.log(self.gamma)) / (1 - self.gamma)
+        return ratio(hits.total(self.stop_weight(hits.seen) * utility), divisor)
 
 
 @measure(
@@ -273,7 +274,7 @@ class ExpectedBlendedRatio(_Blended):
     With `gains='exponential'` the satisfaction probability is that of ERR, (2^g - 1) / 2^max_grade.
     """
 
-    max_grade: int | str | None = SCALE_END
+    max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._hits(judged)

@@ -114,8 +114,8 @@ class GradedPage:
         if by_grade is None:
             return np.zeros(self.code.shape)
         unjudged = by_grade.unjudged
-        default = by_grade.from_mapping(np.zeros(1)) if unjudged is None else unjudged
-        return np.asarray(np.append(default, by_grade.from_mapping(self.grades))[self.code])
+        default = by_grade.look_up_gains(np.zeros(1)) if unjudged is None else unjudged
+        return np.asarray(np.append(default, by_grade.look_up_gains(self.grades))[self.code])
 
 
 class ClickMeasure(Measure, family="user models", needs="click probabilities, from a click model"):
@@ -213,7 +213,7 @@ class Effort(ClickMeasure):
         """Scores depend on the length of the list if documents of grade 0 may satisfy."""
 
         def at_grade_zero(by_grade: Probabilities | None) -> Any:
-            return 0.0 if by_grade is None else by_grade.from_mapping(np.zeros(1))[0]
+            return 0.0 if by_grade is None else by_grade.look_up_gains(np.zeros(1))[0]
 
         satisfaction = self.satisfaction_probability(at_grade_zero, 1)
         may_satisfy = at_grade_zero(self.clicks) * satisfaction > 0
@@ -384,7 +384,7 @@ def click_user_model(measure: Chain, **options: Any) -> ContinuationModel:
         if by_grade is None:
             return np.zeros((grades.size + 1, 1))
         unjudged = 0.0 if by_grade.unjudged is None else by_grade.unjudged
-        return np.append(by_grade.from_mapping(grades), unjudged)[:, np.newaxis]
+        return np.append(by_grade.look_up_gains(grades), unjudged)[:, np.newaxis]
 
     mappings = (getattr(measure, name, None) for name in ("examined", "continues"))
     depth = max((mapping.pairs[-1][0] for mapping in mappings if mapping is not None), default=1)

@@ -185,20 +185,20 @@ class UMeasure(UserModel):
     reads_lengths = True
 
     def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        return self.gain_of(judged, rows.grade) * (rows.grade >= self.rel)
+        return self.scale_gains(judged, rows.grade) * (rows.grade >= self.rel)
 
-    def gain_of(self, judged: JudgedRuns, grades: Any) -> Floats:
+    def scale_gains(self, judged: JudgedRuns, grades: Any) -> Floats:
         """Return gains by grade, on the scale of the judgments; D(U) sums them over intents."""
         return self._scale_factor(judged) * self._raw_gains(grades)
 
     def max_gain(self, judged: JudgedRuns) -> float:
-        grades = self.gains.candidates(highest_grade(judged, self.max_grade, str(self)))
+        grades = self.gains.candidate_grades(highest_grade(judged, self.max_grade, str(self)))
         return float(self._scale_factor(judged) * self._raw_gains(grades).max())
 
     def _raw_gains(self, grades: Any) -> Floats:
         if isinstance(self.gains.kind, str):
-            return self.gains.for_grades(grades)
-        return np.asarray(self.gains.from_mapping(grades))
+            return self.gains.compute_gains(grades)
+        return np.asarray(self.gains.look_up_gains(grades))
 
     def _scale_factor(self, judged: JudgedRuns) -> float:
         if self.gains.kind not in {"exponential", "linear"}:
@@ -333,7 +333,7 @@ class ScaledDCG(CutoffModel):
     discount = Discount()
 
     def views(self, rank: Any) -> Any:
-        return 1.0 / self.discount.for_ranks(rank)
+        return 1.0 / self.discount.compute_divisors(rank)
 
     def depth_to(self, ranks: int | None) -> float:
         if ranks is None or ranks <= MAX_SUMMED_RANKS:

@@ -18,13 +18,15 @@ from cranfield.measures.users.effort import LENGTH
 from cranfield.measures.users.model import Expectations, UserModel
 from cranfield.measures.users.page import costs_by_length
 from cranfield.measures.users.standard_models import user_model
-from cranfield.measures.wrapping import Wrapping, wrapping
+from cranfield.measures.wrapping import WrappingMeasure, wrapping
 
 _INFINITY = float("inf")
 
 
 class Expectation(
-    Wrapping, family="user models", source="Moffat and others (2017); Azzopardi and others (2019)"
+    WrappingMeasure,
+    family="user models",
+    source="Moffat and others (2017); Azzopardi and others (2019)",
 ):
     """Base class of expectations of the user model of a measure."""
 

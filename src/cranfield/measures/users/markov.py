@@ -24,7 +24,7 @@ from cranfield.base.spec import choice, flag, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import measure
-from cranfield.measures.gains import Gain, gain_check
+from cranfield.measures.gains import Gain, make_gain_check
 from cranfield.measures.ranked.precision import RelevanceMeasure
 from cranfield.measures.users.clicks import text_by_rank, value_at
 
@@ -84,7 +84,7 @@ def move_frequencies(value: Any) -> str | Moves:
     return Moves(tuple(rows))
 
 
-_dwell_times = gain_check(
+_dwell_times = make_gain_check(
     "a mapping of ranks or grades to mean times above 0, such as {1: 40, 2: 25}",
     is_valid=lambda pairs: all(time > 0 for _, time in pairs),
 )

@@ -30,11 +30,11 @@ from cranfield.measures.base import Measure, check_ranks
 from cranfield.measures.gains import (
     LINEAR,
     MAX_COMPARED_GRADE,
-    SCALE_END,
+    MAX_GRADE_OR_TOPIC,
     Gain,
-    gain_check,
     grades_up_to,
     highest_gain,
+    make_gain_check,
 )
 from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.page import Page, Reading, iterate_pages, join_pages, make_page
@@ -45,7 +45,7 @@ DEFAULT_MAX_RANK = 1000
 Costs = Callable[[Page], Floats]
 """Function that returns the cost of each rank of a page; NaN where a length is unknown."""
 
-_unit_gains = gain_check(
+_unit_gains = make_gain_check(
     "'binary', 'graded', or a mapping of grades to gains from 0 to 1",
     *("binary", "graded"),
     is_valid=lambda pairs: all(0 <= gain <= 1 for _, gain in pairs),
@@ -64,9 +64,11 @@ class UnitGains(Measure):
 
     rel: int = parameter(1, REL, REL_DOC + " (binary gains)")
     gains: Gain = parameter(
-        Gain("binary"), _unit_gains, "'binary', 'graded', or a mapping of grades to gains in [0, 1]"
+        Gain("binary"),
+        _unit_gains,
+        "'binary', 'graded', or a mapping of grades to gains in [0, 1]",
     )
-    max_grade: int | str | None = SCALE_END
+    max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
     @property
     def linear(self) -> bool:
@@ -86,9 +88,9 @@ class UnitGains(Measure):
     def unit_gain(self, grades: NDArray[Any], max_gain: Any) -> Any:
         """Return gains from 0 to 1 by grade; graded gains are divided by `max_gain`."""
         if isinstance(self.gains.kind, tuple):
-            return self.gains.from_mapping(grades)
+            return self.gains.look_up_gains(grades)
         is_graded = self.gains.kind in _GRADED
-        return self._scale().for_grades(grades) / max_gain if is_graded else grades >= self.rel
+        return self._scale().compute_gains(grades) / max_gain if is_graded else grades >= self.rel
 
     def exact_gains(self, highest: int) -> NDArray[Any] | None:
         """Return the gains of grades 0 to `highest` as fractions, up to a common factor.

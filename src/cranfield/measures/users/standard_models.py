@@ -125,7 +125,7 @@ class _ScaledGainsUser(UserModel):
 
     def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
         divisor = self._max_raw_gain(judged) or 1.0
-        return np.asarray(self.gains.for_grades(rows.grade) / divisor)
+        return np.asarray(self.gains.compute_gains(rows.grade) / divisor)
 
     def _max_raw_gain(self, judged: JudgedRuns) -> float:
         return self.gains.max_gain(highest_grade(judged, self.max_grade, str(self)))
@@ -137,7 +137,7 @@ class ERRUser(SatisfiedModel, _ScaledGainsUser):
     info = Info("ERR")
 
     def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        gains, max_gain = self.gains.for_grades(rows.grade), self._max_raw_gain(judged)
+        gains, max_gain = self.gains.compute_gains(rows.grade), self._max_raw_gain(judged)
         return np.asarray(satisfaction_probability(gains, max_gain))
 
     def max_gain(self, judged: JudgedRuns) -> float:
@@ -152,7 +152,7 @@ class DiscountedUser(CutoffModel, _ScaledGainsUser):
     discount: Discount = parameter(Discount(), Discount.parse, "divisor of the gain at a rank")
 
     def views(self, rank: Any) -> Any:
-        return self.discount.for_ranks(np.ones(1)) / self.discount.for_ranks(rank)
+        return self.discount.compute_divisors(np.ones(1)) / self.discount.compute_divisors(rank)
 
 
 class QUser(_ScaledGainsUser):

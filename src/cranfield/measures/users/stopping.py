@@ -33,11 +33,12 @@ from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import (
     GAINS_DOC,
-    POSITIVE_GAINS,
-    SCALE_END,
+    MAX_GRADE_OR_TOPIC,
+    NONNEGATIVE_GAINS,
+    PERSISTENCE_DOC,
     Gain,
     gain_rows,
-    gains_evenly_spaced,
+    has_even_gain_sums,
     highest_gain,
     ideal_rows,
     nonnegative_gains,
@@ -52,8 +53,6 @@ from cranfield.measures.users.model import (
     rank_range,
 )
 from cranfield.measures.users.page import Page
-
-_P_DOC = "persistence: the probability that a user goes on to the next document"
 
 
 @measure(
@@ -80,14 +79,12 @@ class RankBiasedPrecision(StaticModel):
     which a grade that is not listed has gain 0.
     """
 
-    p: float = parameter(0.8, OPEN_PROBABILITY, _P_DOC)
+    p: float = parameter(0.8, OPEN_PROBABILITY, PERSISTENCE_DOC)
 
-    def evenly_spaced(self, highest: int) -> bool:
+    def is_evenly_spaced(self, max_grade: int) -> bool:
         """Return True if all scores are equally spaced, by the values of gains and p."""
-        gains = self.exact_gains(highest)
-        return gains is not None and gains_evenly_spaced(
-            gains, self.cutoff, 1 / fraction_of(self.p)
-        )
+        gains = self.exact_gains(max_grade)
+        return gains is not None and has_even_gain_sums(gains, self.cutoff, 1 / fraction_of(self.p))
 
     last = None
 
@@ -118,7 +115,7 @@ class RankBiasedResidual(Measure):
     `part='total'` is the same as `Residual(RBP)`.
     """
 
-    p: float = parameter(0.8, OPEN_PROBABILITY, _P_DOC)
+    p: float = parameter(0.8, OPEN_PROBABILITY, PERSISTENCE_DOC)
     part: str = parameter(
         "total",
         choice("total", "tail", "unjudged"),
@@ -172,7 +169,7 @@ SATISFYING_GAINS = parameter(
 
 class _ERR(Measure, family="user models", needs="graded or binary judgments", monotone=True):
     gains: Gain = SATISFYING_GAINS
-    max_grade: int | str | None = SCALE_END
+    max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
     def stop_value(self, stop: Any, rank: Any) -> Any:
         """Return the contribution of a rank to the score, from its stopping probability."""
@@ -247,8 +244,8 @@ class IntentwiseRankBiasedUtility(Measure):
         POSITIVE_PROBABILITY,
         "proportion of the utility that remains after each document read",
     )
-    gains: Gain = POSITIVE_GAINS
-    max_grade: int | str | None = SCALE_END
+    gains: Gain = NONNEGATIVE_GAINS
+    max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
     def utility(self, rank: Any) -> Any:
         return self.p**rank
@@ -345,7 +342,11 @@ class NERR9(_SatisfiedAtCutoff):
 class NERR10(SatisfiedModel):
     """User model of RBP with satisfaction."""
 
-    p: float = parameter(0.9, OPEN_PROBABILITY, "probability of going on if not satisfied")
+    p: float = parameter(
+        0.9,
+        OPEN_PROBABILITY,
+        "probability that a user who is not satisfied continues to the next document",
+    )
 
     def patience(self, rank: Any) -> Any:
         return self.p ** (rank - 1)
@@ -361,7 +362,7 @@ class NERR10(SatisfiedModel):
 class NERR11(SatisfiedModel):
     """User model of INSQ with satisfaction."""
 
-    T: float = parameter(1.0, GAIN_TARGET, "total gain that the user aims for")
+    T: float = parameter(1.0, GAIN_TARGET, "target gain: the total gain that the user wants")
 
     def patience(self, rank: Any) -> Any:
         return insq_view_probability(self.T, rank)

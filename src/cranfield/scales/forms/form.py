@@ -457,7 +457,7 @@ class Setting(NamedTuple):
 
     def gains(self, gain: Gain, highest: int | None = None) -> Row:
         """Return the gain of each grade up to `highest`, by default the highest grade of runs."""
-        return to_row(gain.as_fractions().for_grades(fraction_range(highest or self.grades)))
+        return to_row(gain.as_fractions().compute_gains(fraction_range(highest or self.grades)))
 
     def unit_gains(self, measure: Any) -> Row:
         """Return the gain of each grade, scaled to [0, 1]."""

@@ -85,7 +85,7 @@ def _equal_weights(row: Iterable[Fraction], depth: int, setting: Setting) -> Add
 
 
 def r_precision_form(measure: precision.RPrecision, setting: Setting) -> Form:
-    cutoff = int(measure.ranks(np.array(setting.recall_base(measure))))
+    cutoff = int(measure.find_cutoffs(np.array(setting.recall_base(measure))))
     row = map(Fraction, setting.is_relevant(measure))
     return Form(_equal_weights(row, cutoff, setting), rational_terms(cutoff))
 
@@ -188,7 +188,7 @@ def _divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
 
 def inverse(discount: Discount, rank: int) -> tuple[Fraction, Fraction]:
     """Return r and c such that 1 / ln x = c / ln r, where x is the discount's argument."""
-    base, power = root(discount.argument(rank))
+    base, power = root(discount.log_argument(rank))
     return base, Fraction(1, power)
 
 
@@ -356,7 +356,9 @@ def mean_gain_form(measure: average_precision.KishidaAveragePrecision, setting: 
 def shared_grade_form(measure: average_precision.GradedAveragePrecision, setting: Setting) -> Form:
     """Return the form of GAP; the state is the number of documents of each grade so far."""
     # G by grade, which does not decrease.
-    weights = to_row([exact_measure(measure).weight(grade) for grade in range(setting.grades + 1)])
+    weights = to_row(
+        [exact_measure(measure).sum_weights(grade) for grade in range(setting.grades + 1)]
+    )
     depth = setting.depth(measure)
 
     def step(rank: int, state: tuple[int, ...], grade: int) -> tuple[Fraction, tuple[int, ...]]:
@@ -512,7 +514,7 @@ def chain_form(measure: Chain, setting: Setting) -> Form:
     zeros = np.full(grades.size, ZERO)
 
     def probabilities(gain: Gain | None) -> Any:
-        return zeros if gain is None else gain.from_mapping(grades) + zeros
+        return zeros if gain is None else gain.look_up_gains(grades) + zeros
 
     worth, continuation = [], []
     for rank in range(1, setting.depth(measure) + 1):

@@ -138,7 +138,7 @@ def variants(name: str) -> Iterator[tuple[Measure, bool]]:
         elif name == "IPrec" and parameter == "recall":
             values = [0, 0.25, 0.5, 0.75, 1]
         assert values is not None, parameter
-        if kind.is_evenly_spaced is Measure.is_evenly_spaced and "deepest" not in vars(kind):
+        if kind.is_evenly_spaced is Measure.is_evenly_spaced and "last_rank" not in vars(kind):
             # Decided by the scores of all short runs, whatever the formula.
             values = values[::3]
         taken = 0

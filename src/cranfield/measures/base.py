@@ -341,7 +341,7 @@ class Measure(Spec):
         is_built_in = (
             self.kind == KINDS[0] and self.info.name in MODULES and self.data_class is JudgedRuns
         )
-        length, max_grade = self.deepest, min(max_grade, MAX_TRIED_GRADE)
+        length, max_grade = self.last_rank, min(max_grade, MAX_TRIED_GRADE)
         if not is_built_in or self.info.inputs or self.info.beyond_grades:
             return False
         if length is None or length > MAX_SCORED_LENGTH:
@@ -362,8 +362,8 @@ class Measure(Spec):
         return "max_grade" in self.parameters and self.max_grade is None  # type: ignore[attr-defined]
 
     @property
-    def deepest(self) -> int | None:
-        """The last rank that can change the score; None if every rank can."""
+    def last_rank(self) -> int | None:
+        """Last rank that can change the score; None if every rank can."""
         return self.cutoff
 
     @property

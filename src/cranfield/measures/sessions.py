@@ -123,18 +123,18 @@ def _discount_clicks(
     """Compute the discounted gain of each click; snippet lengths are sums down to its rank."""
     if not rank.size:
         return np.zeros(0)
-    # The deepest rank of each list so far, with the clicks sorted by list and time.
+    # Maximum clicked rank of each list so far, with the clicks sorted by list and time.
     order = np.lexsort((query, cell))
     is_new_list = (cell[order][1:] != cell[order][:-1]) | (query[order][1:] != query[order][:-1])
     offset = np.cumsum(np.append(0, is_new_list), dtype=np.int64) << 32
-    deepest = np.maximum.accumulate(offset | rank[order]) - offset
-    previous_deepest = np.append(0, deepest[:-1])
-    previous_deepest[1:][is_new_list] = 0
-    is_deeper = deepest > previous_deepest
+    max_rank = np.maximum.accumulate(offset | rank[order]) - offset
+    previous_max_rank = np.append(0, max_rank[:-1])
+    previous_max_rank[1:][is_new_list] = 0
+    is_deeper = max_rank > previous_max_rank
     # The deepest click so far is the last one that was deeper than all earlier clicks of its list.
     last_deeper = np.maximum.accumulate(np.where(is_deeper, np.arange(rank.size), 0))
     previous_text = np.append(0.0, snippet_lengths[order][last_deeper][:-1])
-    previous_text[previous_deepest == 0] = 0.0
+    previous_text[previous_max_rank == 0] = 0.0
     new_text = np.empty(rank.size)
     new_text[order] = np.where(is_deeper, snippet_lengths[order] - previous_text, 0.0)
     pos = scan(new_text + read_lengths, number_rows(cell), np.add)

@@ -75,7 +75,7 @@ class _GroupFairnessMeasure(
         return rows, cached_stopping_probabilities(self, judged, rows)
 
     def fairness(self, judged: JudgedRuns, rows: Rows, stop: Floats) -> Floats:
-        """Return the expected similarity to the target at the rank where the user stops."""
+        """Compute the expected similarity to the target at the rank where the user stops."""
         groups = judged.groups(str(self))
         if self.divergence != "jsd" and len(groups.names) < 2:
             raise MeasureError(
@@ -83,8 +83,8 @@ class _GroupFairnessMeasure(
             )
         target = compute_target_distribution(judged, groups, self.target, self.rel, str(self))
         documents = _documents_with_groups(groups.rows)
-        n_documents = _running_sum(documents, np.ones(documents.cell.size), rows)
-        counts = _group_counts(groups, documents, rows)
+        n_documents = _sum_down_to_rows(documents, np.ones(documents.cell.size), rows)
+        counts = _yield_group_counts(groups, documents, rows)
         proportions = (ratio(count, n_documents) for count in counts)
         similarity = 1.0 - self._divergence(proportions, target, rows)
         is_defined = (n_documents > 0) & (target.sum(axis=1) > 0)[rows.topic]
@@ -126,19 +126,19 @@ def _documents_with_groups(rows: Rows) -> Rows:
     return rows.where(is_first).with_gains(totals)
 
 
-def _running_sum(terms: Rows, values: Floats, rows: Rows) -> Floats:
+def _sum_down_to_rows(terms: Rows, values: Floats, rows: Rows) -> Floats:
     """Sum the values of `terms` down to the rank of each of `rows`, in the same cell."""
     positions = np.searchsorted(terms.keys, rows.keys, side="right") - 1
     is_same_cell = np.append(terms.cell, -1)[positions] == rows.cell
     return np.where(is_same_cell, np.append(terms.running(values), 0.0)[positions], 0.0)
 
 
-def _group_counts(groups: Groups, documents: Rows, rows: Rows) -> Iterator[Floats]:
+def _yield_group_counts(groups: Groups, documents: Rows, rows: Rows) -> Iterator[Floats]:
     """Yield the number of documents of each group, by weight, down to each row."""
     for group in range(len(groups.names)):
         members = groups.rows.where((groups.rows.grade == group) & (groups.rows.gains > 0))
         document = np.searchsorted(documents.keys, members.keys)
-        yield _running_sum(members, members.gains / documents.gains[document], rows)
+        yield _sum_down_to_rows(members, members.gains / documents.gains[document], rows)
 
 
 @measure(

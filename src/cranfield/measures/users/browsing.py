@@ -33,10 +33,10 @@ from cranfield.measures.users.clicks import (
     Probabilities,
     ProbabilityLookup,
     Utility,
+    look_up_value,
     probabilities_by_grade,
     probabilities_by_rank,
     text_by_rank,
-    value_at,
 )
 
 _UTILITY = r"\sum_i P[C_i = 1] \, g_i"
@@ -96,7 +96,7 @@ class _DCM(Chain, source=SOURCE + "; Guo, Liu and Wang (2009)"):
     required_parameters = (("continues", "{1: 0.6, 2: 0.5}"),)
 
     def continuation(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
-        return 1 - probabilities(self.clicks) * (1 - value_at(self.continues, rank))
+        return 1 - probabilities(self.clicks) * (1 - look_up_value(self.continues, rank))
 
 
 _DCM_CHAIN = _CHAIN + r"\left( 1 - c_j (1 - \lambda_j) \right)"
@@ -141,7 +141,7 @@ class DCMEffort(_DCM, Effort):
     """
 
     def satisfaction_probability(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
-        return 1 - value_at(self.continues, rank)
+        return 1 - look_up_value(self.continues, rank)
 
 
 class _CCM(Chain, source=SOURCE + "; Guo, Liu, Kannan, Minka, Taylor, Wang and Faloutsos (2009)"):

@@ -39,7 +39,7 @@ from cranfield.measures.users.page import Page, iterate_pages, join_pages, view_
 
 SOURCE = "Chuklin and others (2013)"
 ProbabilityLookup = Callable[[Any], Any]
-"""Function that looks probabilities by grade up, for each rank of a page or each grade."""
+"""Function that returns the value of probabilities by grade, at each rank or for each grade."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def probabilities_by_rank(value: Any) -> Probabilities:
     return probabilities
 
 
-def value_at(mapping: Gain | None, key: Any) -> Any:
+def look_up_value(mapping: Gain | None, key: Any) -> Any:
     """Return the value of the next key at or below `key`, else of the lowest; 1 without mapping."""
     if mapping is None:
         return 1
@@ -204,8 +204,8 @@ class Effort(ClickMeasure):
         """Return the probability that a clicked document satisfies the user."""
         raise NotImplementedError
 
-    def deciding_probabilities(self) -> Probabilities | None:
-        """Return the probabilities that must have a value for None if unjudged documents count."""
+    def counting_probabilities(self) -> Probabilities | None:
+        """Return the probabilities in which a value for None makes unjudged documents count."""
         return self.clicks
 
     @property
@@ -220,7 +220,7 @@ class Effort(ClickMeasure):
         return "how many documents are retrieved" if may_satisfy else ""
 
     def click_values(self, page: GradedPage) -> Floats:
-        by_grade = self.deciding_probabilities()
+        by_grade = self.counting_probabilities()
         is_counted = page.code > 0
         if by_grade is not None and by_grade.unjudged is not None:
             is_counted |= page.layout.has_document
@@ -257,7 +257,7 @@ class _SatisfiedUser(Chain, linear=True):
         return self.gamma * (1 - probabilities(self.clicks) * probabilities(self.satisfies))
 
     def examination(self, rank: Any) -> Any:
-        return value_at(self.examined, rank)
+        return look_up_value(self.examined, rank)
 
 
 _CLICK = r"P[C_i = 1] = e(i) \, c_i \, \gamma^{i-1} \prod_{j<i} (1 - c_j s_j)"
@@ -307,7 +307,7 @@ class ClickEffort(_SatisfiedUser, Effort):
     def satisfaction_probability(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
         return probabilities(self.satisfies)
 
-    def deciding_probabilities(self) -> Probabilities | None:
+    def counting_probabilities(self) -> Probabilities | None:
         return self.satisfies
 
 
@@ -364,10 +364,10 @@ class ContinuationModel(UserModel):
     def continuation(self, page: Page) -> Floats:
         assert page.grades is not None
         is_unjudged = np.isnan(page.grades)
-        grade_factor = value_at(self.by_grade, np.where(is_unjudged, 0.0, page.grades))
+        grade_factor = look_up_value(self.by_grade, np.where(is_unjudged, 0.0, page.grades))
         if self.by_grade is not None and self.by_grade.unjudged is not None:
             grade_factor = np.where(is_unjudged, self.by_grade.unjudged, grade_factor)
-        continuation = grade_factor * value_at(self.by_rank, page.rank)
+        continuation = grade_factor * look_up_value(self.by_rank, page.rank)
         return np.asarray(continuation + np.zeros(is_unjudged.shape))
 
 
@@ -399,13 +399,13 @@ def click_user_model(measure: Chain, **options: Any) -> ContinuationModel:
     keys = [*grades.tolist(), *([None] if has_unjudged else [])]
     reach = measure.examination(np.arange(1, depth + 2)) * np.ones(depth + 1)
     if (reach[1:] > reach[:-1]).any():
-        first = int(np.argmax(reach[1:] > reach[:-1])) + 2
+        later = int(np.argmax(reach[1:] > reach[:-1])) + 2
         raise MeasureError(
-            f"{measure.name} has no user model that reads from the top: rank {first} is examined"
-            f" more often than rank {first - 1}"
+            f"{measure.name} has no user model that reads from the top: rank {later} is examined"
+            f" more often than rank {later - 1}"
         )
-    ratio = np.divide(reach[1:], reach[:-1], out=np.zeros(depth), where=reach[:-1] > 0)
-    by_rank = dict(zip(rank.tolist(), ratio.tolist(), strict=True))
+    ratios = np.divide(reach[1:], reach[:-1], out=np.zeros(depth), where=reach[:-1] > 0)
+    by_rank = dict(zip(rank.tolist(), ratios.tolist(), strict=True))
     if measure.cutoff is not None:
         by_rank = {r: p for r, p in by_rank.items() if r < measure.cutoff}
         by_rank[measure.cutoff] = 0.0

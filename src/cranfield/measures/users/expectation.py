@@ -89,11 +89,13 @@ class Expectation(
         scores: Floats = getattr(self._expectations(judged), self.field_name)
         return scores.copy()
 
-    def _expectations(self, judged: JudgedRuns, *, best: bool = False) -> Expectations:
+    def _expectations(self, judged: JudgedRuns, *, is_filled: bool = False) -> Expectations:
         if self.unit is None:
-            return self.model.expectations(judged, depth=self.depth, best=best)
+            return self.model.expectations(judged, depth=self.depth, is_filled=is_filled)
         costs = partial(costs_by_length, unit=self.unit, fixed=self.fixed, missing=self.missing)
-        return self.model.expected(judged, depth=self.depth, best=best, costs=costs)
+        return self.model.compute_expected(
+            judged, depth=self.depth, is_filled=is_filled, costs=costs
+        )
 
 
 class _Cost(Expectation, range=(0.0, _INFINITY), lower_is_better=True):
@@ -175,7 +177,7 @@ class ETU(Expectation):
     """
 
     description = "Gain until the user of {} stops."
-    field_name = "total"
+    field_name = "total_utility"
 
 
 @wrapping(
@@ -262,7 +264,7 @@ class Residual(Expectation):
     description = "Increase of EU({}) if all unjudged ranks had the highest gain."
 
     def values(self, judged: JudgedRuns) -> Floats:
-        highest, lowest = self._expectations(judged, best=True), self._expectations(judged)
+        highest, lowest = self._expectations(judged, is_filled=True), self._expectations(judged)
         increase = highest.utility - lowest.utility
         # Rounding may give a small difference where every rank is judged.
         return np.where(np.abs(increase) < 1e-14, 0.0, increase)

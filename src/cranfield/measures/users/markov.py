@@ -26,7 +26,7 @@ from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.gains import Gain, make_gain_check
 from cranfield.measures.ranked.precision import RelevanceMeasure
-from cranfield.measures.users.clicks import text_by_rank, value_at
+from cranfield.measures.users.clicks import look_up_value, text_by_rank
 
 _FREQUENCY = number(0, 1e15)
 
@@ -44,8 +44,8 @@ class Moves:
             for row in self.rows
         )
 
-    def stationary(self, states: Indices, loops: bool) -> Floats:
-        """Return the stationary distribution of each chain; shape (chains, states).
+    def compute_stationary(self, states: Indices, loops: bool) -> Floats:
+        """Compute the stationary distribution of each chain; shape (chains, states).
 
         `states`, of the same shape, are the indices, from 0, of the ranks among which the users of
         each chain move. With `loops` users may stay at a rank.
@@ -182,7 +182,7 @@ class MarkovPrecision(RelevanceMeasure):
             weights = np.where(weights > 0, weights, 1.0)
         if self.dwell is not None:
             key = hits.rank if self.dwell_by == "rank" else hits.grade
-            weights = weights * value_at(self.dwell, key)
+            weights = weights * look_up_value(self.dwell, key)
         score = ratio(hits.total(weights * precision), hits.total(weights))
         if self.recall:
             score = score * ratio(hits.count, judged.recall_base(self.rel))
@@ -211,7 +211,7 @@ class MarkovPrecision(RelevanceMeasure):
         for step in range(1, 2 if self.moves == "local" else max_hits):
             later = np.flatnonzero(hits.seen > step)
             weight = self._weight((hits.rank[later] - hits.rank[later - step]).astype(np.float64))
-            # Indices are unique in each addition.
+            # Each addition has unique indices, as `+=` requires.
             weights[later] += weight
             weights[later - step] += weight
         return weights
@@ -231,7 +231,7 @@ class MarkovPrecision(RelevanceMeasure):
         for size in np.unique(sizes).tolist():
             chains = np.flatnonzero(sizes == size)
             states = np.nonzero(patterns[chains])[1].reshape(-1, size)
-            by_pattern[chains[:, np.newaxis], states] = moves.stationary(states, self.loops)
+            by_pattern[chains[:, np.newaxis], states] = moves.compute_stationary(states, self.loops)
         weights = np.zeros(hits.cell.size)
         row_pattern = pattern.reshape(-1)[cell_index]
         weights[is_covered] = by_pattern[row_pattern, hits.rank[is_covered] - 1]

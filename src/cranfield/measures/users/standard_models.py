@@ -54,7 +54,7 @@ from cranfield.measures.ranked.dcg import DCG, nDCG
 from cranfield.measures.ranked.ntcir import QMeasure
 from cranfield.measures.ranked.precision import Precision, ReciprocalRank
 from cranfield.measures.users.model import DEFAULT_MAX_RANK, CutoffModel, Expectations, UserModel
-from cranfield.measures.users.page import Page, join_pages, next_ranks
+from cranfield.measures.users.page import Page, join_pages, next_values
 from cranfield.measures.users.stopping import (
     ExpectedReciprocalRank,
     SatisfiedModel,
@@ -83,7 +83,7 @@ class ReciprocalRankUser(SatisfiedModel):
 def _continuation_of_stops(weights: Floats) -> Floats:
     """Return C for users who stop at each rank with a probability in proportion to its weight."""
     remaining = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1]
-    return ratio(next_ranks(remaining), remaining)
+    return ratio(next_values(remaining), remaining)
 
 
 class AveragePrecisionUser(UserModel):
@@ -94,10 +94,10 @@ class AveragePrecisionUser(UserModel):
     def continuation(self, page: Page) -> Floats:
         return _continuation_of_stops(page.gains / page.rank)
 
-    def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expectations:
+    def closed_form(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
         end = end or DEFAULT_MAX_RANK
-        if best:
-            sums_by_page = map(_page_sums, self.lay_out(judged, end, best=True))
+        if is_filled:
+            sums_by_page = map(_page_sums, self.yield_pages(judged, end, is_filled=True))
             gain, weight_sum, total = join_pages(sums_by_page, judged.shape)
         else:
             rows = self.gaining_rows(judged)

@@ -86,7 +86,7 @@ class RankBiasedPrecision(StaticModel):
         gains = self.exact_gains(max_grade)
         return gains is not None and has_even_gain_sums(gains, self.cutoff, 1 / fraction_of(self.p))
 
-    last = None
+    max_rank = None
 
     def views(self, rank: Any) -> Any:
         return self.p ** (rank - 1)
@@ -276,10 +276,10 @@ class SatisfiedModel(UserModel, scale_note=_NOTE):
         unsatisfied = 1.0 - self.satisfaction(page.gains)
         return np.asarray(continuation_by_rank(self.patience, page.gains.shape[1]) * unsatisfied)
 
-    def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expectations:
+    def closed_form(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
         end = end or DEFAULT_MAX_RANK
-        rows = self.distinct_rows(judged, best=best, end=end)
-        fill_gain = self.max_gain(judged) if best else 0.0
+        rows = self.special_rows(judged, is_filled=is_filled, end=end)
+        fill_gain = self.max_gain(judged) if is_filled else 0.0
         unsatisfied = 1.0 - float(self.satisfaction(np.array([fill_gain]))[0])
         patience = np.asarray(self.patience(rank_range(end)))
         # Weighted number of ranks read below each rank, from rank 0 to one beyond the last, if all
@@ -303,7 +303,7 @@ class SatisfiedModel(UserModel, scale_note=_NOTE):
 
 class _SatisfiedAtCutoff(SatisfiedModel, scale_note=_NOTE, at_usage="required"):
     @property
-    def last(self) -> int | None:
+    def max_rank(self) -> int | None:
         return self.cutoff
 
 

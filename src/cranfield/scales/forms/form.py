@@ -273,7 +273,7 @@ def count_ranks_read(measure: Measure) -> int | None:
     if not isinstance(model, UserModel) or isinstance(model, StaticModel):
         return None
     return (
-        model.last_rank(measure.depth if isinstance(measure, Expectation) else None)
+        model.limit_rank(measure.depth if isinstance(measure, Expectation) else None)
         or DEFAULT_MAX_RANK
     )
 

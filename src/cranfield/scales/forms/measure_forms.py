@@ -413,12 +413,12 @@ def _user_divisor(
     if end is None and isinstance(model, stopping.RankBiasedPrecision):
         return rational_terms(exact_measure(model).total_depth()), 1.0
     if end is None or end > MAX_EXACT_RANKS:
-        return UNITY, 1.0 / model.depth_to(end)
+        return UNITY, 1.0 / model.expected_depth(end)
     return add_terms(map(_view_probability(model), range(1, end + 1))), 1.0
 
 
 def _static_form(model: StaticModel, setting: Setting, request: UtilityRequest) -> Form:
-    end = model.last_rank(request.depth)
+    end = model.limit_rank(request.depth)
     deepest = request.deepest if end is None else min(request.deepest, end)
     weights = list(map(_view_probability(model), range(1, deepest + 1)))
     shape = Additive.weigh(setting.unit_gains(model), weights, setting.length)
@@ -429,7 +429,7 @@ def _static_form(model: StaticModel, setting: Setting, request: UtilityRequest) 
 def _satisfied_form(
     model: stopping.SatisfiedModel, setting: Setting, request: UtilityRequest
 ) -> Form | None:
-    end = min(setting.length, model.last_rank(request.depth) or DEFAULT_MAX_RANK)
+    end = min(setting.length, model.limit_rank(request.depth) or DEFAULT_MAX_RANK)
     views = [exact_measure(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
     gains = setting.stop_rates(model) if isinstance(model, ERRUser) else setting.unit_gains(model)
     deepest = min(end, request.deepest)
@@ -465,7 +465,7 @@ def _player_form(model: Any, setting: Setting, request: UtilityRequest) -> Form 
     limits = [vars(exact)[name] for name in _LIMITS if name in vars(exact)]
     if any(number.denominator & (number.denominator - 1) for number in (*limits, *gains)):
         return None
-    end, length = model.last_rank(request.depth) or DEFAULT_MAX_RANK, setting.length
+    end, length = model.limit_rank(request.depth) or DEFAULT_MAX_RANK, setting.length
 
     def stops(rank: int, total: Fraction, gain: Fraction) -> bool:
         target, last_rank = exact.limits(rank, total)

@@ -311,7 +311,7 @@ def test_wrong_objects() -> None:
         user_model("RR").read([-1.0])
     with pytest.raises(MeasureError, match="a table of numbers"):
         user_model("RR").read(["a"])
-    with pytest.raises(MeasureError, match="at least one rank"):
+    with pytest.raises(MeasureError, match="must have shape"):
         user_model("RR").read([])
     with pytest.raises(MeasureError, match="expected lengths of shape"):
         user_model("TBG").read([1.0, 0.0], lengths=[1.0])

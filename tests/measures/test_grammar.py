@@ -18,7 +18,7 @@ from cranfield.measures import AP, RBP, P, nDCG
 from cranfield.measures.aliases import trec_name
 from cranfield.measures.base import Measure
 from cranfield.measures.families import MODULES, REGISTRY
-from cranfield.measures.wrapping import WrappingMeasure, wrapping
+from cranfield.measures.wrapping import Wrapper, wrapping
 
 ROUND_TRIPS = [
     "AP",
@@ -123,7 +123,7 @@ def test_measures_cannot_be_changed() -> None:
 
 
 def test_measures_of_a_measure_are_part_of_the_grammar() -> None:
-    class Twice(WrappingMeasure):
+    class Twice(Wrapper):
         times: int = parameter(2, integer(1), "how often")
 
         def values(self, judged: cf.JudgedRuns) -> Floats:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.measures import REGISTRY, parse_measure
-from cranfield.scales.forms.exact_values import Walk, exact_values, split
+from cranfield.scales.forms.exact_values import Walk, exact_values, split_form
 from cranfield.scales.forms.form import (
     ONE,
     Additive,
@@ -167,7 +167,7 @@ def test_parts_have_the_sums(weights: Any, bases: Any, limit: int | None) -> Non
     rows = tuple(tuple(Fraction(one, 4) for one in row) for row in weights)
     shape = Additive(tuple(bases[: len(rows)]), rows)
     limit = None if limit is None or limit >= len(rows) else limit
-    held = Sums(split(shape, 1), limit, 2**20, 1)
+    held = Sums(split_form(shape, 1), limit, 2**20, 1)
     runs = [
         run
         for run in product(range(3), repeat=len(rows))
@@ -216,5 +216,5 @@ def test_pairs_are_counted(inner: Any, outer: Any, x: Any, slack: int) -> None:
 
 def test_an_image_of_every_recall_base_is_held_once() -> None:
     one, other = image("AP", 8, judgments=3), image("AP", 8, judgments=5)
-    assert one._store is other._store
+    assert one._representation is other._representation
     assert one.values() * 3 == pytest.approx(other.values() * 5)

@@ -436,11 +436,11 @@ def _name_with_parameters(measure: Measure) -> str | None:
         default, name = measure(beta=1), f"set_F_{values['beta'] ** 2:g}"
     elif measure.cutoff is not None:
         names = {form.format(7): name for name, (_, _, form) in CUTOFF_FORMS.items() if "@" in form}
-        name = names.get(str(measure(cutoff=7)))
-        return name and f"{name}_{measure.cutoff}"
+        stem = names.get(str(measure(cutoff=7)))
+        return stem and f"{stem}_{measure.cutoff}"
     elif isinstance(gains := getattr(values.get("gains"), "kind", None), tuple):
-        name = _TREC_NAMES.get(str(measure(gains="linear")))
-        return name and f"{name}_" + ",".join(
+        stem = _TREC_NAMES.get(str(measure(gains="linear")))
+        return stem and f"{stem}_" + ",".join(
             f"{grade}={short_text(gain)}" for grade, gain in gains
         )
     else:

@@ -54,13 +54,13 @@ from cranfield.base.spec import (
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, find_positions, ratio, row_keys
 from cranfield.measures.base import Measure, check_ranks, measure
-from cranfield.measures.gains import PERSISTENCE_DOC, Gain
+from cranfield.measures.gains import P_DOC, Gain
 from cranfield.measures.ranked.precision import REL_DOC
 from cranfield.measures.users.model import UnitGains
-from cranfield.measures.wrapping import WrappingMeasure, wrapping
+from cranfield.measures.wrapping import Wrapper, wrapping
 
 
-class _Compatibility(
+class _CompatibilityMeasure(
     Measure,
     family="preferences",
     scale_note="not known to be on an interval scale, as overlaps are discounted by depth",
@@ -121,7 +121,7 @@ class _Compatibility(
         "compatibility.py": "Compat@1000",
     },
 )
-class Compatibility(_Compatibility):
+class Compatibility(_CompatibilityMeasure):
     """Compatibility; 0 for a topic without relevant documents."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -136,7 +136,7 @@ class Compatibility(_Compatibility):
     range=(-1.0, 1.0),
     needs="grades below 0 for harmful documents, or judgments of harm as an aspect",
 )
-class CompatibilityDifference(_Compatibility):
+class CompatibilityDifference(_CompatibilityMeasure):
     """Compatibility with helpful documents minus compatibility with harmful ones.
 
     By default a document with a grade of -rel or below is harmful, and the lowest grade is the most
@@ -172,7 +172,7 @@ _FAMILY = "several aspects"
 _NEEDS = "judgments on relevance and on other aspects"
 
 
-class AspectMean(WrappingMeasure, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
+class AspectMean(Wrapper, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
     """Base class of means of a measure over several aspects, such as relevance and credibility.
 
     Weights need not sum to 1; an aspect without a weight does not count. By default relevance and
@@ -265,7 +265,7 @@ class _BiasedRBP(
 ):
     """Base class of RBP of several aspects; gains of relevance are those of RBP."""
 
-    p: float = parameter(0.8, OPEN_PROBABILITY, PERSISTENCE_DOC)
+    p: float = parameter(0.8, OPEN_PROBABILITY, P_DOC)
     aspect_gains: Gain = parameter(
         Gain("binary"),
         UnitGains.parameters["gains"].check,

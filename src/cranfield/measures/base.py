@@ -55,8 +55,8 @@ class Info:
         Required data besides judgments and rankings, by name: `intents`, `lengths`,
         `groups`, `aspects`, `columns` (of the judgments), `queries` or `clicks` of sessions.
     scale, scale_note
-        The scale type that scores have for all parameters, for rankings in the order of the scores;
-        and a note, such as on the total orders of Ferrante, Ferro and Pontarollo (2019).
+        Scale type of the scores for any parameters, if runs are ordered by their scores; and a
+        note, such as on the total orders of Ferrante, Ferro and Pontarollo (2019).
     elsewhere
         Names of the same measure in other tools.
     beyond_grades

@@ -192,7 +192,7 @@ def _log(values: NDArray[Any], base: float) -> Floats:
     return logs
 
 
-PERSISTENCE_DOC = "persistence: probability of continuing to the next document"
+P_DOC = "persistence: probability of continuing to the next document"
 GAINS_DOC = "gain of a grade: 'linear', 'exponential' (2^g - 1), or a mapping of grades to gains"
 
 grade_gains = make_gain_check(
@@ -216,7 +216,7 @@ class GainMeasure(Measure, needs="graded or binary judgments"):
     gains: Gain = GAINS
 
     def has_equal_weights(self) -> bool:
-        """Return True if scores are sums of gains with the same weight at each rank."""
+        """Return True if scores are proportional, on a topic, to the sum of gains in the top k."""
         return False
 
     def is_evenly_spaced(self, max_grade: int) -> bool:

@@ -22,7 +22,7 @@ from cranfield.collection.judged.rows import Groups, Judgments, Rows, number_row
 from cranfield.measures.base import Measure
 from cranfield.measures.gains import LINEAR, Gain, highest_grade
 from cranfield.measures.users.model import UnitGains
-from cranfield.measures.wrapping import WrappingMeasure, wrapping
+from cranfield.measures.wrapping import Wrapper, wrapping
 
 _FAMILY = "diversity"
 _NEEDS = "judgments by subtopic"
@@ -48,7 +48,7 @@ class LevelGain(Gain):
         return np.asarray(self.levels[np.maximum(grades, 0)])
 
 
-class _GlobalGains(WrappingMeasure, family=_FAMILY, inputs=("intents",)):
+class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
     navigational_once = False
     """Whether only the first answer to a navigational intent counts."""
 

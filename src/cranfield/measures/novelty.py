@@ -34,19 +34,13 @@ from cranfield.collection.intents import Intents
 from cranfield.collection.judged.judged_runs import IntentBlock, JudgedRuns, expected_by_intent
 from cranfield.collection.judged.rows import Rows, number_rows, ratio
 from cranfield.measures.base import Measure, check_ranks, measure
-from cranfield.measures.gains import (
-    MAX_EXPONENT,
-    NONNEGATIVE_GAINS,
-    PERSISTENCE_DOC,
-    Gain,
-    highest_grade,
-)
+from cranfield.measures.gains import MAX_EXPONENT, NONNEGATIVE_GAINS, P_DOC, Gain, highest_grade
 from cranfield.measures.grammar import find_innermost_measure
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.ntcir import PPlusMeasure, QMeasure
 from cranfield.measures.ranked.precision import REL, Precision
 from cranfield.measures.users.stopping import stopping_probabilities
-from cranfield.measures.wrapping import WrappingMeasure, wrapping
+from cranfield.measures.wrapping import Wrapper, wrapping
 
 _FAMILY = "diversity"
 _NEEDS = "judgments by subtopic"
@@ -77,7 +71,7 @@ def average_over_intents(inner: Measure, judged: JudgedRuns, name: str) -> Float
     family=_FAMILY,
     inputs=("intents",),
 )
-class IntentAwareMeasure(WrappingMeasure):
+class IntentAwareMeasure(Wrapper):
     """The intent-aware version of any measure.
 
     Examples
@@ -212,7 +206,7 @@ class PPlusQ(IntentMeasure):
     family=_FAMILY,
     inputs=("intents",),
 )
-class Sharp(WrappingMeasure):
+class Sharp(Wrapper):
     """Weighted mean of intent recall and another measure, such as D#-nDCG."""
 
     gamma: float = parameter(0.5, number(0, 1), "weight of intent recall")
@@ -246,7 +240,7 @@ _DECIMALS = 12
 """Decimals to which gains are compared, as the order of additions affects their last bits."""
 
 
-class _Novelty(IntentMeasure):
+class _NoveltyMeasure(IntentMeasure):
     """Base class of discounted sums of novelty-biased gains, normalised by the greedy ranking."""
 
     alpha: float = parameter(
@@ -337,7 +331,7 @@ def _compute_greedy_gains(
     return rank_gains
 
 
-class _PerfectNormalised(_Novelty, at_usage="required"):
+class _PerfectNormalisedMeasure(_NoveltyMeasure, at_usage="required"):
     over: str = parameter("perfect", choice("perfect", "none"), _OVER_DOC)
 
     def _score_range(self) -> tuple[float, float]:
@@ -348,12 +342,12 @@ class _PerfectNormalised(_Novelty, at_usage="required"):
         return total if self.over == "none" else ratio(total, self.compute_perfect_total(judged))
 
 
-class _AlphaDCG(_Novelty, source="Clarke and others (2008)"):
+class _AlphaDCGBase(_NoveltyMeasure, source="Clarke and others (2008)"):
     def discount(self, rank: Ints) -> Floats:
         return np.asarray(1.0 / np.log2(rank + 1.0))
 
 
-class _ERRIA(_Novelty):
+class _ERRIABase(_NoveltyMeasure):
     def discount(self, rank: Ints) -> Floats:
         return np.asarray(1.0 / rank)
 
@@ -367,7 +361,7 @@ class _ERRIA(_Novelty):
     parameter_sources={"over='perfect'": "Clarke and others (2011)"},
     elsewhere={"ndeval": "alpha-DCG@k (with over='none' for k = 1)", "ir_measures": "alpha_DCG@k"},
 )
-class AlphaDCG(_PerfectNormalised, _AlphaDCG):
+class AlphaDCG(_PerfectNormalisedMeasure, _AlphaDCGBase):
     """Alpha-DCG, by default divided by its value if every document answers every intent."""
 
 
@@ -379,7 +373,7 @@ class AlphaDCG(_PerfectNormalised, _AlphaDCG):
     range=_GREEDY_RANGE,
     elsewhere={"ndeval": "alpha-nDCG@k", "ir_measures": "alpha_nDCG@k"},
 )
-class AlphaNDCG(_AlphaDCG):
+class AlphaNDCG(_AlphaDCGBase):
     """Alpha-nDCG; it is above 1 if a ranking is better than the greedy one."""
 
 
@@ -395,7 +389,7 @@ class AlphaNDCG(_AlphaDCG):
         "with grades": "IA(ERR@k)",
     },
 )
-class ERRIA(_PerfectNormalised, _ERRIA):
+class ERRIA(_PerfectNormalisedMeasure, _ERRIABase):
     """ERR-IA, by default divided by its value if every document answers every intent.
 
     This is the form of the TREC Web track. `IA(ERR@k)`, in contrast, is the mean of ERR over
@@ -411,12 +405,12 @@ class ERRIA(_PerfectNormalised, _ERRIA):
     source="Clarke and others (2011)",
     elsewhere={"ndeval": "nERR-IA@k", "ir_measures": "nERR_IA@k"},
 )
-class NormalisedERRIA(_ERRIA):
+class NormalisedERRIA(_ERRIABase):
     """Normalised ERR-IA; it is above 1 if a ranking is better than the greedy one."""
 
 
-class _NRBP(_Novelty, source="Clarke, Kolla and Vechtomova (2009)"):
-    beta: float = parameter(0.5, OPEN_PROBABILITY, PERSISTENCE_DOC)
+class _NRBPBase(_NoveltyMeasure, source="Clarke, Kolla and Vechtomova (2009)"):
+    beta: float = parameter(0.5, OPEN_PROBABILITY, P_DOC)
 
     def discount(self, rank: Ints) -> Floats:
         return np.asarray(self.beta ** (rank - 1.0))
@@ -432,7 +426,7 @@ class _NRBP(_Novelty, source="Clarke, Kolla and Vechtomova (2009)"):
     rf" \quad {_GAIN}",
     elsewhere={"ndeval": "NRBP", "ir_measures": "NRBP"},
 )
-class NoveltyRBP(_NRBP):
+class NoveltyRBP(_NRBPBase):
     """NRBP, divided by its value for infinitely many documents that answer every intent."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -446,7 +440,7 @@ class NoveltyRBP(_NRBP):
     range=_GREEDY_RANGE,
     elsewhere={"ndeval": "nNRBP", "ir_measures": "nNRBP"},
 )
-class NormalisedNRBP(_NRBP):
+class NormalisedNRBP(_NRBPBase):
     """Normalised NRBP; it is above 1 if a ranking is better than the greedy one."""
 
 
@@ -475,7 +469,7 @@ class RankBiasedUtility(Measure):
     not divided by their sum.
     """
 
-    p: float = parameter(0.8, OPEN_PROBABILITY, PERSISTENCE_DOC)
+    p: float = parameter(0.8, OPEN_PROBABILITY, P_DOC)
     e: float = parameter(0.03, number(0, 1), "cost of reading a document")
     max_grade: int | None = parameter(
         None,

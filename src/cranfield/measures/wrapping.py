@@ -25,7 +25,7 @@ from cranfield.measures.families import KINDS
 from cranfield.measures.grammar import parse_measure
 
 
-class WrappingMeasure(Measure):
+class Wrapper(Measure):
     """Base class of measures of a measure: `Name(inner, option=value)`.
 
     The inner measure receives the value after an `@`, and all parameters that the outer measure
@@ -142,11 +142,11 @@ class WrappingMeasure(Measure):
         return f"{self.outer_info.name}({self.inner}{''.join(settings)})"
 
 
-W = TypeVar("W", bound=type[WrappingMeasure])
+W = TypeVar("W", bound=type[Wrapper])
 
 
 def wrapping(name: str, **attributes: Any) -> Callable[[W], W]:
-    """Decorate a subclass of :class:`WrappingMeasure`; parameters as for :func:`measure`."""
+    """Decorate a subclass of :class:`Wrapper`; parameters as for :func:`measure`."""
 
     def register(cls: W) -> W:
         cls.outer_info = measure(name, **attributes)(cls).info
@@ -188,8 +188,8 @@ def compute_standard_errors(differences: Floats) -> Floats:
     return np.asarray(np.where(is_equal, 0.0, np.sqrt(variance / np.maximum(n_scored, 1))))
 
 
-class _Risk(
-    WrappingMeasure,
+class _RiskMeasure(
+    Wrapper,
     family="risk",
     range=_INFINITE,
     beyond_grades="the scores of another system",
@@ -229,7 +229,7 @@ class _Risk(
     source="Wang, Bennett and Collins-Thompson (2012)",
     elsewhere={"ndeval, gdeval": "risk-sensitive versions of the Web track 2013 and 2014"},
 )
-class RiskReward(_Risk):
+class RiskReward(_RiskMeasure):
     """Term of U_risk for each topic; the mean over topics is U_risk.
 
     Examples
@@ -253,7 +253,7 @@ class RiskReward(_Risk):
     source="Dinçer, Macdonald and Ounis (2014)",
     elsewhere={"its distribution": "Student's t with n - 1 degrees of freedom, for one system"},
 )
-class StandardisedRisk(_Risk):
+class StandardisedRisk(_RiskMeasure):
     """Term of T_risk for each topic; the mean over topics is T_risk.
 
     All terms are 0 if all topics have the same weighted difference from the baseline.
@@ -275,7 +275,7 @@ class StandardisedRisk(_Risk):
     needs="equivalence classes of documents (column `class`)",
     elsewhere={"NTCIREVAL": "option -ec", "in the papers": "EC-Q is Classes(Q)"},
 )
-class EquivalenceClassMeasure(WrappingMeasure):
+class EquivalenceClassMeasure(Wrapper):
     """Version of a measure in which documents of an equivalence class are redundant.
 
     The documents of a class have the same content: the first one that is retrieved keeps its grade,

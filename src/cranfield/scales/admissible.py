@@ -74,7 +74,7 @@ STATISTICS: dict[str, Statistic] = {
 }
 """Source: Ferrante, Ferro and Fuhr (2021), section 2.3; Ferro and Maistro (2024), section 7.4.
 Statistics that these sections do not name (minimum, effect size, ratio, ...) are classified by the
-operations that they allow on a scale."""
+operations on scores that they require."""
 
 
 _INFOS: list[Statistic | TestInfo] = [*STATISTICS.values(), *(test.info for test in TESTS.values())]
@@ -222,8 +222,8 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
     ([True, False], [nan, 0.0])
     """
     scores = as_scores(scores).finite()
-    size = len(scores.systems)
-    first, second = as_indices(first, "first", size), as_indices(second, "second", size)
+    n = len(scores.systems)
+    first, second = as_indices(first, "first", n), as_indices(second, "second", n)
     if first.size != second.size:
         raise PolicyError(
             f"first and second must have the same length, got {first.size} and {second.size}"

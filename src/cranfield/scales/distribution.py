@@ -45,7 +45,7 @@ lo <= x <= hi, P > hi - lo, and psi(t) = t - ceil(t) + 1/2. Then
     F(x) = 1/2 + (x - E X) / P + E psi((X - x) / P) + R,  |R| <= epsilon,
 
 if sum_{j >= 0} P(X >= hi + j P) and sum_{j >= 0} P(X <= lo - j P) are at most epsilon, and R = 0
-if X is always within [lo, hi]. For the right-hand side without R is the mean of
+if X is always within [lo, hi]. Proof: the right-hand side without R is the mean of
 1 - ceil((X - x) / P), which is 1 for x - P < X <= x and 0 for x < X <= x + P. Outside this range
 the error grows by one with every further P, and those two sums bound its mean.
 
@@ -61,8 +61,8 @@ an X that is nearly normal. No polynomials of degree K enclose psi more closely 
     P(X - E X >= t) <= exp(-r t) prod_k E exp(r (s_k - E s_k)) for every r > 0.
 
 Sources: Vaaler (1985), Bull. AMS 12; Chernoff (1952), Ann. Math. Stat. 23; Hoeffding (1963), JASA
-58, for a wider window; Gil-Pelaez (1951), Biometrika 38, Davies (1973), Biometrika 60, and (1980),
-Applied Statistics 29, for inversion on a lattice of frequencies whose cut-off error is estimated.
+58, whose window is wider; Gil-Pelaez (1951), Biometrika 38, Davies (1973), Biometrika 60, and
+(1980), Applied Statistics 29, for inversion on a lattice of frequencies with an estimated error.
 """
 
 from __future__ import annotations
@@ -335,8 +335,8 @@ class FourierInversion:
         shift = 2 * self.rounding / self.period * (1 + self.spectrum.slope)
         return self.tail + self.spectrum.mean_error + shift
 
-    def bounds(self, x: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return lower bounds, estimates and upper bounds of F(x) for ascending x."""
+    def compute_bounds(self, x: Floats) -> tuple[Floats, Floats, Floats]:
+        """Compute lower bounds, estimates and upper bounds of F(x) for ascending x."""
         low, high = self.window
         points = (np.clip(x, low, high) - self.middle) / self.period
         sawtooth, width = self.spectrum.evaluate_means(points)
@@ -479,7 +479,7 @@ class SumDistribution:
     def _compute_bounds(self, x: ArrayLike) -> tuple[Floats, Floats, Floats]:
         points = np.asarray(x, dtype=np.float64)
         unique, inverse = np.unique(points, return_inverse=True)
-        bounds = np.stack(self.method.bounds(unique))
+        bounds = np.stack(self.method.compute_bounds(unique))
         bounds[:, unique < self.lowest - self.rounding] = 0.0
         bounds[:, unique >= self.highest - self.rounding] = 1.0
         lower, middle, upper = bounds[:, inverse].reshape(3, *points.shape)
@@ -509,8 +509,8 @@ class ListedSums:
         # If all sums are listed, x is one of them; otherwise F is the midpoint of its bounds.
         return (n_uncertain - 1 if self.is_complete else n_uncertain / 2) / self.sums.size
 
-    def bounds(self, x: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return lower bounds, estimates and upper bounds of F(x)."""
+    def compute_bounds(self, x: Floats) -> tuple[Floats, Floats, Floats]:
+        """Compute lower bounds, estimates and upper bounds of F(x)."""
         first = np.searchsorted(self.sums, x - self.highest_other - self.rounding, side="right")
         high = np.searchsorted(self.sums, x - self.lowest_other + self.rounding, side="right")
         low = np.minimum(first + 1, high) if self.is_complete else first

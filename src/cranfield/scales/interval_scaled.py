@@ -13,7 +13,7 @@ from cranfield.base.scale_types import Scale
 from cranfield.base.spec import choice, flag, integer, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
-from cranfield.measures.wrapping import WrappingMeasure, wrapping
+from cranfield.measures.wrapping import Wrapper, wrapping
 from cranfield.scales.forms.form import HINT, beyond_length, inner_measure, lowest_relevant
 from cranfield.scales.images.values import TIES, Image, image, image_of_topic
 from cranfield.scales.runs import as_measure, check_size, depends_on_recall_base
@@ -23,23 +23,23 @@ ImageKey = tuple[int | None, tuple[int, ...] | None]
 
 
 def group_cells(
-    judged: JudgedRuns, length: int, max_relevant: Ints | None, *, ideal: bool
+    judged: JudgedRuns, length: int, max_relevant: Ints | None, *, needs_ideal: bool
 ) -> dict[ImageKey, Ints]:
     """Group rankings by the image that they require; return the indices of the rankings.
 
-    `max_relevant` are maximum numbers of relevant documents of runs. With `ideal`, images depend
-    on the ideal ranking of the topic.
+    `max_relevant` are maximum numbers of relevant documents of runs. With `needs_ideal`, images
+    depend on the ideal ranking of the topic.
     """
-    topics, systems = judged.shape
+    n_topics, n_systems = judged.shape
     if max_relevant is not None:
         max_relevant = np.minimum(np.broadcast_to(max_relevant, judged.shape), length)
     cells: dict[ImageKey, list[int]] = {}
-    for topic in range(topics):
-        ideal_grades = _ideal_grades(judged, topic, length) if ideal else None
-        for system in range(systems):
+    for topic in range(n_topics):
+        ideal_grades = _ideal_grades(judged, topic, length) if needs_ideal else None
+        for system in range(n_systems):
             limit = None if max_relevant is None else int(max_relevant[topic, system])
-            cells.setdefault((limit, ideal_grades), []).append(topic * systems + system)
-    return {group: np.array(indices) for group, indices in cells.items()}
+            cells.setdefault((limit, ideal_grades), []).append(topic * n_systems + system)
+    return {key: np.array(indices) for key, indices in cells.items()}
 
 
 def _ideal_grades(judged: JudgedRuns, topic: int, length: int) -> tuple[int, ...]:
@@ -65,7 +65,7 @@ _FORMULA = (
     family="measures of a measure",
     scale=Scale.INTERVAL,
 )
-class Interval(WrappingMeasure):
+class Interval(Wrapper):
     r"""Interval-scaled version of a measure, with scores replaced by their ranks.
 
     The rank of a score is computed among all values of the measure on runs of the same length, so
@@ -186,7 +186,7 @@ class Interval(WrappingMeasure):
         out = np.zeros(judged.shape)
         flat = out.reshape(-1)
         max_relevant = judged.recall_base(rel) if self.feasible else None
-        groups = group_cells(judged, self.cutoff, max_relevant, ideal=needs_ideal)
+        groups = group_cells(judged, self.cutoff, max_relevant, needs_ideal=needs_ideal)
         for (limit, ideal), cells in groups.items():
             if limit == 0:
                 # Without relevant documents there is only one run.
@@ -248,8 +248,9 @@ class Interval(WrappingMeasure):
     def _check_gains(self) -> None:
         """Refuse gains of non-relevant documents, as unjudged documents have no gain."""
         kind = getattr(getattr(inner_measure(self.inner), "gains", None), "kind", None)
-        if isinstance(kind, tuple) and any(grade <= 0 and gain for grade, gain in kind):
-            raise MeasureError(f"{self}: gains of grades 0 and below must be 0")
+        for grade, gain in kind if isinstance(kind, tuple) else ():
+            if grade <= 0 and gain:
+                raise MeasureError(f"{self}: the gain of grade {grade} must be 0, got {gain:g}")
 
     def _is_binary(self) -> bool:
         """Return True if all relevant grades have the same gain."""

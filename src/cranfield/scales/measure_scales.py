@@ -29,7 +29,7 @@ from cranfield.scales.forms.exact_values import (
     TooManySumsError,
     exact_values,
     form_values,
-    split,
+    split_form,
 )
 from cranfield.scales.forms.form import (
     Additive,
@@ -58,8 +58,8 @@ from cranfield.scales.verdicts import (
     TopicsReport,
     Verdict,
     Witness,
+    add_required_cutoff,
     make_run_set,
-    with_required_cutoff,
 )
 
 BLOCK = 512
@@ -68,7 +68,7 @@ BLOCK = 512
 Step = tuple[RunGrades, RunGrades]
 
 
-def rank_based_steps(length: int, top: int) -> Iterator[Step]:
+def rank_based_steps(length: int, max_grade: int) -> Iterator[Step]:
     """Yield neighbours in the rank-based total order, one pair for each possible difference.
 
     The next run has the last grade below c raised by one, and all grades after it, which are c, set
@@ -76,21 +76,21 @@ def rank_based_steps(length: int, top: int) -> Iterator[Step]:
     """
     for k in reversed(range(length)):
         n_after = length - 1 - k
-        for grade in range(top):
-            yield (*[0] * k, grade, *[top] * n_after), (*[0] * k, grade + 1, *[0] * n_after)
+        for grade in range(max_grade):
+            yield (*[0] * k, grade, *[max_grade] * n_after), (*[0] * k, grade + 1, *[0] * n_after)
 
 
-def set_based_steps(length: int, top: int) -> Iterator[Step]:
+def set_based_steps(length: int, max_grade: int) -> Iterator[Step]:
     """Yield the neighbours in the set-based total order that decide if all ranks weigh the same.
 
     The next run has one document of the lowest grade g above 0 raised by one, and the other
     documents of grade g set to 0.
     """
     yield (0,) * length, (1, *[0] * (length - 1))
-    for grade in range(1, top):
+    for grade in range(1, max_grade):
         for n_others in range(length):
             # Documents before are the same in both runs, here of the highest grade.
-            prefix = (top,) * (length - 1 - n_others)
+            prefix = (max_grade,) * (length - 1 - n_others)
             yield (*prefix, *[grade] * (n_others + 1)), (*prefix, grade + 1, *[0] * n_others)
 
 
@@ -194,7 +194,7 @@ def is_form_evenly_spaced(form: Form) -> bool | None:
         return True
     try:
         # The number of relevant documents does not matter here, so that no grade is relevant.
-        return Sums(split(shape, shape.grades + 1), None, 2**30, None).gaps().equispaced
+        return Sums(split_form(shape, shape.grades + 1), None, 2**30, None).gaps().equispaced
     except TooManySumsError:
         return None
 
@@ -308,7 +308,7 @@ def _search_own_order(run_set: RunSet) -> Verdict:
         witness = find_unequal_lowest_steps(run_set.values(runs), runs, run_set.sign)
         if witness is not None:
             return Verdict(OWN_ORDER, Scale.ORDINAL, True, witness, "from its lowest values")
-    return Verdict(OWN_ORDER, Scale.ORDINAL, False, None, _describe_reach(grades))
+    return Verdict(OWN_ORDER, Scale.ORDINAL, False, None, _describe_max_length(grades))
 
 
 def _search_witnesses(run_set: RunSet) -> list[Verdict]:
@@ -316,7 +316,7 @@ def _search_witnesses(run_set: RunSet) -> list[Verdict]:
     depth = min(run_set.length, int(np.log(MAX_SEARCHED) / np.log(run_set.grades + 1) + 1e-9))
     runs = run_set.list_runs(max(depth, 1))
     verdicts = judge_total_orders(run_set, run_set.values(runs), runs)
-    reach = _describe_reach(run_set.grades)
+    reach = _describe_max_length(run_set.grades)
     return [
         verdict if verdict.scale is None else Verdict(verdict.order, None, False, None, reach)
         for verdict in verdicts
@@ -332,7 +332,7 @@ def _is_monotone(run_set: RunSet) -> bool:
     return exact is not None and exact.shape.is_monotone
 
 
-def _describe_reach(grades: int) -> str:
+def _describe_max_length(grades: int) -> str:
     longest = int(np.log(MAX_LISTED) / np.log(grades + 1) + 1e-9)
     return f"all runs can be enumerated up to length {longest}"
 
@@ -397,13 +397,14 @@ def scale_of(
         values = run_set.values(runs)
         set_based, rank_based = judge_total_orders(run_set, values, runs)
         own_verdict = judge_spacing(OWN_ORDER, values, runs)
-        count, exact = len(runs), values.exact
+        n_runs, is_exact = len(runs), values.exact
     else:
         form = run_set.form()
         own_verdict, set_based, rank_based = search_verdicts(run_set, form)
-        count, exact = run_set.count(), form is not None
-    size = run_set.length, run_set.grades, run_set.judgments, count
-    return ScaleReport(run_set.measure.label, *size, own_verdict, set_based, rank_based, exact)
+        n_runs, is_exact = run_set.count_runs(), form is not None
+    runs_of = run_set.length, run_set.grades, run_set.judgments, n_runs
+    verdicts = own_verdict, set_based, rank_based
+    return ScaleReport(run_set.measure.label, *runs_of, *verdicts, is_exact)
 
 
 @dataclass(frozen=True, eq=False)
@@ -454,11 +455,11 @@ def describe_scale(
     except CranfieldError as error:
         measure_image, refusal = None, str(error)
     admitted = admitted_statistics(report.scale), admitted_tests(report.scale)
-    inputs = depends_on_recall_base(measure), beyond_length(measure)
-    return ScaleFacts(report, measure_image, refusal, *inputs, *admitted)
+    dependencies = depends_on_recall_base(measure), beyond_length(measure)
+    return ScaleFacts(report, measure_image, refusal, *dependencies, *admitted)
 
 
-MAX_TOPICS = 2_500
+MAX_COMBINATIONS = 2_500
 """Maximum number of combinations of a length and a recall base."""
 
 
@@ -514,9 +515,9 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     check_recall_base(largest_base)
     parsed_measure = as_measure(measure, longest)
     check_depends_on_grades(parsed_measure)
-    if longest * largest_base > MAX_TOPICS:
+    if longest * largest_base > MAX_COMBINATIONS:
         raise PolicyError(
-            f"expected at most {MAX_TOPICS:,} combinations of a length and a recall base, got"
+            f"expected at most {MAX_COMBINATIONS:,} combinations of a length and a recall base, got"
             f" {longest * largest_base:,} in S[{longest}, {largest_base}]"
         )
     is_count = parsed_measure.info.ignores_order and (parsed_measure.cutoff or longest) >= longest
@@ -527,9 +528,9 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
         )
     # For each value the first run that has it, and the recall base of its topic.
     values: dict[Any, tuple[RunGrades, int]] = {}
-    exact = True
+    is_exact = True
     for length in range(1, longest + 1):
-        complete_measure = with_required_cutoff(as_measure(measure, length), length)
+        complete_measure = add_required_cutoff(as_measure(measure, length), length)
         for base in range(1, largest_base + 1):
             if is_count:
                 # A run for each number of relevant documents.
@@ -539,19 +540,19 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
                 runs = all_runs(length)
                 runs = runs[runs.sum(axis=1) <= base]
             run_values = exact_values(complete_measure, runs, 1, base)
-            exact &= run_values.form is not None and run_values.form.factor == 1.0
+            is_exact &= run_values.form is not None and run_values.form.factor == 1.0
             indices, first = np.unique(run_values.index, return_index=True)
             for index, run in zip(indices.tolist(), runs[first].tolist(), strict=True):
                 values.setdefault(run_values.value(index), (tuple(run), base))
     divisors = {value.divisor for value in values if isinstance(value, Irrational)}
     if len(divisors) > 1:
         # No exact test for equality is known for sums of logarithms over different divisors.
-        exact = False
+        is_exact = False
         # In reverse order, so that the first example of equal floats prevails.
         values = {float(value): values[value] for value in reversed(values)}
     ordered = sorted(values)
-    slack = 0.0 if exact else TOLERANCE * max(abs(float(value)) for value in ordered)
-    if not exact:
+    slack = 0.0 if is_exact else TOLERANCE * max(abs(float(value)) for value in ordered)
+    if not is_exact:
         distinct = ordered[:1]
         for value in ordered:
             if value - distinct[-1] > slack:
@@ -564,4 +565,5 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
         labels = tuple(f"[{sum(run)}, {len(run)}, {base}]" for run, base in examples)
         witness = Witness("gaps", tuple(run for run, _ in examples), witness_values, labels)
     scale = Scale.INTERVAL if witness is None else Scale.ORDINAL
-    return TopicsReport(str(measure), longest, largest_base, scale, tuple(ordered), witness, exact)
+    size = longest, largest_base
+    return TopicsReport(str(measure), *size, scale, tuple(ordered), witness, is_exact)

@@ -33,7 +33,7 @@ from cranfield.base.arrays import Bools, Ints
 from cranfield.base.errors import PolicyError, as_array, has_numbers
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
-from cranfield.scales.forms.exact_values import exact_values, merge_close
+from cranfield.scales.forms.exact_values import exact_values, merge_close_values
 from cranfield.scales.runs import all_runs, as_measure, check_runs, check_size, exceeds, run_length
 
 Ranks = NDArray[Any]
@@ -205,7 +205,7 @@ def natural_distance(ranks: Ranks) -> Ranks:
         largest = max(abs(int(array.min())), abs(int(array.max()))) if array.size else 0
         array = array.astype(_choose_dtype(largest))
     elif array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise PolicyError("ranks must be finite numbers")
+        raise PolicyError(f"ranks must be finite, got {array[~np.isfinite(array)][0]}")
     return np.asarray(array[None, :] - array[:, None])
 
 
@@ -390,7 +390,7 @@ def _make_relation(values: Any) -> Bools:
     if not is_square or (array.ndim == 4 and array.dtype != bool):
         raise PolicyError(f"{message}, got shape {array.shape}")
     if not has_numbers(array):
-        raise PolicyError("values and differences must be numbers")
+        raise PolicyError(f"values and differences must be numbers, got {array.dtype}")
     n = len(array)
     if n > MAX_OBJECTS:
         raise PolicyError(
@@ -401,7 +401,7 @@ def _make_relation(values: Any) -> Bools:
     differences = (natural_distance(array) if array.ndim == 1 else array).ravel()
     codes = np.unique(differences, return_inverse=True)[1].ravel()
     if differences.dtype.kind == "f":
-        _, codes = merge_close(differences)
+        _, codes = merge_close_values(differences)
     return np.asarray(codes[:, None] <= codes[None, :])
 
 

@@ -60,21 +60,21 @@ def document_grades(
     return tuple(sorted(map(int, documents), reverse=True))
 
 
-def check_recall_base(base: Any) -> None:
+def check_recall_base(recall_base: Any) -> None:
     """Check that a recall base is a positive integer of feasible size."""
-    check_integer("the recall base", base, 1, MAX_JUDGED)
+    check_integer("the recall base", recall_base, 1, MAX_JUDGED)
 
 
 MAX_RUNS = 2**22
 """Maximum number of runs that are enumerated."""
-MAX_RANKS = 2_000
+MAX_LENGTH = 2_000
 """Maximum length of a run; computations for longer runs take minutes."""
 MAX_GRADES = 1_000
 """Maximum of the highest grade."""
 MAX_WEIGHTS = 2**15
 """Maximum number of weights: one for each grade at each rank."""
 
-ROWS = "runs must be rows of integer grades, such as [[1, 0, 1]]"
+RUNS_MESSAGE = "runs must be rows of integer grades, such as [[1, 0, 1]]"
 
 
 def all_runs(length: int, grades: int = 1) -> Ints:
@@ -124,8 +124,8 @@ def check_size(length: Any, grades: Any) -> None:
     """Check that a length and a highest grade are positive integers of feasible size."""
     check_integer("the length of a run", length, 1)
     check_integer("the highest grade", grades, 1)
-    if length > MAX_RANKS:
-        raise PolicyError(f"the length of runs must be at most {MAX_RANKS:,}, got {int(length):,}")
+    if length > MAX_LENGTH:
+        raise PolicyError(f"the length of runs must be at most {MAX_LENGTH:,}, got {int(length):,}")
     if grades > MAX_GRADES:
         raise PolicyError(f"the highest grade must be at most {MAX_GRADES:,}, got {int(grades):,}")
     if length * (grades + 1) > MAX_WEIGHTS:
@@ -139,7 +139,7 @@ def check_runs(runs: Any, length: int, grades: int) -> Ints:
     """Check runs and return them as an array of grades, padded with grade 0 to the length."""
     table = _as_rows(runs)
     if table.ndim != 2 or table.size == 0 or not np.issubdtype(table.dtype, np.integer):
-        raise PolicyError(ROWS)
+        raise PolicyError(RUNS_MESSAGE)
     if table.shape[1] > length:
         raise PolicyError(f"runs must have at most {counted(length, 'rank')}, got {table.shape[1]}")
     if table.min() < 0 or table.max() > grades:
@@ -156,7 +156,7 @@ def run_length(runs: Any) -> int:
 
 
 def _as_rows(runs: Any) -> NDArray[Any]:
-    return np.atleast_2d(as_array(_pad_rows(runs), ROWS))
+    return np.atleast_2d(as_array(_pad_rows(runs), RUNS_MESSAGE))
 
 
 def _pad_rows(runs: Any) -> Any:
@@ -206,7 +206,7 @@ def score_runs(
     grades
         The highest grade.
     judgments
-        Grades of the topic's relevant documents, or the number of documents of the highest grade,
+        Grades of the topic's judged documents, or the number of documents of the highest grade,
         for the recall base and the ideal ranking. By default there are as many documents as ranks,
         so that every run is possible.
 

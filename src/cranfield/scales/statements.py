@@ -238,15 +238,15 @@ class Meaningfulness:
             pair.reverse()
         a, b = (plain(comparison.systems[system]) for system, _ in pair)
         n_scored = [int(self._n_scored[system]) for system, _ in pair]
-        phrase, numbers = "on more topics", [str(number) for _, number in pair]
+        phrase, counts = "on more topics", [str(count) for _, count in pair]
         if n_scored[0] != n_scored[1]:
             phrase = "on a larger proportion of topics"
-            numbers = [f"{number} of {n}" for number, n in zip(numbers, n_scored, strict=True)]
+            counts = [f"{count} of {n}" for count, n in zip(counts, n_scored, strict=True)]
         side = "up to" if lower_is_better else "above"
         return (
             f"for example: {a} has the {'lower, better' if lower_is_better else 'higher'} mean, but"
             f" {b} has scores {side} {self.dominance.threshold[k]:.4g} {phrase}"
-            f" ({numbers[1]}, {a}: {numbers[0]})"
+            f" ({counts[1]}, {a}: {counts[0]})"
         )
 
     @cached_property
@@ -285,12 +285,12 @@ class Meaningfulness:
         if self.verdict == MEANINGFUL:
             return
         name = plain(self.comparison.measure) or "the measure"
-        options = self.alternatives()
+        alternatives = self.alternatives()
         is_below_interval = self.scale is None or self.scale < Scale.INTERVAL
         measure = parse_measure_or_none(self.comparison.measure)
         if is_below_interval and not self.depends_on_topic and _can_be_scaled(measure):
-            options.append(f"the interval-scaled measure interval({name}) with a cutoff")
-        advice = f"; use {' or '.join(options)}" if options else ""
+            alternatives.append(f"the interval-scaled measure interval({name}) with a cutoff")
+        advice = f"; use {' or '.join(alternatives)}" if alternatives else ""
         raise PolicyError(f"{self.first_line}{advice}")
 
     def to_text(self, limit: int = 20) -> str:

@@ -135,17 +135,15 @@ def sum_judged(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
     return sums.reshape(judgments.n_topics, n_groups).astype(np.float64)
 
 
-def find_group_index(groups: Groups, name: str | None, measure_name: str) -> int:
-    """Return the index of a group; messages start with the name of the measure."""
-    choices = ", ".join(quoted(group) for group in groups.names[:10])
+def find_group_index(groups: Groups, group: str | None, name: str) -> int:
+    """Return the index of a group; messages start with `name`, that of the measure."""
+    choices = ", ".join(map(quoted, groups.names[:10]))
     choices += ", …" if len(groups.names) > 10 else ""
-    if name is None:
-        raise MeasureError(f"{measure_name} requires protected='GROUP'; groups: {choices}")
-    if name not in groups.names:
-        raise MeasureError(
-            f"{measure_name}: unknown group {quoted(name)}; expected one of: {choices}"
-        )
-    return groups.names.index(name)
+    if group is None:
+        raise MeasureError(f"{name} requires protected='GROUP'; groups: {choices}")
+    if group not in groups.names:
+        raise MeasureError(f"{name}: unknown group {quoted(group)}; expected one of: {choices}")
+    return groups.names.index(group)
 
 
 @measure(
@@ -229,12 +227,12 @@ def check_target_distribution(value: Any) -> str | NamedWeights:
 
 
 def compute_target_distribution(
-    judged: JudgedRuns, groups: Groups, target: str | NamedWeights, rel: int, measure_name: str
+    judged: JudgedRuns, groups: Groups, target: str | NamedWeights, rel: int, name: str
 ) -> Floats:
     """Compute the target distribution of each topic; shape (topics, groups)."""
     shape = judged.judgments.n_topics, len(groups.names)
     if isinstance(target, NamedWeights):
-        return np.broadcast_to(_fix_distribution(target, groups, measure_name), shape)
+        return np.broadcast_to(_fix_distribution(target, groups, name), shape)
     if target == "equal":
         return np.full(shape, 1.0 / len(groups.names))
     min_grade = rel if target == "relevant" else judged.judgments.judged_from
@@ -242,10 +240,10 @@ def compute_target_distribution(
     return ratio(counts, counts.sum(axis=1, keepdims=True))
 
 
-def _fix_distribution(target: NamedWeights, groups: Groups, measure_name: str) -> Floats:
-    for name, _ in target.pairs:
+def _fix_distribution(target: NamedWeights, groups: Groups, name: str) -> Floats:
+    for group, _ in target.pairs:
         # Refuses unknown groups.
-        find_group_index(groups, name, measure_name)
+        find_group_index(groups, group, name)
     return np.array(target.proportions(groups.names))
 
 

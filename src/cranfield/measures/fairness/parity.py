@@ -126,7 +126,7 @@ def select_protected_rows(judged: JudgedRuns, protected: str | None, name: str) 
     return groups.rows.where(is_member & (groups.rows.gains > 0))
 
 
-class _PrefixParity(
+class _PrefixParityMeasure(
     _ProtectedGroup,
     source="Yang and Stoyanovich (2017)",
     scale_note="not known to be on an interval scale",
@@ -192,7 +192,7 @@ class _PrefixParity(
     formula=r"\frac1Z \sum_i \frac{1}{\log_2 i} \left| \frac{x_i}{i} - \frac{S}{N} \right|",
     elsewhere={"FairRank": "rND, which discounts by log2(i + 1)"},
 )
-class NormalisedDiscountedDifference(_PrefixParity):
+class NormalisedDiscountedDifference(_PrefixParityMeasure):
     """Normalised discounted difference."""
 
     def distance(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
@@ -207,7 +207,7 @@ class NormalisedDiscountedDifference(_PrefixParity):
     r" \left| \frac{x_i}{i - x_i} - \frac{S}{N - S} \right|",
     elsewhere={"FairRank": "rRD, in which the first ratio is replaced by the second if larger"},
 )
-class NormalisedDiscountedRatio(_PrefixParity):
+class NormalisedDiscountedRatio(_PrefixParityMeasure):
     """Normalised discounted ratio; the protected group should be the smaller one."""
 
     def distance(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
@@ -222,7 +222,7 @@ class NormalisedDiscountedRatio(_PrefixParity):
     r" D_{KL}\left( \tfrac{x_i}{i} \,\middle\|\, \tfrac{S}{N} \right)",
     elsewhere={"FairRank": "rKL, which replaces proportions of 0 and 1 by 0.001"},
 )
-class NormalisedDiscountedDivergence(_PrefixParity):
+class NormalisedDiscountedDivergence(_PrefixParityMeasure):
     """Normalised discounted Kullback-Leibler divergence, in bits."""
 
     def distance(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:

@@ -21,7 +21,7 @@ INFAP_EPSILON = 1e-5
 """Smoothing of proportions of relevant documents, as in trec_eval."""
 
 
-class _AveragePrecision(RelevanceMeasure, family="average precision", monotone=True):
+class _AveragePrecisionBase(RelevanceMeasure, family="average precision", monotone=True):
     """Base class of AP and GMAP."""
 
     denominator: str = parameter(
@@ -50,7 +50,7 @@ class _AveragePrecision(RelevanceMeasure, family="average precision", monotone=T
     elsewhere={"trec_eval": "map, map_cut_k", "ir_measures": "AP", "ranx": "map"},
     expectation="pairs",
 )
-class AveragePrecision(_AveragePrecision):
+class AveragePrecision(_AveragePrecisionBase):
     """Average precision (Buckley and Voorhees); its mean over topics is MAP."""
 
 
@@ -64,7 +64,7 @@ class AveragePrecision(_AveragePrecision):
     scale_note=_AP_NOTE + "; a geometric mean requires a ratio scale",
     elsewhere={"trec_eval": "gm_map"},
 )
-class GeometricAveragePrecision(_AveragePrecision):
+class GeometricAveragePrecision(_AveragePrecisionBase):
     """GMAP: AP for each topic; the geometric mean over topics replaces lower scores by 1e-5."""
 
 

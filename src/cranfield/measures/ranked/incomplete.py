@@ -182,7 +182,7 @@ _PRIOR = parameter(
 )
 
 
-class _Estimate(
+class _EstimatedMeasure(
     Measure,
     family="incomplete judgments",
     inputs=("columns",),
@@ -238,7 +238,7 @@ def _estimate_relevant_at_rows(
     needs=_STRATA_NEEDED,
     elsewhere={"sample_eval.pl": "infAP (xinfAP@1000)"},
 )
-class ExtendedInferredAP(_Estimate, RelevanceMeasure):
+class ExtendedInferredAP(_EstimatedMeasure, RelevanceMeasure):
     r"""Extended inferred AP.
 
     Of the :math:`N_s` documents of stratum s, :math:`n_s` are sampled; above rank r there are
@@ -267,7 +267,7 @@ class ExtendedInferredAP(_Estimate, RelevanceMeasure):
     needs=_STRATA_NEEDED,
     elsewhere={"sample_eval.pl": "iPk"},
 )
-class InferredPrecision(_Estimate, RelevanceMeasure):
+class InferredPrecision(_EstimatedMeasure, RelevanceMeasure):
     """Inferred precision; the divisor is the cutoff, even if the list is shorter."""
 
     prior: float = _PRIOR
@@ -288,7 +288,7 @@ class InferredPrecision(_Estimate, RelevanceMeasure):
     needs="graded " + _STRATA_NEEDED,
     elsewhere={"sample_eval.pl": "infNDCG (infNDCG@1000)"},
 )
-class InferredNDCG(_Estimate):
+class InferredNDCG(_EstimatedMeasure):
     r"""Inferred nDCG; an estimate, which can be above 1.
 
     In each stratum the mean discounted gain of the sampled documents in the list estimates the mean
@@ -342,7 +342,7 @@ class InferredNDCG(_Estimate):
     needs="judgments of a random sample, each with its inclusion probability (column `inclusion`)",
     elsewhere={"statAP_MQ_eval": "AP"},
 )
-class StatisticalAP(_Estimate, RelevanceMeasure):
+class StatisticalAP(_EstimatedMeasure, RelevanceMeasure):
     r"""statAP; an estimate, which can be above 1.
 
     Documents that were judged but not sampled have inclusion probability 0 and count as unjudged.

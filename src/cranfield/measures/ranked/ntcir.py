@@ -48,7 +48,7 @@ from cranfield.measures.users.stopping import cached_stopping_probabilities
 _NOTE = "not on an interval scale: its values are not equally spaced"
 
 
-class _Blended(
+class _BlendedMeasure(
     RelevanceMeasure, family="blended ratio", needs="graded or binary judgments", scale_note=_NOTE
 ):
     """Base class of measures based on the blended ratio."""
@@ -98,7 +98,7 @@ class _Blended(
     elsewhere={"NTCIREVAL": "Q-measure, Q@k"},
     expectation="pairs",
 )
-class QMeasure(_Blended):
+class QMeasure(_BlendedMeasure):
     """Q-measure, which equals `AP(denominator='min')` if beta is 0."""
 
     denominator: str = parameter(
@@ -123,7 +123,7 @@ class QMeasure(_Blended):
     " spaced, as for binary relevance",
     beyond_length="how many relevant documents the topic has",
 )
-class RMeasure(_Blended):
+class RMeasure(_BlendedMeasure):
     """R-measure; 1 if all RB relevant documents of a topic are at ranks 1 to RB, in any order."""
 
     def is_evenly_spaced(self, max_grade: int) -> bool:
@@ -152,7 +152,7 @@ class RMeasure(_Blended):
     source="Sakai (2006b)",
     elsewhere={"NTCIREVAL": "O-measure"},
 )
-class OMeasure(_Blended):
+class OMeasure(_BlendedMeasure):
     """O-measure; 0 when no relevant document is retrieved (in the top k)."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -167,7 +167,7 @@ class OMeasure(_Blended):
     source="Sakai (2006b)",
     elsewhere={"NTCIREVAL": "P-measure"},
 )
-class PMeasure(_Blended):
+class PMeasure(_BlendedMeasure):
     """P-measure; the highest grade is that of the top k, not that of the judgments."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -185,7 +185,7 @@ class PMeasure(_Blended):
     source="Sakai (2006b)",
     elsewhere={"NTCIREVAL": "P-plus"},
 )
-class PPlusMeasure(_Blended):
+class PPlusMeasure(_BlendedMeasure):
     """P+, for a user who looks for one highly relevant document."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -203,7 +203,7 @@ class PPlusMeasure(_Blended):
     source="Sakai and Robertson (2008)",
     elsewhere={"NTCIREVAL": "NCUgu,P; NCUgu,BR; NCUrb,P; NCUrb,BR"},
 )
-class NormalisedCumulativeUtility(_Blended):
+class NormalisedCumulativeUtility(_BlendedMeasure):
     """Normalised cumulative utility.
 
     The stopping probability at a relevant document is proportional to its gain, or another weight
@@ -268,7 +268,7 @@ class NormalisedCumulativeUtility(_Blended):
     source="Sakai and Zeng (2021)",
     elsewhere={"NTCIREVAL": "EBR, EBR@k"},
 )
-class ExpectedBlendedRatio(_Blended):
+class ExpectedBlendedRatio(_BlendedMeasure):
     """EBR: users stop as in ERR, and the blended ratio replaces the reciprocal rank.
 
     With `gains='exponential'` the satisfaction probability is that of ERR, (2^g - 1) / 2^max_grade.

@@ -97,7 +97,7 @@ class Recall(CountAtCutoff):
         return ratio(n_hits, n_relevant)
 
 
-class _SumOfGains(
+class _GainSumMeasure(
     GainMeasure,
     family="precision and recall",
     source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
@@ -120,7 +120,7 @@ class _SumOfGains(
     formula=r"gP@k = \frac{1}{k} \sum_{r=1}^{k} \frac{g_r}{g_{max}}",
     linear=True,
 )
-class GeneralisedPrecision(_SumOfGains):
+class GeneralisedPrecision(_GainSumMeasure):
     """Generalised precision; the divisor is that of k documents, even if the list is shorter."""
 
     max_grade: int | None = MAX_GRADE
@@ -138,7 +138,7 @@ class GeneralisedPrecision(_SumOfGains):
     summary="Graded recall: gain of the top k, divided by the gain of all judged documents.",
     formula=r"gR@k = \frac{\sum_{r=1}^{k} g_r}{\sum_{d} g_d}",
 )
-class GeneralisedRecall(_SumOfGains):
+class GeneralisedRecall(_GainSumMeasure):
     """Generalised recall; 0 for a topic without gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -154,7 +154,7 @@ class GeneralisedRecall(_SumOfGains):
     formula=r"\frac{\sum_{r=1}^{k} g_r}{\sum_{r=1}^{k} g^*_r}",
     source="Järvelin and Kekäläinen (2002)",
 )
-class NormalisedCumulatedGain(_SumOfGains):
+class NormalisedCumulatedGain(_GainSumMeasure):
     """Normalised cumulated gain: nDCG without a discount; 0 for a topic without gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:

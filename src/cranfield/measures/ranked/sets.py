@@ -192,7 +192,7 @@ class Utility(CountMeasure):
         return total + self.d * n_others
 
 
-class _Count(
+class _SummedCount(
     Measure,
     range=(0.0, float("inf")),
     family="counts",
@@ -211,7 +211,7 @@ class _Count(
     at_usage="none",
     elsewhere={"trec_eval": "num_q", "ir_measures": "NumQ"},
 )
-class NumTopics(_Count):
+class NumTopics(_SummedCount):
     """1 for each topic; the sum is the number of topics."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -224,7 +224,7 @@ class NumTopics(_Count):
     formula="|B|",
     elsewhere={"trec_eval": "num_ret", "ir_measures": "NumRet"},
 )
-class NumRetrieved(_Count):
+class NumRetrieved(_SummedCount):
     """Number of retrieved documents (in the top k)."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -238,7 +238,7 @@ class NumRetrieved(_Count):
     at_usage="none",
     elsewhere={"trec_eval": "num_rel", "ir_measures": "NumRel"},
 )
-class NumRelevant(_Count, RelevanceMeasure):
+class NumRelevant(_SummedCount, RelevanceMeasure):
     """Recall base, also of topics that are missing from a run."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -254,7 +254,7 @@ class NumRelevant(_Count, RelevanceMeasure):
     linear=True,
     expectation="documents",
 )
-class NumRelevantRetrieved(_Count, CountMeasure):
+class NumRelevantRetrieved(_SummedCount, CountMeasure):
     """Number of relevant documents retrieved (in the top k)."""
 
     def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
@@ -268,7 +268,7 @@ class NumRelevantRetrieved(_Count, CountMeasure):
     elsewhere={"trec_eval": "num_nonrel_judged_ret"},
     linear=True,
 )
-class NumNonrelevantRetrieved(_Count, RelevanceMeasure):
+class NumNonrelevantRetrieved(_SummedCount, RelevanceMeasure):
     """Number of retrieved documents (in the top k) that are judged not relevant."""
 
     def values(self, judged: JudgedRuns) -> Floats:

@@ -18,7 +18,7 @@ _MAX_EXACT_INTEGER = 2**53
 """Largest integer up to which floating-point numbers represent all integers."""
 
 
-class _TotalOrder(
+class _TotalOrderMeasure(
     Measure,
     source="Ferrante, Ferro and Pontarollo (2019), definitions 2 and 3",
     family="total orders",
@@ -70,7 +70,7 @@ class _TotalOrder(
     scale_note="on an interval scale for the set-based total order",
     ignores_order=True,
 )
-class SetBasedTotalOrder(_TotalOrder):
+class SetBasedTotalOrder(_TotalOrderMeasure):
     """Position of a run in the set-based total order, from 0.
 
     Of two runs, the one with more documents of the highest grade is better; for equal numbers, the
@@ -122,7 +122,7 @@ class SetBasedTotalOrder(_TotalOrder):
     linear=True,
     expectation="documents",
 )
-class RankBasedTotalOrder(_TotalOrder):
+class RankBasedTotalOrder(_TotalOrderMeasure):
     """Position of a run in the rank-based total order, from 0.
 
     Of two runs, the one with the higher grade at the first rank where they differ is better. The

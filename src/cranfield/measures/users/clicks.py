@@ -173,13 +173,13 @@ class ClickMeasure(Measure, family="user models", needs="click probabilities, fr
         return join_pages(scores_by_page, judged.shape)
 
 
-class Utility(ClickMeasure, UnitGains, range=(0.0, float("inf"))):
+class UtilityMeasure(ClickMeasure, UnitGains, range=(0.0, float("inf"))):
     """Base class of measures of the expected gain of clicked documents."""
 
     document_gains = UnitGains.document_gains
 
 
-class Chain(ClickMeasure):
+class ChainMeasure(ClickMeasure):
     """Base class of click models with a continuation probability by grade and rank."""
 
     def continuation(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
@@ -197,7 +197,7 @@ class Chain(ClickMeasure):
         return np.asarray(views * self.examination(rank) * page.probabilities(self.clicks))
 
 
-class Effort(ClickMeasure):
+class EffortMeasure(ClickMeasure):
     """Base class of measures of the expected reciprocal rank of a satisfying click."""
 
     def satisfaction_probability(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
@@ -229,7 +229,7 @@ class Effort(ClickMeasure):
         return np.asarray(is_counted * values)
 
 
-class _SatisfiedUser(Chain, linear=True):
+class _SatisfiedUser(ChainMeasure, linear=True):
     """Base class of click models in which only a satisfying click ends the search."""
 
     satisfies: Probabilities | None = parameter(
@@ -270,7 +270,7 @@ _CLICK = r"P[C_i = 1] = e(i) \, c_i \, \gamma^{i-1} \prod_{j<i} (1 - c_j s_j)"
     formula=rf"\sum_i P[C_i = 1] \, g_i, \quad {_CLICK}",
     source=SOURCE + "; Ferro and Maistro (2024), equation (16)",
 )
-class ClickUtility(_SatisfiedUser, Utility):
+class ClickUtility(_SatisfiedUser, UtilityMeasure):
     """Utility by a click model: uDBN; uSDBN with `gamma=1`; uPBM with `examined`, no `satisfies`.
 
     Examples
@@ -290,7 +290,7 @@ class ClickUtility(_SatisfiedUser, Utility):
     formula=rf"\sum_i \frac1i \, s_i \, P[C_i = 1], \quad {_CLICK}",
     source=SOURCE + "; Ferro and Maistro (2024), equation (17)",
 )
-class ClickEffort(_SatisfiedUser, Effort):
+class ClickEffort(_SatisfiedUser, EffortMeasure):
     """Effort by a click model: rrDBN; rrSDBN with `gamma=1`, which is ERR with R = c s.
 
     The score equals ERR if every click satisfies and click probabilities are those of ERR.
@@ -371,7 +371,7 @@ class ContinuationModel(UserModel):
         return np.asarray(continuation + np.zeros(is_unjudged.shape))
 
 
-def click_user_model(measure: Chain, **options: Any) -> ContinuationModel:
+def click_user_model(measure: ChainMeasure, **options: Any) -> ContinuationModel:
     """Return the user model with the continuation and the cutoff of a measure of a click model.
 
     `options` are other parameters of the user model, such as `gains`.

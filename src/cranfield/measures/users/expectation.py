@@ -18,15 +18,13 @@ from cranfield.measures.users.effort import LENGTH
 from cranfield.measures.users.model import Expectations, UserModel
 from cranfield.measures.users.page import costs_by_length
 from cranfield.measures.users.standard_models import user_model
-from cranfield.measures.wrapping import WrappingMeasure, wrapping
+from cranfield.measures.wrapping import Wrapper, wrapping
 
 _INFINITY = float("inf")
 
 
 class Expectation(
-    WrappingMeasure,
-    family="user models",
-    source="Moffat and others (2017); Azzopardi and others (2019)",
+    Wrapper, family="user models", source="Moffat and others (2017); Azzopardi and others (2019)"
 ):
     """Base class of expectations of the user model of a measure."""
 
@@ -98,7 +96,7 @@ class Expectation(
         )
 
 
-class _Cost(Expectation, range=(0.0, _INFINITY), lower_is_better=True):
+class _CostExpectation(Expectation, range=(0.0, _INFINITY), lower_is_better=True):
     unit: float | None = parameter(
         None,
         optional(LENGTH),
@@ -185,7 +183,7 @@ class ETU(Expectation):
     summary="Cost per rank read: the expected cost of a measure's user model.",
     formula=r"\sum_r W(r) \, c_r",
 )
-class EC(_Cost):
+class EC(_CostExpectation):
     """The sum of W(r) c(r) (Azzopardi and others 2019).
 
     Where costs depend on length, the default depth is 1000.
@@ -208,7 +206,7 @@ class EC(_Cost):
     summary="Total cost until the user stops: the expected total cost of a measure's user model.",
     formula=r"\sum_r V(r) \, c_r",
 )
-class ETC(_Cost):
+class ETC(_CostExpectation):
     """The sum of V(r) c(r); see :class:`EC`."""
 
     description = "Total cost until the user of {} stops."

@@ -37,7 +37,7 @@ from cranfield.measures.gains import (
     make_gain_check,
 )
 from cranfield.measures.ranked.precision import REL, REL_DOC
-from cranfield.measures.users.page import Page, Reading, iterate_pages, join_pages, make_page
+from cranfield.measures.users.page import Page, UserBehaviour, iterate_pages, join_pages, make_page
 
 DEFAULT_MAX_RANK = 1000
 """Maximum rank for models without a closed form, as in cwl_eval."""
@@ -205,7 +205,7 @@ class UserModel(UnitGains, family="user models"):
 
     def read(
         self, gains: ArrayLike, *, lengths: ArrayLike | None = None, grades: ArrayLike | None = None
-    ) -> Reading:
+    ) -> UserBehaviour:
         """Return C, V, W, L and the expectations for rankings of gains.
 
         Parameters
@@ -304,16 +304,20 @@ class UserModel(UnitGains, family="user models"):
         """Return the smaller of `depth` and the maximum rank of the model; None means no limit."""
         return min((rank for rank in (depth, self.max_rank) if rank is not None), default=None)
 
-    def _read_page(self, page: Page) -> Reading:
+    def _read_page(self, page: Page) -> UserBehaviour:
         continuation = np.asarray(self.continuation(page), dtype=np.float64)
         if continuation.shape != page.gains.shape:
             raise MeasureError(
                 f"{self}: expected continuation probabilities of shape {page.gains.shape}, got"
                 f" {continuation.shape}"
             )
-        if not ((continuation >= 0) & (continuation <= 1)).all():
-            raise MeasureError(f"{self}: continuation probabilities must be from 0 to 1")
-        return Reading(page, continuation)
+        is_valid = (continuation >= 0) & (continuation <= 1)
+        if not is_valid.all():
+            raise MeasureError(
+                f"{self}: continuation probabilities must be from 0 to 1, got"
+                f" {continuation[~is_valid][0]:g}"
+            )
+        return UserBehaviour(page, continuation)
 
     def _refuse_unknown_lengths(self, n_unknown: int) -> None:
         if n_unknown:

@@ -78,7 +78,7 @@ class Page:
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class UserBehaviour:
     """How users read the rankings of a page: probabilities, and expected gains and costs.
 
     Attributes

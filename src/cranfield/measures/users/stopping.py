@@ -35,7 +35,7 @@ from cranfield.measures.gains import (
     GAINS_DOC,
     MAX_GRADE_OR_TOPIC,
     NONNEGATIVE_GAINS,
-    PERSISTENCE_DOC,
+    P_DOC,
     Gain,
     gain_rows,
     has_even_gain_sums,
@@ -79,7 +79,7 @@ class RankBiasedPrecision(StaticModel):
     which a grade that is not listed has gain 0.
     """
 
-    p: float = parameter(0.8, OPEN_PROBABILITY, PERSISTENCE_DOC)
+    p: float = parameter(0.8, OPEN_PROBABILITY, P_DOC)
 
     def is_evenly_spaced(self, max_grade: int) -> bool:
         """Return True if all scores are equally spaced, by the values of gains and p."""
@@ -115,7 +115,7 @@ class RankBiasedResidual(Measure):
     `part='total'` is the same as `Residual(RBP)`.
     """
 
-    p: float = parameter(0.8, OPEN_PROBABILITY, PERSISTENCE_DOC)
+    p: float = parameter(0.8, OPEN_PROBABILITY, P_DOC)
     part: str = parameter(
         "total",
         choice("total", "tail", "unjudged"),
@@ -167,7 +167,7 @@ SATISFYING_GAINS = parameter(
 )
 
 
-class _ERR(Measure, family="user models", needs="graded or binary judgments", monotone=True):
+class _ERRMeasure(Measure, family="user models", needs="graded or binary judgments", monotone=True):
     gains: Gain = SATISFYING_GAINS
     max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
@@ -195,7 +195,7 @@ class _ERR(Measure, family="user models", needs="graded or binary judgments", mo
     },
     expectation="stop",
 )
-class ExpectedReciprocalRank(_ERR):
+class ExpectedReciprocalRank(_ERRMeasure):
     """ERR; a document of grade g satisfies with probability (2^g - 1) / 2^max_grade.
 
     With `gains='linear'` the probability is g / (max_grade + 1), as in NTCIREVAL; with
@@ -212,7 +212,7 @@ class ExpectedReciprocalRank(_ERR):
     elsewhere={"NTCIREVAL": "nERR@k with gains='linear'"},
     expectation="stop",
 )
-class NormalisedExpectedReciprocalRank(_ERR):
+class NormalisedExpectedReciprocalRank(_ERRMeasure):
     """ERR divided by that of the ideal ranking."""
 
     def values(self, judged: JudgedRuns) -> Floats:

@@ -41,10 +41,10 @@ from cranfield.scales.forms.form import (
     Form,
     Number,
     Stateful,
+    divide_terms,
     inverse_log,
+    iterate_precisions,
     make_terms,
-    precisions,
-    quotient,
     scaled_inverse_log,
 )
 from cranfield.scales.forms.measure_forms import form
@@ -90,9 +90,9 @@ class FormPart:
     @cached_property
     def min_relevant(self) -> NDArray[np.int64]:
         """Minimum number of relevant documents with each sum."""
-        out = np.full(self.keys.size, np.iinfo(np.int64).max)
-        np.minimum.at(out, self.index, self.n_relevant)
-        return out
+        counts = np.full(self.keys.size, np.iinfo(np.int64).max)
+        np.minimum.at(counts, self.index, self.n_relevant)
+        return counts
 
     @cached_property
     def key_runs(self) -> Exact:
@@ -106,7 +106,7 @@ class FormPart:
         return np.asarray(np.searchsorted(self.keys, sums))
 
 
-def split(form: Additive, rel: int) -> list[FormPart]:
+def split_form(form: Additive, rel: int) -> list[FormPart]:
     """Split a form into independent parts; raise TooManySumsError if a part has too many sums."""
     parts = []
     by_base: dict[Fraction, list[int]] = {}
@@ -173,14 +173,14 @@ def _make_part(
         new_codes, runs = new_codes[order], np.repeat(runs, n_grades)[order]
         first = np.flatnonzero(_is_first(new_codes))
         codes, runs = new_codes[first], np.add.reduceat(runs, first)
-    sums, count = codes // width, (codes % width).astype(np.int64)
+    sums, n_relevant = codes // width, (codes % width).astype(np.int64)
     is_first = _is_first(sums)
     keys = sums[is_first]
     if keys.size > MAX_SUMS:
         raise TooManySumsError
     unit = Fraction(common, denominator)
     index = np.cumsum(is_first) - 1
-    return FormPart(tuple(ranks), unit, base, weights, keys, index, count, runs)
+    return FormPart(tuple(ranks), unit, base, weights, keys, index, n_relevant, runs)
 
 
 def count_runs(parts: Sequence[FormPart], max_relevant: int | None) -> int:
@@ -260,8 +260,8 @@ class Walk:
         return cls._follow(form, None)[0]
 
     @classmethod
-    def values_along(cls, form: Stateful, runs: Ints) -> tuple[Exact, Fraction]:
-        """Return the values of some runs as integers, and their unit, without making all steps."""
+    def compute_run_values(cls, form: Stateful, runs: Ints) -> tuple[Exact, Fraction]:
+        """Compute the values of some runs as integers, and their unit, without making all steps."""
         walk, steps = cls._follow(form, runs)
         values = np.zeros(len(runs), dtype=walk.dtype)
         for gains, step in zip(walk.gains, steps, strict=True):
@@ -334,7 +334,7 @@ class Walk:
                 )
         return value
 
-    def values_from(self, counts_by_state: Sequence[ValueCounts], rank: int) -> list[ValueCounts]:
+    def prepend_rank(self, counts_by_state: Sequence[ValueCounts], rank: int) -> list[ValueCounts]:
         """Return the values of all ranks from `rank` on, by the state before it.
 
         `counts_by_state` has the values from the next rank on.
@@ -347,9 +347,7 @@ class Walk:
             joined.append(ValueCounts.join(sums, [c.n_runs for c in next_counts]))
         return joined
 
-    def values_down_to(
-        self, counts_by_state: Sequence[ValueCounts], rank: int
-    ) -> list[ValueCounts]:
+    def append_rank(self, counts_by_state: Sequence[ValueCounts], rank: int) -> list[ValueCounts]:
         """Return the values of all ranks down to `rank`, by the state after it.
 
         `counts_by_state` has the values down to the previous rank.
@@ -363,11 +361,11 @@ class Walk:
             n_runs[state_after].append(counts_by_state[state].n_runs)
         return list(map(ValueCounts.join, values, n_runs))
 
-    def end(self, by_runs: bool) -> list[ValueCounts]:
+    def end_counts(self, by_runs: bool) -> list[ValueCounts]:
         """Return the values after the last rank (only 0) for each state."""
         return [self._zero(by_runs)] * (int(self.after[-1].max()) + 1)
 
-    def start(self, by_runs: bool) -> list[ValueCounts]:
+    def start_counts(self, by_runs: bool) -> list[ValueCounts]:
         """Return the values before the first rank (only 0) for its state."""
         return [self._zero(by_runs)]
 
@@ -424,7 +422,7 @@ class RunValues:
             return float(self.keys[index, 0])
         coefficients = (int(key) * self.unit for key in self.keys[index])
         terms = make_terms(zip(self.bases, coefficients, strict=True))
-        exact_sum = quotient(terms, self.form.divisor)
+        exact_sum = divide_terms(terms, self.form.divisor)
         if self.form.factor != 1.0:
             return float(exact_sum) * self.form.factor + self.form.offset
         return exact_sum + self.form.constant
@@ -452,11 +450,11 @@ def exact_values(
     if exact_form is not None:
         return form_values(exact_form, runs)
     floats = score_runs(measure, runs, grades=grades, judgments=judgments)
-    distinct, index = merge_close(floats)
+    distinct, index = merge_close_values(floats)
     return RunValues(distinct[:, None], index)
 
 
-def merge_close(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
+def merge_close_values(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """Return the distinct values, ascending, and the index of each value, up to `TOLERANCE`."""
     distinct, inverse = np.unique(values, return_inverse=True)
     is_new = np.diff(distinct) > TOLERANCE * np.abs(distinct).max(initial=0.0)
@@ -470,7 +468,7 @@ def form_values(exact_form: Form, runs: Ints) -> RunValues:
     if not exact_form.divisor:
         # A topic without relevant documents scores 0, whatever the run.
         rows = np.zeros_like(rows)
-    distinct, index = _distinct_rows(rows)
+    distinct, index = _find_distinct_rows(rows)
     if len(bases) > 1:
         order = _sort_keys(distinct, bases)
         rank = np.empty_like(order)
@@ -484,7 +482,7 @@ def _sum_form(
 ) -> tuple[NDArray[Any], tuple[Fraction, ...], Fraction]:
     """Sum a form for each run in multiples of a unit, with a column for each logarithm base."""
     if isinstance(shape, Stateful):
-        values, unit = Walk.values_along(shape, runs)
+        values, unit = Walk.compute_run_values(shape, runs)
         return values[:, None], (ONE,), unit
     ranks = [rank for rank, row in enumerate(shape.coefficients) if any(row)]
     bases = sorted({shape.bases[rank] for rank in ranks}) or [ONE]
@@ -501,7 +499,7 @@ def _sum_form(
     return rows, tuple(bases), Fraction(1, denominator)
 
 
-def _distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _find_distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the distinct rows, ascending if they have one column, and the index of each row."""
     codes, n_codes = np.zeros(len(rows), dtype=np.int64), 1
     for column in rows.T:
@@ -525,12 +523,12 @@ def _sort_keys(keys: NDArray[Any], bases: Sequence[Fraction]) -> NDArray[np.int6
     undecided = np.flatnonzero(np.append(is_close, False) | np.append(False, is_close))
     # Groups of close values do not overlap, so that all are sorted at once.
     members = order[undecided]
-    for bits in precisions() if members.size else ():
+    for bits in iterate_precisions() if members.size else ():
         rows = keys[members].astype(object)
         sums = rows @ np.array([scaled_inverse_log(base, bits) for base in bases], dtype=object)
-        error = int(np.abs(rows).sum(axis=1).max())
+        max_error = int(np.abs(rows).sum(axis=1).max())
         sum_order = np.argsort(sums, kind="stable")
-        if (np.diff(sums[sum_order]) > 2 * error).all():
+        if (np.diff(sums[sum_order]) > 2 * max_error).all():
             order[undecided] = members[sum_order]
             break
     return np.asarray(order, dtype=np.int64)

@@ -252,7 +252,7 @@ class ListedImage(ExactImage):
         return lower.astype(np.int64), equal.astype(np.int64)
 
     def find(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
-        """Find the values within a radius of floats; return the lowest rank and their number."""
+        """Find the values within a radius of floats; return their lowest ranks and numbers."""
         widths = np.maximum(radius, self.tolerance * np.abs(values))
         first = np.searchsorted(self.values, values - widths)
         last = np.searchsorted(self.values, values + widths, side="right")
@@ -293,9 +293,9 @@ class TableImage(ListedImage):
 
     @cached_property
     def n_runs_below(self) -> Exact:
-        counts_by_state = self.walk.end(by_runs=True)
+        counts_by_state = self.walk.end_counts(by_runs=True)
         for rank in reversed(range(len(self.walk.gains))):
-            counts_by_state = self.walk.values_from(counts_by_state, rank)
+            counts_by_state = self.walk.prepend_rank(counts_by_state, rank)
         zero = np.zeros(1, dtype=self.walk.run_dtype)
         return np.concatenate([zero, np.cumsum(counts_by_state[0].n_runs)])
 

@@ -65,8 +65,8 @@ MAX_FACTOR = 2**60
 """Upper bound of the moduli of divisibility tests."""
 N_REPLICATES = 2000
 """Number of simulated curves for the bounds of errors."""
-LOWEST_PROPORTION = 1e-4
-"""Lowest proportion whose relative error is bounded."""
+MIN_PROPORTION = 1e-4
+"""Minimum proportion whose relative error is bounded."""
 
 
 TOO_MANY_TIES = "too many rankings have tied scores; use a smaller cutoff or fewer grades"
@@ -104,7 +104,7 @@ class SearchableWalk:
         self.divisors = [0]
         for table, after in zip(walk.gains, walk.after, strict=True):
             self.divisors.append(gcd(self.divisors[-1], *table[after >= 0].tolist()))
-        self.moduli = (*_factors(next(filter(None, self.divisors))), PRIME)
+        self.moduli = (*_find_factors(next(filter(None, self.divisors))), PRIME)
         self.moduli_column = np.array(self.moduli)[:, None]
         self.gains, self.residues, self.steps = [], [], []
         self.lowest, self.highest = [np.zeros(1)], [np.zeros(1)]
@@ -122,8 +122,8 @@ class SearchableWalk:
             self.steps.append(Steps(state, gain, residues[:, state, grade], start, count))
             self.lowest.append(np.minimum.reduceat(self.lowest[-1][state] + gain, start))
             self.highest.append(np.maximum.reduceat(self.highest[-1][state] + gain, start))
-        self.ends = float(self.lowest[-1].min()), float(self.highest[-1].max())
-        self.slack = 1e-9 * max(map(abs, self.ends))
+        self.extremes = float(self.lowest[-1].min()), float(self.highest[-1].max())
+        self.slack = 1e-9 * max(map(abs, self.extremes))
 
     def walk_back(self, values: Floats, residues: Ints, cut: int) -> tuple[Ints, Ints, Ints, int]:
         """Walk back from values to a rank, along all partial runs that may have these values.
@@ -158,7 +158,7 @@ class SearchableWalk:
         return index, state, residue[-1], n_nodes
 
 
-def _factors(divisor: int) -> list[int]:
+def _find_factors(divisor: int) -> list[int]:
     """Return coprime factors of a divisor, all below `MAX_FACTOR`, by reducing prime powers."""
     powers, factor = [], 2
     while divisor > 1 and factor < MAX_FACTOR**0.2:
@@ -226,7 +226,7 @@ def _hash_states(state: Ints, residues: Ints) -> Ints:
 
 
 def draw_pairs(
-    search: SearchableWalk, heads: Heads, theta: float, count: int, generator: np.random.Generator
+    search: SearchableWalk, heads: Heads, theta: float, n_draws: int, generator: np.random.Generator
 ) -> tuple[Floats, Ints, float]:
     """Draw pairs of a head and last ranks with probabilities proportional to exp(theta value).
 
@@ -243,13 +243,13 @@ def draw_pairs(
         steps.append(np.cumsum(np.exp(log - logs[-1][:, None]), axis=1))
     log = theta * heads.values + logs[-1][heads.state]
     cumulative = np.cumsum(np.exp(log - log.max()))
-    head = np.searchsorted(cumulative, generator.random(count) * cumulative[-1], side="right")
+    head = np.searchsorted(cumulative, generator.random(n_draws) * cumulative[-1], side="right")
     head = np.minimum(head, log.size - 1)
     state, values = heads.state[head], heads.values[head].copy()
     residues = heads.residues[:, head]
     for rank, step in zip(range(cut, len(search.gains)), reversed(steps), strict=True):
-        numbers = generator.random(count)[:, None] * step[state, -1:]
-        grade = np.minimum((numbers >= step[state]).sum(axis=1), step.shape[1] - 1)
+        draws = generator.random(n_draws)[:, None] * step[state, -1:]
+        grade = np.minimum((draws >= step[state]).sum(axis=1), step.shape[1] - 1)
         values += search.gains[rank][state, grade]
         residues = residues + search.residues[rank][:, state, grade]
         residues -= search.moduli_column * (residues >= search.moduli_column)
@@ -268,7 +268,7 @@ class Curve:
     error: float
     """Bound on the error of all proportions."""
     relative_error: float
-    """Bound on the relative error of all proportions of LOWEST_PROPORTION or more."""
+    """Bound on the relative error of all proportions of MIN_PROPORTION or more."""
 
 
 class SampledImage:
@@ -282,10 +282,10 @@ class SampledImage:
         self.walk, self.seed, self.jobs = walk, seed, jobs
         self.runs = walk.count_runs()
         self.search = SearchableWalk(walk)
-        self.lowest, self.highest = self.search.ends
+        self.lowest, self.highest = self.search.extremes
         if not self._has_unequal_gaps():
             raise UnestimableRanksError("all gaps between values may be equal")
-        self.n_samples = self._affordable_samples()
+        self.n_samples = self._choose_n_samples()
 
     def _has_unequal_gaps(self) -> bool:
         """Return True if the lowest gap does not divide all values of runs with one document."""
@@ -301,7 +301,7 @@ class SampledImage:
         values = self.walk.values(np.eye(length, dtype=np.int64) * top)
         return any((int(value) - bottom) % (second - bottom) for value in values)
 
-    def _affordable_samples(self) -> int:
+    def _choose_n_samples(self) -> int:
         """Estimate from one chunk the number of pairs whose ties can be counted in `MAX_NODES`."""
         cut = int(np.log(MAX_HEADS) / np.log(self.walk.gains[0].shape[1]) + 1e-9)
         heads = Heads.list_values(self.search, 1)
@@ -312,8 +312,8 @@ class SampledImage:
             raise UnestimableRanksError(TOO_MANY_TIES)
         return n_samples - n_samples % CHUNK
 
-    def _stream(self, number: int) -> np.random.Generator:
-        return named_stream(self.seed, "image", number)
+    def _stream(self, index: int) -> np.random.Generator:
+        return named_stream(self.seed, "image", index)
 
     @property
     def size(self) -> int:
@@ -329,7 +329,7 @@ class SampledImage:
         return (
             f"estimated from {self.n_samples:,} sampled rankings (seed {self.seed}), with"
             f" absolute errors of at most {self.error:.2g}, and relative errors of at most"
-            f" {self.curve.relative_error:.0%} for scores >= {LOWEST_PROPORTION:g}"
+            f" {self.curve.relative_error:.0%} for scores >= {MIN_PROPORTION:g}"
             f" ({CONFIDENCE:.0%} confidence)"
         )
 
@@ -340,8 +340,8 @@ class SampledImage:
         deviation = float(draw_pairs(search, heads, 0.0, MAX_SAMPLES, self._stream(1))[0].std())
         thetas = [tilt / deviation for tilt in TILTS]
         draws = [
-            draw_pairs(search, heads, theta, int(proportion * N_DRAWS), self._stream(2 + number))
-            for number, (theta, proportion) in enumerate(zip(thetas, PROPORTIONS, strict=True))
+            draw_pairs(search, heads, theta, int(proportion * N_DRAWS), self._stream(2 + index))
+            for index, (theta, proportion) in enumerate(zip(thetas, PROPORTIONS, strict=True))
         ]
         values = np.concatenate([drawn_values for drawn_values, _, _ in draws])
         residues = np.concatenate([drawn_residues for _, drawn_residues, _ in draws], axis=1)
@@ -359,8 +359,8 @@ class SampledImage:
         samples = self._stream(1000).integers(starts, ends)
         ties = self._count_ties(heads, values[samples], residues[:, samples])
         totals, total_squares = (np.add.reduceat(x, starts) for x in (weights, weights**2))
-        masses, errors = _estimate_masses(totals, total_squares, 1 / ties)
-        bounds = _simulate_errors(masses, errors, self._stream(1001))
+        masses, standard_errors = _estimate_masses(totals, total_squares, 1 / ties)
+        bounds = _simulate_errors(masses, standard_errors, self._stream(1001))
         below = np.cumsum(masses)
         points, slack = values[ends - 1], search.slack
         # Of equal points only the last has the full proportion. The ends are fixed at 0 and 1.
@@ -407,22 +407,24 @@ def _estimate_masses(
     """
     # The difference from the mean of two neighbouring blocks has 3/2 times the variance.
     padded = np.concatenate([inverse_ties[1:2], inverse_ties, inverse_ties[-2:-1]])
-    nearby = (padded[:-2] + padded[2:]) / 2
-    variance = totals**2 * (inverse_ties - nearby) ** 2 / 1.5 + total_squares * nearby**2
+    neighbour_mean = (padded[:-2] + padded[2:]) / 2
+    variance = totals**2 * (inverse_ties - neighbour_mean) ** 2 / 1.5
+    variance += total_squares * neighbour_mean**2
     return totals * inverse_ties, np.sqrt(variance)
 
 
 def _simulate_errors(
-    masses: Floats, errors: Floats, generator: np.random.Generator
+    masses: Floats, standard_errors: Floats, generator: np.random.Generator
 ) -> tuple[float, float]:
     """Return simultaneous bounds on errors and relative errors, from simulated curves."""
     proportions = np.cumsum(masses) / masses.sum()
-    is_bounded = proportions >= LOWEST_PROPORTION
+    is_bounded = proportions >= MIN_PROPORTION
     largest = np.empty((N_REPLICATES, 2))
     for replicate in range(N_REPLICATES):
-        cumulative = np.cumsum(errors * generator.standard_normal(errors.size)) / masses.sum()
-        error = np.abs(cumulative - proportions * cumulative[-1])
-        largest[replicate] = error.max(), (error / proportions)[is_bounded].max()
+        noise = standard_errors * generator.standard_normal(masses.size)
+        cumulative = np.cumsum(noise) / masses.sum()
+        errors = np.abs(cumulative - proportions * cumulative[-1])
+        largest[replicate] = errors.max(), (errors / proportions)[is_bounded].max()
     bounds = np.quantile(largest, (1 + CONFIDENCE) / 2, axis=0)
     # Inside a block the proportion may be anywhere between those of its ends.
     steps = masses / masses.sum()

@@ -28,7 +28,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted
 from cranfield.scales.forms.exact_values import Exact, FormPart, count_runs, count_sums
-from cranfield.scales.forms.form import inverse_log, precisions, scaled_inverse_log
+from cranfield.scales.forms.form import inverse_log, iterate_precisions, scaled_inverse_log
 from cranfield.scales.images.representation import (
     INT64_BOUND,
     MAX_VALUES,
@@ -124,7 +124,7 @@ TYPICAL_RUNS = 2**12
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """All sums of one entry of each of several parts, ascending.
+    """All sums of an entry of each of several parts, ascending.
 
     The `code` of a sum is the flat index of its entries in an array of shape `shape`; `keys` has
     for each part the index of the part's sum by entry.
@@ -135,9 +135,9 @@ class Side:
     code: Ints
     shape: tuple[int, ...]
     keys: tuple[Ints, ...]
-    count: Ints
+    min_relevant: Ints
     """Minimum number of relevant documents with each sum."""
-    weight: Ints
+    n_runs: Ints
     """Number of runs with each sum."""
 
     def digits(self, indices: Ints) -> list[Ints]:
@@ -152,8 +152,8 @@ class Side:
             self,
             values=self.values[mask],
             code=self.code[mask],
-            count=self.count[mask],
-            weight=self.weight[mask],
+            min_relevant=self.min_relevant[mask],
+            n_runs=self.n_runs[mask],
         )
 
 
@@ -169,15 +169,15 @@ class Sides(NamedTuple):
         columns.update(zip(self.outer.parts, self.outer.digits(outer), strict=True))
         return np.stack([columns[part] for part in range(len(columns))], axis=1)
 
-    def within(self, limit: int | None) -> Iterator[Sides]:
+    def limit_relevant(self, limit: int | None) -> Iterator[Sides]:
         """Yield sides whose pairs have at most `limit` relevant documents, covering all such."""
         inner, outer = self
         if limit is None:
             yield self
             return
-        rooms = np.minimum(limit - outer.count, int(inner.count.max()))
+        rooms = np.minimum(limit - outer.min_relevant, int(inner.min_relevant.max()))
         for room in np.unique(rooms[rooms >= 0]):
-            yield Sides(inner.select(inner.count <= room), outer.select(rooms == room))
+            yield Sides(inner.select(inner.min_relevant <= room), outer.select(rooms == room))
 
 
 class Split(NamedTuple):
@@ -227,7 +227,7 @@ def make_sides(parts: tuple[FormPart, ...], limit: int | None, by_runs: bool, me
 def _make_side(
     parts: tuple[FormPart, ...], indices: list[int], *, with_counts: bool, by_runs: bool
 ) -> Side:
-    values, count, weight = np.zeros(1), np.zeros(1, np.int64), np.ones(1, np.int64)
+    values, min_relevant, n_runs = np.zeros(1), np.zeros(1, np.int64), np.ones(1, np.int64)
     keys = []
     for index in indices:
         part = parts[index]
@@ -237,15 +237,17 @@ def _make_side(
             key, counts, runs = np.arange(part.keys.size), part.min_relevant, part.key_runs
         values = (values[:, None] + part.values[key][None, :]).ravel()
         if with_counts:
-            count = (count[:, None] + counts[None, :]).ravel()
+            min_relevant = (min_relevant[:, None] + counts[None, :]).ravel()
         if by_runs:
-            weight = (weight[:, None] * runs.astype(np.int64)[None, :]).ravel()
+            n_runs = (n_runs[:, None] * runs.astype(np.int64)[None, :]).ravel()
         keys.append(key)
     shape = tuple(key.size for key in keys)
     order = np.argsort(values)
-    count = count[order] if with_counts else np.broadcast_to(count, order.shape)
-    weight = weight[order] if by_runs else np.broadcast_to(weight, order.shape)
-    return Side(tuple(indices), values[order], order, shape, tuple(keys), count, weight)
+    min_relevant = (
+        min_relevant[order] if with_counts else np.broadcast_to(min_relevant, order.shape)
+    )
+    n_runs = n_runs[order] if by_runs else np.broadcast_to(n_runs, order.shape)
+    return Side(tuple(indices), values[order], order, shape, tuple(keys), min_relevant, n_runs)
 
 
 def make_size_error(size: int) -> PolicyError:
@@ -360,17 +362,17 @@ class Sums:
             return below[inverse], equal[inverse]
         below, equal = np.zeros((2, len(unique)), dtype=np.int64)
         x = self.floats(unique)
-        for sides in self._sides(by_runs).within(self.limit):
+        for sides in self._sides(by_runs).limit_relevant(self.limit):
             inner, outer = sides
             self._check_lookups(outer.values.size, x.size)
-            weights = (inner.weight, outer.weight) if by_runs else None
+            weights = (inner.n_runs, outer.n_runs) if by_runs else None
             n_below, near = count_pairs(
                 inner.values, outer.values, x, self.slack, weights=weights, jobs=self.jobs
             )
             below += n_below
             sums = sides.digits(near.inner, near.outer)
             sign = self._compare(sums, unique[near.query])
-            weight = outer.weight[near.outer] * inner.weight[near.inner]
+            weight = outer.n_runs[near.outer] * inner.n_runs[near.inner]
             np.add.at(below, near.query[sign < 0], weight[sign < 0])
             np.add.at(equal, near.query[sign == 0], weight[sign == 0])
         return below[inverse], equal[inverse]
@@ -390,7 +392,7 @@ class Sums:
         """Return the exact sign of a - b for pairs of sums."""
         sign = np.zeros(len(a), dtype=np.int64)
         undecided = np.flatnonzero((a != b).any(axis=1))
-        for bits in precisions() if undecided.size else ():
+        for bits in iterate_precisions() if undecided.size else ():
             difference, error = self._subtract_sums(a[undecided], b[undecided], bits)
             is_decided = np.abs(difference) > error
             sign[undecided[is_decided]] = np.where(difference[is_decided] > 0, 1, -1)
@@ -418,7 +420,7 @@ class Sums:
         radius = radius + self.slack
         matches = np.zeros(values.size, dtype=np.int64)
         digits = np.zeros((values.size, len(self.parts)), dtype=np.int64)
-        for sides in self._sides(False).within(self.limit):
+        for sides in self._sides(False).limit_relevant(self.limit):
             inner, outer = sides
             self._check_lookups(outer.values.size, values.size)
             max_radius = float(radius.max())
@@ -443,7 +445,7 @@ class Sums:
         inner, outer = sides
         i, j = np.divmod(np.arange(outer.values.size * inner.values.size), inner.values.size)
         if self.limit is not None:
-            is_allowed = outer.count[i] + inner.count[j] <= self.limit
+            is_allowed = outer.min_relevant[i] + inner.min_relevant[j] <= self.limit
             i, j = i[is_allowed], j[is_allowed]
         values = outer.values[i] + inner.values[j]
         order = np.argsort(values, kind="stable")

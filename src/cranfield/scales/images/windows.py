@@ -43,7 +43,7 @@ MAX_HEADS = 2**21
 
 def cut_ranks(walk: Walk, max_values: int) -> tuple[int, list[ValueCounts]]:
     """Return the first rank, from 0, with at most `max_values` tails, and the tails by state."""
-    rank, counts_by_state = len(walk.gains), walk.end(by_runs=False)
+    rank, counts_by_state = len(walk.gains), walk.end_counts(by_runs=False)
     while rank:
         sizes = [
             sum(counts_by_state[state].values.size for state in row if state >= 0)
@@ -51,7 +51,7 @@ def cut_ranks(walk: Walk, max_values: int) -> tuple[int, list[ValueCounts]]:
         ]
         if sum(sizes) > 2 * max_values:
             break
-        new_counts = walk.values_from(counts_by_state, rank - 1)
+        new_counts = walk.prepend_rank(counts_by_state, rank - 1)
         if sum(counts.values.size for counts in new_counts) > max_values:
             break
         rank, counts_by_state = rank - 1, new_counts
@@ -106,15 +106,15 @@ class Halves:
         counts = np.diff(self.head_ends, prepend=0) * np.diff(self.tail_ends, prepend=0)
         return int(counts.sum())
 
-    def first_tails(self, borders: Exact, *, up_to: bool = False) -> Ints:
+    def find_first_tails(self, borders: Exact, *, is_above: bool = False) -> Ints:
         """Return the first tail whose sum with a head may reach a border; shape (borders, heads).
 
-        With `up_to`, return the first tail whose sum with the head is certainly above the border.
+        With `is_above`, return the first tail whose sum with a head is certainly above the border.
         """
         keys = borders[:, None] - self.heads[None, :]
-        side: Any = "right" if up_to else "left"
+        side: Any = "right" if is_above else "left"
         if self.slack:
-            keys = keys.astype(np.float64) + (self.slack if up_to else -self.slack)
+            keys = keys.astype(np.float64) + (self.slack if is_above else -self.slack)
         indices = np.empty(keys.shape, dtype=np.int64)
         head = tail = 0
         for head_end, tail_end in zip(self.head_ends, self.tail_ends, strict=True):
@@ -127,17 +127,17 @@ class Halves:
 
     def find_tails(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
         """Return for each interval and head the first tail with a sum inside, and their number."""
-        first = self.first_tails(low)
-        return first, np.maximum(self.first_tails(high, up_to=True) - first, 0)
+        first = self.find_first_tails(low)
+        return first, np.maximum(self.find_first_tails(high, is_above=True) - first, 0)
 
-    def sums(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
+    def list_sums(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
         """Return the interval and the distance from its lower end of all sums in intervals."""
         return self.write_sums(*self.find_tails(low, high), low, high)
 
-    def write_sums(self, first: Ints, count: Ints, low: Exact, high: Exact) -> tuple[Ints, Ints]:
-        """Return the result of :meth:`sums` for `count` tails of each head from `first` on."""
+    def write_sums(self, first: Ints, n_tails: Ints, low: Exact, high: Exact) -> tuple[Ints, Ints]:
+        """Return the result of :meth:`list_sums` for `n_tails` tails of each head, from `first`."""
         shift = self.head_words[None, :] - to_words(low)[:, None]
-        pair, tail = concatenate_ranges(first.ravel(), count.ravel())
+        pair, tail = concatenate_ranges(first.ravel(), n_tails.ravel())
         sums = self.tail_words[tail]
         sums += shift.ravel()[pair]
         interval = pair // self.heads.size if len(low) > 1 else np.zeros(1, dtype=np.int64)
@@ -159,14 +159,14 @@ def to_words(numbers: Exact) -> Ints:
 @lru_cache(maxsize=2)
 def make_halves(walk: Walk, cut: int, by_runs: bool) -> Halves:
     """Make the two halves of an image; with `by_runs`, count the runs with each value."""
-    heads = walk.start(by_runs)
+    heads = walk.start_counts(by_runs)
     for rank in range(cut):
-        heads = walk.values_down_to(heads, rank)
+        heads = walk.append_rank(heads, rank)
         if sum(counts.values.size for counts in heads) > MAX_HEADS:
             raise make_runs_error(walk)
-    tails = walk.end(by_runs)
+    tails = walk.end_counts(by_runs)
     for rank in reversed(range(cut, len(walk.gains))):
-        tails = walk.values_from(tails, rank)
+        tails = walk.prepend_rank(tails, rank)
     halves = Halves.join(heads, tails)
     if halves.n_pairs > (MAX_WIDE_PAIRS if walk.dtype.hasobject else MAX_PAIRS):
         raise make_runs_error(walk)
@@ -206,15 +206,15 @@ class Marks:
 
     values: Exact
     """The marks, ascending, including the first value of each window."""
-    below: Ints
+    n_below: Ints
     """Number of values of the image below each mark."""
     size: int
     """Number of values of the image."""
     min_gap: int
     max_gap: int
     """Smallest and largest gap of the image."""
-    last: int
-    """Largest value of the image."""
+    highest: int
+    """Highest value of the image."""
 
 
 class Windows(ExactImage):
@@ -240,21 +240,21 @@ class Windows(ExactImage):
         """Marks of the image, from a pass over all windows."""
         borders = self._borders
         windows = list(zip(borders[:-1], borders[1:] - 1, strict=True))
-        values, below = [], []
-        size, min_gap, max_gap, last = 0, 0, 0, None
-        for pieces in one_by_one(self._process_window, windows, self.jobs):
+        values, n_below = [], []
+        size, min_gap, max_gap, highest = 0, 0, 0, None
+        for pieces in one_by_one(self._summarise_window, windows, self.jobs):
             for low, offsets, before, n_distinct, gaps, last_offset in pieces:
                 values.append(offsets.astype(self.walk.dtype) + low)
-                below.append(before + size)
+                n_below.append(before + size)
                 size += n_distinct
                 steps = [gap for gap in gaps if gap]
-                if last is not None:
-                    steps.append(int(values[-1][0]) - last)
+                if highest is not None:
+                    steps.append(int(values[-1][0]) - highest)
                 min_gap = min([step for step in (min_gap, *steps) if step], default=0)
                 max_gap = max([max_gap, *steps])
-                last = int(low) + last_offset
+                highest = int(low) + last_offset
         return Marks(
-            np.concatenate(values), np.concatenate(below), size, min_gap, max_gap, last or 0
+            np.concatenate(values), np.concatenate(n_below), size, min_gap, max_gap, highest or 0
         )
 
     @cached_property
@@ -296,18 +296,18 @@ class Windows(ExactImage):
         ]
         return np.array([*divided, high + 1], dtype=self.walk.dtype)
 
-    def _process_window(self, window: tuple[Any, Any]) -> list[tuple[Any, ...]]:
+    def _summarise_window(self, window: tuple[Any, Any]) -> list[tuple[Any, ...]]:
         """Write out, sort and summarise the sums of a window, in pieces if there are too many."""
         pieces, remaining = [], [window]
         while remaining:
             low, high = remaining.pop()
             ends = np.array([low], dtype=self.walk.dtype), np.array([high], dtype=self.walk.dtype)
-            first, count = self.halves.find_tails(*ends)
-            if count.sum() > 4 * WINDOW_SIZE and high > low:
+            first, n_tails = self.halves.find_tails(*ends)
+            if n_tails.sum() > 4 * WINDOW_SIZE and high > low:
                 middle = low + (high - low) // 2
                 remaining += [(middle + 1, high), (low, middle)]
                 continue
-            _, sums = self.halves.write_sums(first, count, *ends)
+            _, sums = self.halves.write_sums(first, n_tails, *ends)
             if sums.size:
                 sums.sort()
                 pieces.append((low, *_summarise_sums(sums)))
@@ -327,7 +327,7 @@ class Windows(ExactImage):
         marks = self.marks
         index = np.searchsorted(marks.values, unique, side="right") - 1
         low = marks.values[index]
-        ranks = marks.below[index].copy()
+        ranks = marks.n_below[index].copy()
         for block, interval, _ in self._intervals(low, unique):
             ranks[block] += np.bincount(interval, minlength=ranks[block].size)
         return ranks[inverse.ravel()]
@@ -339,7 +339,7 @@ class Windows(ExactImage):
         slices = [slice(start, start + step) for start in range(0, len(low), step)]
 
         def task(block: slice) -> tuple[slice, Ints, Ints]:
-            interval, sums = self.halves.sums(low[block], high[block])
+            interval, sums = self.halves.list_sums(low[block], high[block])
             sums |= interval << bits
             sums.sort()
             is_first = np.ones(sums.size, dtype=bool)
@@ -386,9 +386,9 @@ class Windows(ExactImage):
 
         def task(start: int) -> tuple[Ints, Ints]:
             x = unique[start : start + step]
-            first, count = halves.find_tails(x, x)
+            first, n_tails = halves.find_tails(x, x)
             below = ((before[first] - start_runs) * halves.head_runs).sum(axis=1)
-            pair, tail = concatenate_ranges(first.ravel(), count.ravel())
+            pair, tail = concatenate_ranges(first.ravel(), n_tails.ravel())
             query, head = np.divmod(pair, halves.heads.size)
             difference = halves.tail_words[tail] + halves.head_words[head] - to_words(x)[query]
             weight = halves.tail_runs[tail] * halves.head_runs[head]
@@ -405,7 +405,7 @@ class Windows(ExactImage):
 
     def listing(self) -> Floats:
         low = self.marks.values
-        high = np.append(low[1:] - 1, self.marks.last).astype(self.walk.dtype)
+        high = np.append(low[1:] - 1, self.marks.highest).astype(self.walk.dtype)
         unit = self.walk.unit
         parts = [
             (low[part][interval] + sums.astype(self.walk.dtype)) * unit.numerator / unit.denominator
@@ -415,7 +415,7 @@ class Windows(ExactImage):
 
     def gaps(self) -> Gaps:
         marks, unit = self.marks, self.walk.unit
-        lowest, highest = float(int(marks.values[0]) * unit), float(marks.last * unit)
+        lowest, highest = float(int(marks.values[0]) * unit), float(marks.highest * unit)
         smallest, largest = float(marks.min_gap * unit), float(marks.max_gap * unit)
         return Gaps(marks.min_gap == marks.max_gap, smallest, largest, lowest, highest)
 

@@ -14,7 +14,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.measures import Measure, parse_measure
 from cranfield.measures.families import KINDS, REGISTRY
-from cranfield.scales.forms.exact_values import form_values
+from cranfield.scales.forms.exact_values import compute_form_values
 from cranfield.scales.forms.form import beyond_grades
 from cranfield.scales.measure_scales import scale_of
 from cranfield.scales.runs import as_measure
@@ -37,7 +37,7 @@ def computed(measure: Measure, length: int, grades: int, base: int | None = None
     exact = runs.form()
     if exact is None:
         return scale_of(measure, length, grades, judgments=base).scale
-    values = form_values(exact, runs.list_runs(length))
+    values = compute_form_values(exact, runs.list_runs(length))
     return Scale.INTERVAL if values.find_uneven_gap() is None else Scale.ORDINAL
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.measures import REGISTRY, parse_measure
-from cranfield.scales.forms.exact_values import Walk, exact_values, split_form
+from cranfield.scales.forms.exact_values import Walk, compute_exact_values, split_form
 from cranfield.scales.forms.form import (
     ONE,
     Additive,
@@ -92,7 +92,7 @@ def test_forms_give_the_values(text: str, judgments: Any) -> None:
         walk = Walk.from_form(found.shape)
         raw = walk.values(runs) * float(walk.unit)
     assert found.offset + found.unit * raw == pytest.approx(scores, rel=1e-12, abs=1e-12)
-    exact = exact_values(measure, runs, 2, judgments)
+    exact = compute_exact_values(measure, runs, 2, judgments)
     values = np.array([float(exact.value(index)) for index in range(exact.size)])
     assert exact.exact and (np.diff(values) > 0).all()
     assert values[exact.index] == pytest.approx(scores, rel=1e-12, abs=1e-12)

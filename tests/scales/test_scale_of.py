@@ -35,7 +35,7 @@ from cranfield.measures import (
     parse_measure,
 )
 from cranfield.scales import measure_scales, verdicts
-from cranfield.scales.forms.exact_values import exact_values
+from cranfield.scales.forms.exact_values import compute_exact_values
 from cranfield.scales.forms.form import Additive
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.measure_scales import (
@@ -53,7 +53,7 @@ FLAT = DCG(discount="max(1,log10(rank))")
 
 
 def value(measure: Measure, run: list[int], grades: int, judgments: int | None = None) -> Fraction:
-    found = exact_values(measure, np.array([run]), grades, judgments).value(0)
+    found = compute_exact_values(measure, np.array([run]), grades, judgments).value(0)
     assert isinstance(found, Fraction)
     return found
 

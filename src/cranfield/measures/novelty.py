@@ -308,7 +308,7 @@ def _compute_greedy_gains(
     hits: NDArray[np.bool_], weight: Floats, factor: float, cutoff: int | None
 ) -> Floats:
     """Compute the gains of the greedy ranking of a topic; `hits` are in the order of ties."""
-    size = min(len(hits), cutoff or len(hits))
+    n_ranks = min(len(hits), cutoff or len(hits))
     # Documents that answer the same intents (a pattern) are interchangeable.
     packed_hits = np.packbits(hits, axis=1)
     _, first, pattern = np.unique(packed_hits, axis=0, return_index=True, return_inverse=True)
@@ -319,8 +319,8 @@ def _compute_greedy_gains(
     docs_by_pattern = np.split(np.argsort(pattern, kind="stable"), np.cumsum(n_docs)[:-1])
     intent_gains = weight.copy()
     n_used = np.zeros(len(answers), dtype=np.int64)
-    rank_gains = np.empty(size)
-    for rank in range(size):
+    rank_gains = np.empty(n_ranks)
+    for rank in range(n_ranks):
         sums = (answers * intent_gains).sum(axis=1)
         gains = np.where(n_used < n_docs, sums, -1.0).round(_DECIMALS)
         tied = np.flatnonzero(gains == gains.max())

@@ -231,9 +231,9 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
     rows = np.ascontiguousarray(scores.over_shards().values.T)
     slack = float(ROUNDING * np.nanmax(np.abs(rows), initial=0.0))
     blocks = list(row_slices(first.size, 2 * rows.shape[1], BLOCK)) or [slice(0)]
-    parts = [_decide_pairs(rows, first[block], second[block], slack) for block in blocks]
-    names = [field.name for field in fields(Dominance)]
-    return Dominance(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    results = [_decide_pairs(rows, first[block], second[block], slack) for block in blocks]
+    columns = ([getattr(result, field.name) for result in results] for field in fields(Dominance))
+    return Dominance(*map(np.concatenate, columns))
 
 
 def _decide_pairs(rows: Floats, first: Indices, second: Indices, slack: float) -> Dominance:

@@ -144,21 +144,21 @@ class Spectrum:
         # The first bound is the sum of magnitudes. If it exceeds the target, the second bound is
         # the polynomial's largest value at 8 (K + 1) equidistant points, divided by cos(pi / 8)
         # (Ehlich and Zeller). Its computation stops once it is certain to exceed the target.
-        count, kernel = self.degree + 1, self.kernel
-        first_bound = 0.5 / count + float(np.abs(kernel).sum())
-        if first_bound <= target or self.frequencies.size * SPARSE_FACTOR < count:
+        n_points, kernel = self.degree + 1, self.kernel
+        first_bound = 0.5 / n_points + float(np.abs(kernel).sum())
+        if first_bound <= target or self.frequencies.size * SPARSE_FACTOR < n_points:
             return first_bound
         highest = 0.0
         for shift in range(8):
-            spectrum = np.zeros(count, dtype=np.complex128)
+            spectrum = np.zeros(n_points, dtype=np.complex128)
             spectrum[self.frequencies] = kernel * np.exp(
-                -2j * np.pi / (8 * count) * (self.frequencies * shift)
+                -2j * np.pi / (8 * n_points) * (self.frequencies * shift)
             )
             values = fft.fft(spectrum, workers=jobs, overwrite_x=True).real
-            highest = max(highest, 0.5 / count + float(values.max()))
+            highest = max(highest, 0.5 / n_points + float(values.max()))
             if highest > target > 0:
                 return first_bound
-        rounding = 100 * UNIT * np.log2(count) * first_bound * np.sqrt(count)
+        rounding = 100 * UNIT * np.log2(n_points) * first_bound * np.sqrt(n_points)
         return float(min(first_bound, highest / np.cos(np.pi / 8) + rounding))
 
     def evaluate_means(self, points: Floats) -> tuple[Floats, Floats]:
@@ -170,14 +170,14 @@ class Spectrum:
         ends = np.append(first, row.size)
         stacked = np.stack([self.sawtooth, self.kernel])
         for start in range(0, points.size, 512):
-            part = slice(start, start + 512)
-            waves = compute_waves(np.arange(CHUNK), -points[part])
+            batch = slice(start, start + 512)
+            waves = compute_waves(np.arange(CHUNK), -points[batch])
             for begin in range(0, rows.size, 64):
                 block_rows = rows[begin : begin + 64]
                 block = slice(ends[begin], ends[begin + block_rows.size])
                 if row[block].size <= 32 * block_rows.size:
                     sawtooth, kernel = stacked[:, block] @ compute_waves(
-                        self.frequencies[block], -points[part]
+                        self.frequencies[block], -points[batch]
                     )
                 else:
                     # e(-k t) for the frequencies of a row is e(-k t) of row 0 times one factor.
@@ -185,10 +185,10 @@ class Spectrum:
                     index = np.searchsorted(block_rows, row[block])
                     table[:, index, column[block]] = stacked[:, block]
                     products = (table.reshape(-1, CHUNK) @ waves).reshape(2, block_rows.size, -1)
-                    shifts = compute_waves(block_rows * CHUNK, -points[part])
+                    shifts = compute_waves(block_rows * CHUNK, -points[batch])
                     sawtooth, kernel = (products * shifts).sum(axis=1)
-                middle[part] += sawtooth.imag
-                width[part] += kernel.real
+                middle[batch] += sawtooth.imag
+                width[batch] += kernel.real
         return middle, width + 0.5 / (self.degree + 1)
 
 
@@ -223,10 +223,10 @@ class Variable:
         """Compute phi on a square block of frequencies; shape (SIDE, SIDE)."""
         total: Numbers = np.zeros((SIDE, SIDE), np.float64 if self.is_symmetric else np.complex128)
         for begin in range(0, self.values.size, CHUNK):
-            part = slice(begin, begin + CHUNK)
-            rows = compute_waves(start + SIDE * np.arange(SIDE), self.values[part])
-            rows *= self.weights[part]
-            columns = compute_waves(np.arange(SIDE), self.values[part]).T
+            batch = slice(begin, begin + CHUNK)
+            rows = compute_waves(start + SIDE * np.arange(SIDE), self.values[batch])
+            rows *= self.weights[batch]
+            columns = compute_waves(np.arange(SIDE), self.values[batch]).T
             stacked = np.vstack([columns.real, columns.imag])
             total.real += _multiply(np.hstack([rows.real, -rows.imag]), stacked)
             if not self.is_symmetric:
@@ -235,13 +235,13 @@ class Variable:
 
     def phi_at(self, frequencies: Ints) -> Numbers:
         """Compute phi at the given frequencies."""
-        out = np.empty(frequencies.size, dtype=np.float64 if self.is_symmetric else np.complex128)
-        chunk = max(1, 2**20 // self.values.size)
-        for start in range(0, frequencies.size, chunk):
-            part = slice(start, start + chunk)
-            waves = compute_waves(frequencies[part], self.values)
-            out[part] = (waves.real if self.is_symmetric else waves) @ self.weights
-        return out
+        phi = np.empty(frequencies.size, dtype=np.float64 if self.is_symmetric else np.complex128)
+        batch_size = max(1, 2**20 // self.values.size)
+        for start in range(0, frequencies.size, batch_size):
+            batch = slice(start, start + batch_size)
+            waves = compute_waves(frequencies[batch], self.values)
+            phi[batch] = (waves.real if self.is_symmetric else waves) @ self.weights
+        return phi
 
 
 def _multiply(first: Floats, second: Floats) -> Floats:
@@ -261,10 +261,10 @@ def compute_waves(multipliers: Ints, turns: Floats) -> Complex:
     angle -= np.rint(angle)
     angle += np.multiply.outer(multipliers, turns - high)
     angle *= 2 * np.pi
-    out = np.empty(angle.shape, dtype=np.complex128)
-    np.cos(angle, out=out.real)
-    np.sin(angle, out=out.imag)
-    return out
+    waves = np.empty(angle.shape, dtype=np.complex128)
+    np.cos(angle, out=waves.real)
+    np.sin(angle, out=waves.imag)
+    return waves
 
 
 def compute_phi(
@@ -368,26 +368,26 @@ def invert(
     phi_error = threshold + 1.01 * sum(variable.rounding for variable in variables)
     mean = math.fsum(float(np.mean(values)) for values in centred) / period
     frequencies, phi = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.complex128)
-    n_computed, count = 0, SIDE * SIDE
+    n_computed, stop = 0, SIDE * SIDE
     while True:
-        new_frequencies, new_phi = compute_phi(variables, n_computed, count, threshold, jobs)
+        new_frequencies, new_phi = compute_phi(variables, n_computed, stop, threshold, jobs)
         frequencies = np.concatenate([frequencies, new_frequencies])
         phi = np.concatenate([phi, new_phi])
-        spectrum = Spectrum(count - 1, frequencies, phi, phi_error)
-        lowest, highest = (middle + end for end in window)
+        spectrum = Spectrum(stop - 1, frequencies, phi, phi_error)
+        lowest, highest = (middle + bound for bound in window)
         inversion = FourierInversion(
             spectrum, middle, period, mean, (lowest, highest), tail, 1.2 * rounding
         )
         target = max(max_error - inversion.added_error, max_error / 2)
         error = inversion.added_error + spectrum.bound_peak(jobs, target)
-        n_computed, count = count, 2 * count
+        n_computed, stop = stop, 2 * stop
         # If phi does not decay, every frequency requires all values, and is stored.
         is_dense = new_frequencies.size * 4 > n_computed
         n_values = sum(variable.n_values for variable in variables) if is_dense else 0
         bytes_next = BYTES_PER_FREQUENCY * 2 * frequencies.size + (
-            64 * count if frequencies.size * SPARSE_FACTOR >= n_computed else 0
+            64 * stop if frequencies.size * SPARSE_FACTOR >= n_computed else 0
         )
-        is_too_large = count > MAX_FREQUENCIES or bytes_next > memory or n_values * count > MAX_WORK
+        is_too_large = stop > MAX_FREQUENCIES or bytes_next > memory or n_values * stop > MAX_WORK
         if error <= max_error or is_too_large:
             return inversion, min(error, 0.5)
 

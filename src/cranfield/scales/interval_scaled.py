@@ -15,7 +15,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
 from cranfield.measures.wrapping import Wrapper, wrapping
 from cranfield.scales.forms.form import HINT, beyond_length, inner_measure, lowest_relevant
-from cranfield.scales.images.values import TIES, Image, image, image_of_topic
+from cranfield.scales.images.values import TIES, Image, image, make_topic_image
 from cranfield.scales.runs import as_measure, check_size, depends_on_recall_base
 
 ImageKey = tuple[int | None, tuple[int, ...] | None]
@@ -229,7 +229,7 @@ class Interval(Wrapper):
         # Grades have been mapped to 0 and 1, whatever the lowest relevant grade was.
         measure = self.inner(rel=1) if self._is_binary() else self.inner
         if measure.needs_ideal:
-            return image_of_topic(measure, self.cutoff, grades, ideal, max_relevant)
+            return make_topic_image(measure, self.cutoff, grades, ideal, max_relevant)
         return image(measure, self.cutoff, grades, at_most=max_relevant, seed=self.seed)
 
     def _normalise(self, ranks: Floats, inner_image: Image) -> Floats:

@@ -27,8 +27,8 @@ from cranfield.scales.forms.exact_values import (
     TOLERANCE,
     RunValues,
     TooManySumsError,
-    exact_values,
-    form_values,
+    compute_exact_values,
+    compute_form_values,
     split_form,
 )
 from cranfield.scales.forms.form import (
@@ -68,7 +68,7 @@ BLOCK = 512
 Step = tuple[RunGrades, RunGrades]
 
 
-def rank_based_steps(length: int, max_grade: int) -> Iterator[Step]:
+def yield_rank_based_steps(length: int, max_grade: int) -> Iterator[Step]:
     """Yield neighbours in the rank-based total order, one pair for each possible difference.
 
     The next run has the last grade below c raised by one, and all grades after it, which are c, set
@@ -80,7 +80,7 @@ def rank_based_steps(length: int, max_grade: int) -> Iterator[Step]:
             yield (*[0] * k, grade, *[max_grade] * n_after), (*[0] * k, grade + 1, *[0] * n_after)
 
 
-def set_based_steps(length: int, max_grade: int) -> Iterator[Step]:
+def yield_set_based_steps(length: int, max_grade: int) -> Iterator[Step]:
     """Yield the neighbours in the set-based total order that decide if all ranks weigh the same.
 
     The next run has one document of the lowest grade g above 0 raised by one, and the other
@@ -100,7 +100,7 @@ def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason
     first: tuple[Step, Any] | None = None
     uneven_runs: tuple[RunGrades, ...] = ()
     while block := list(islice(remaining, BLOCK)):
-        values = form_values(form, np.array(block).reshape(2 * len(block), -1))
+        values = compute_form_values(form, np.array(block).reshape(2 * len(block), -1))
         lower, upper = values.index.reshape(-1, 2).T
         violations = np.flatnonzero(sign * (upper - lower) <= 0)
         if violations.size:
@@ -121,11 +121,13 @@ def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason
 
 def prove_total_orders(form: Form, shape: Additive, sign: int) -> list[Verdict]:
     """Judge the scale of an additive measure for the set-based and the rank-based order."""
-    size, reason = (shape.length, shape.grades), "from all steps between neighbouring runs"
-    set_based = _find_unequal_ranks(form, shape) or judge_steps(
-        SET_BASED, set_based_steps(*size), form, sign, reason
-    )
-    return [set_based, judge_steps(RANK_BASED, rank_based_steps(*size), form, sign, reason)]
+    reason = "from all steps between neighbouring runs"
+    set_steps = yield_set_based_steps(shape.length, shape.grades)
+    rank_steps = yield_rank_based_steps(shape.length, shape.grades)
+    return [
+        _find_unequal_ranks(form, shape) or judge_steps(SET_BASED, set_steps, form, sign, reason),
+        judge_steps(RANK_BASED, rank_steps, form, sign, reason),
+    ]
 
 
 def _find_unequal_ranks(form: Form, shape: Additive) -> Verdict | None:
@@ -144,7 +146,7 @@ def _find_unequal_ranks(form: Form, shape: Additive) -> Verdict | None:
     return None
 
 
-def lowest_runs(length: int, grades: int) -> Ints:
+def make_lowest_runs(length: int, grades: int) -> Ints:
     """Return the run without gain, and all runs with one document at one of the last two ranks."""
     rows = np.zeros((1 + grades * min(length, 2), length), dtype=np.int64)
     levels = np.arange(1, grades + 1)
@@ -220,7 +222,7 @@ def _is_contiguous(shape: Additive) -> bool:
 
 def _make_form_witness(kind: str, runs: Any, form: Form) -> Witness:
     rows = np.array(runs)
-    return _make_witness(kind, form_values(form, rows), rows, range(len(rows)))
+    return _make_witness(kind, compute_form_values(form, rows), rows, range(len(rows)))
 
 
 OWN_ORDER = "its own order"
@@ -276,8 +278,8 @@ def judge_total_orders(run_set: RunSet, values: RunValues, runs: Ints) -> list[V
 
 
 def _make_witness(kind: str, values: RunValues, runs: Ints, indices: Any) -> Witness:
-    numbers: tuple[Number, ...] = tuple(values.value(int(values.index[i])) for i in indices)
-    return Witness(kind, tuple(tuple(map(int, runs[i])) for i in indices), numbers)
+    scores: tuple[Number, ...] = tuple(values.value(int(values.index[i])) for i in indices)
+    return Witness(kind, tuple(tuple(map(int, runs[i])) for i in indices), scores)
 
 
 MAX_SEARCHED = 2**10
@@ -304,7 +306,7 @@ def _search_own_order(run_set: RunSet) -> Verdict:
         return judge_spacing(OWN_ORDER, run_set.values(runs), runs)
     is_monotone = measure.info.monotone and _is_monotone(run_set)
     if is_monotone and depth > 1 and not run_set.has_grades:
-        runs = np.pad(lowest_runs(depth, grades), ((0, 0), (0, length - depth)))
+        runs = np.pad(make_lowest_runs(depth, grades), ((0, 0), (0, length - depth)))
         witness = find_unequal_lowest_steps(run_set.values(runs), runs, run_set.sign)
         if witness is not None:
             return Verdict(OWN_ORDER, Scale.ORDINAL, True, witness, "from its lowest values")
@@ -531,19 +533,19 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     is_exact = True
     for length in range(1, longest + 1):
         complete_measure = add_required_cutoff(as_measure(measure, length), length)
-        for base in range(1, largest_base + 1):
+        for recall_base in range(1, largest_base + 1):
             if is_count:
                 # A run for each number of relevant documents.
-                counts = np.arange(min(length, base) + 1)
+                counts = np.arange(min(length, recall_base) + 1)
                 runs = (np.arange(length) < counts[:, None]).astype(np.int64)
             else:
                 runs = all_runs(length)
-                runs = runs[runs.sum(axis=1) <= base]
-            run_values = exact_values(complete_measure, runs, 1, base)
+                runs = runs[runs.sum(axis=1) <= recall_base]
+            run_values = compute_exact_values(complete_measure, runs, 1, recall_base)
             is_exact &= run_values.form is not None and run_values.form.factor == 1.0
             indices, first = np.unique(run_values.index, return_index=True)
             for index, run in zip(indices.tolist(), runs[first].tolist(), strict=True):
-                values.setdefault(run_values.value(index), (tuple(run), base))
+                values.setdefault(run_values.value(index), (tuple(run), recall_base))
     divisors = {value.divisor for value in values if isinstance(value, Irrational)}
     if len(divisors) > 1:
         # No exact test for equality is known for sums of logarithms over different divisors.
@@ -565,5 +567,5 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
         labels = tuple(f"[{sum(run)}, {len(run)}, {base}]" for run, base in examples)
         witness = Witness("gaps", tuple(run for run, _ in examples), witness_values, labels)
     scale = Scale.INTERVAL if witness is None else Scale.ORDINAL
-    size = longest, largest_base
-    return TopicsReport(str(measure), *size, scale, tuple(ordered), witness, is_exact)
+    bounds = longest, largest_base
+    return TopicsReport(str(measure), *bounds, scale, tuple(ordered), witness, is_exact)

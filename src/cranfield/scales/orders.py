@@ -33,7 +33,7 @@ from cranfield.base.arrays import Bools, Ints
 from cranfield.base.errors import PolicyError, as_array, has_numbers
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
-from cranfield.scales.forms.exact_values import exact_values, merge_close_values
+from cranfield.scales.forms.exact_values import compute_exact_values, merge_close_values
 from cranfield.scales.runs import all_runs, as_measure, check_runs, check_size, exceeds, run_length
 
 Ranks = NDArray[Any]
@@ -113,9 +113,9 @@ def rbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     [1, 4, 7]
     """
     table = _check_table(runs, grades, length)
-    size = table.shape[1]
-    max_rank = max_rbto_rank(size, grades)
-    powers = [(int(grades) + 1) ** (size - 1 - i) for i in range(size)]
+    n_ranks = table.shape[1]
+    max_rank = max_rbto_rank(n_ranks, grades)
+    powers = [(int(grades) + 1) ** (n_ranks - 1 - i) for i in range(n_ranks)]
     return np.asarray(table.astype(_choose_dtype(max_rank)) @ _to_ranks(powers, max_rank))
 
 
@@ -145,12 +145,12 @@ def sbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     [[1, 1], [2, 0]]
     """
     remaining = _check_ranks(ranks, max_sbto_rank(length, grades))
-    out = np.empty((len(remaining), length), dtype=np.int64)
+    runs = np.empty((len(remaining), length), dtype=np.int64)
     for j, step in enumerate(_compute_set_steps(length, grades)):
         # The highest grade whose step still fits into the remaining rank.
-        out[:, j] = np.searchsorted(step, remaining, side="right") - 1
-        remaining = remaining - step[out[:, j]]
-    return out
+        runs[:, j] = np.searchsorted(step, remaining, side="right") - 1
+        remaining = remaining - step[runs[:, j]]
+    return runs
 
 
 def rbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
@@ -167,11 +167,11 @@ def rbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     [[1, 0, 0], [1, 1, 1]]
     """
     remaining = _check_ranks(ranks, max_rbto_rank(length, grades))
-    out = np.empty((len(remaining), length), dtype=np.int64)
+    runs = np.empty((len(remaining), length), dtype=np.int64)
     for i in reversed(range(length)):
-        out[:, i] = remaining % (grades + 1)
+        runs[:, i] = remaining % (grades + 1)
         remaining = remaining // (grades + 1)
-    return out
+    return runs
 
 
 def natural_distance(ranks: Ranks) -> Ranks:
@@ -244,7 +244,7 @@ def induced_order(
     """
     table = _check_table(runs, grades)
     measure = as_measure(measure, table.shape[1])
-    values = exact_values(measure, table, grades, judgments)
+    values = compute_exact_values(measure, table, grades, judgments)
     if measure.info.lower_is_better:
         return np.asarray(values.size - 1 - values.index)
     return values.index
@@ -502,10 +502,10 @@ def at_or_below(lower: Any, upper: Any, grades: int = 1) -> Bools:
     >>> at_or_below([[1, 0, 1, 1], [1, 1, 0, 0]], [[1, 1, 1, 0], [1, 0, 1, 1]]).tolist()
     [True, False]
     """
-    size = max(run_length(runs) for runs in (lower, upper))
-    check_size(size, grades)
+    n_ranks = max(run_length(runs) for runs in (lower, upper))
+    check_size(n_ranks, grades)
     first, second = (
-        _count_documents(check_runs(runs, size, grades), grades) for runs in (lower, upper)
+        _count_documents(check_runs(runs, n_ranks, grades), grades) for runs in (lower, upper)
     )
     return np.asarray((first <= second).all(axis=1))
 
@@ -536,10 +536,10 @@ def order_matrix(runs: Any, grades: int = 1) -> Bools:
             f" {len(table):,}; compare single pairs with at_or_below()"
         )
     counts = _count_documents(table, grades)
-    out = np.ones((len(table), len(table)), dtype=bool)
+    is_below = np.ones((len(table), len(table)), dtype=bool)
     for column in counts.T:
-        out &= column[:, None] <= column[None, :]
-    return out
+        is_below &= column[:, None] <= column[None, :]
+    return is_below
 
 
 def covers(length: int, grades: int = 1) -> Ints:

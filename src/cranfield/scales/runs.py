@@ -275,9 +275,9 @@ def _judge_all_inputs() -> JudgedRuns:
     """
     two_docs = {"d1": (3, 3), "d2": (0, 0)}
     three_docs = {**two_docs, "d3": (1, 0)}
-    extra = {"d4": (1, 0), "d5": (2, 0), "d6": (0, 1), "d7": (3, 3), "d8": (3, 3)}
-    docs = [*three_docs, *extra]
-    topics = {"1": two_docs, "2": two_docs | extra, "3": three_docs, "4": three_docs | extra}
+    extras = {"d4": (1, 0), "d5": (2, 0), "d6": (0, 1), "d7": (3, 3), "d8": (3, 3)}
+    docs = [*three_docs, *extras]
+    topics = {"1": two_docs, "2": two_docs | extras, "3": three_docs, "4": three_docs | extras}
     qrels = pl.DataFrame(
         [
             (topic, doc, grade, intent)
@@ -299,8 +299,8 @@ def _judge_all_inputs() -> JudgedRuns:
         groups={doc: "xy"[index // 2 % 2] for index, doc in enumerate(docs)},
         aspects={"understandability": qrels, "credibility": qrels},
     )
-    size = judged.judgments.grade.size
-    columns = {"stratum": np.full(size, "0"), "inclusion": np.ones(size), "class": np.arange(size)}
+    n = judged.judgments.grade.size
+    columns = {"stratum": np.full(n, "0"), "inclusion": np.ones(n), "class": np.arange(n)}
     rows = judged.annotations.lengths
     assert rows is not None
     # Each ranking is a session of one query.

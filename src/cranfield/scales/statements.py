@@ -310,12 +310,12 @@ class Meaningfulness:
             rows.append([*systems, f"{comparison.difference[k]:.4f}", *order_of_means])
         column = f"by scores {'up to' if comparison.scores.lower_is_better else 'above'}"
         head = ["first", "second", "difference", "order of means", column, "first", "second"]
-        parts = ["\n".join(self.lines())]
+        sections = ["\n".join(self.lines())]
         if rows:
-            parts.append(text_table(head, rows, left=(0, 1, 3)))
+            sections.append(text_table(head, rows, left=(0, 1, 3)))
         if len(pairs) > len(rows):
-            parts[-1] += f"\n… {len(pairs) - len(rows):,} more"
-        return "\n\n".join(parts)
+            sections[-1] += f"\n… {len(pairs) - len(rows):,} more"
+        return "\n\n".join(sections)
 
     def __str__(self) -> str:
         return self.to_text()
@@ -344,7 +344,7 @@ def describe_order(
 
 def describe_sensitivity(statement: Meaningfulness) -> str:
     """Describe for how many significant pairs the test still rejects with transformed scores."""
-    comparison, count = statement.comparison, statement.comparison.count()
+    comparison, n_significant = statement.comparison, statement.comparison.count()
     if statement.required_scale <= Scale.ORDINAL:
         return (
             "the decisions of the test are the same under every increasing transformation of"
@@ -358,20 +358,20 @@ def describe_sensitivity(statement: Meaningfulness) -> str:
         )
     masks = statement.still_significant
     counts = [int(mask.sum()) for mask in masks.values()]
-    if count == 1:
+    if n_significant == 1:
         same, changed = (
-            ", ".join(f"{p:g}" for p, n in zip(POWERS, counts, strict=True) if n == number)
-            for number in (1, 0)
+            ", ".join(f"{p:g}" for p, n in zip(POWERS, counts, strict=True) if n == n_pairs)
+            for n_pairs in (1, 0)
         )
         text = f"this pair is {'still' if same else 'not'} significantly different if scores are"
         text += f" raised to the power {same or changed}"
         return f"{text}, but not to {changed}" if same and changed else text
-    others = [f"{n:,} with the power {p:g}" for p, n in zip(POWERS[1:], counts[1:], strict=True)]
+    texts = [f"{n:,} with the power {p:g}" for p, n in zip(POWERS[1:], counts[1:], strict=True)]
     n_all = int(np.logical_and.reduce(list(masks.values())).sum())
     return (
-        f"of these {count:,} pairs, {counts[0]:,} {'is' if counts[0] == 1 else 'are'} still"
+        f"of these {n_significant:,} pairs, {counts[0]:,} {'is' if counts[0] == 1 else 'are'} still"
         f" significantly different if scores are raised to the power {POWERS[0]:g},"
-        f" {', '.join(others)}, and {n_all:,} with all four powers"
+        f" {', '.join(texts)}, and {n_all:,} with all four powers"
     )
 
 

@@ -16,7 +16,7 @@ from cranfield.base.errors import PolicyError, check_integer
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
-from cranfield.scales.forms.exact_values import RunValues, exact_values
+from cranfield.scales.forms.exact_values import RunValues, compute_exact_values
 from cranfield.scales.forms.form import Form, Number, check_depends_on_grades
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.runs import (
@@ -77,8 +77,8 @@ class Witness:
         values = tuple(map(format_value, self.values))
         if self.kind != "gaps":
             return VIOLATIONS[self.kind].format(*runs, *values)
-        numbers: tuple[Any, ...] = self.values
-        steps = (abs(numbers[1] - numbers[0]), abs(numbers[3] - numbers[2]))
+        scores: tuple[Any, ...] = self.values
+        steps = (abs(scores[1] - scores[0]), abs(scores[3] - scores[2]))
         return "; ".join(
             f"the step from {values[i]} to {values[i + 1]}, for {runs[i]} and {runs[i + 1]},"
             f" is {format_value(step)}"
@@ -239,8 +239,8 @@ def format_run(run: Sequence[int]) -> str:
     if len(run) <= MAX_WRITTEN_LENGTH:
         return f"({', '.join(map(str, run))})"
     groups = [(grade, len(list(group))) for grade, group in groupby(run)]
-    parts = [f"{times} x {grade}" if times > 1 else str(grade) for grade, times in groups]
-    return f"({', '.join(parts)})"
+    texts = [f"{times} x {grade}" if times > 1 else str(grade) for grade, times in groups]
+    return f"({', '.join(texts)})"
 
 
 def format_n_runs(n_runs: int) -> str:
@@ -314,7 +314,7 @@ class RunSet:
         return sum(n_ways)
 
     def values(self, runs: Ints) -> RunValues:
-        return exact_values(self.measure, runs, self.grades, self.documents)
+        return compute_exact_values(self.measure, runs, self.grades, self.documents)
 
     def form(self) -> Form | None:
         return form(self.measure, self.length, self.grades, self.documents)

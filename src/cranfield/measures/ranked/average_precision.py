@@ -76,7 +76,7 @@ def _count_required_hits(recall: float, recall_base: Ints, rounding: str) -> Int
     # Exactly the smallest m with m / RB >= recall; 0.7 is 7/10, not the float below it.
     level = Fraction(str(recall))
     bases, positions = np.unique(recall_base, return_inverse=True)
-    n_hits = np.array([ceil(level * int(size)) for size in bases], dtype=np.int64)
+    n_hits = np.array([ceil(level * int(base)) for base in bases], dtype=np.int64)
     return n_hits[positions].reshape(recall_base.shape)
 
 

@@ -93,8 +93,8 @@ def u_measure(
     check_number("limit", limit, above=0)
     check_number("norm", norm, above=0)
     if (lengths is None) == (offsets is None):
-        number = "neither" if lengths is None else "both"
-        raise MeasureError(f"u_measure: expected either lengths or offsets, got {number}")
+        both_or_neither = "neither" if lengths is None else "both"
+        raise MeasureError(f"u_measure: expected either lengths or offsets, got {both_or_neither}")
     gain = _check_amounts("gains", gains)
     name, values = ("lengths", lengths) if offsets is None else ("offsets", offsets)
     amounts = _check_amounts(name, values)

@@ -440,7 +440,7 @@ class RunValues:
         return int(indices[0]) if indices.size else None
 
 
-def exact_values(
+def compute_exact_values(
     measure: Measure, runs: Ints, grades: int = 1, judgments: Sequence[int] | int | None = None
 ) -> RunValues:
     """Score runs, shape (runs, ranks), exactly if the measure has a form, otherwise as floats."""
@@ -448,7 +448,7 @@ def exact_values(
     score_runs(measure, runs[:1], grades=grades, judgments=judgments)
     exact_form = form(measure, runs.shape[1], grades, judgments)
     if exact_form is not None:
-        return form_values(exact_form, runs)
+        return compute_form_values(exact_form, runs)
     floats = score_runs(measure, runs, grades=grades, judgments=judgments)
     distinct, index = merge_close_values(floats)
     return RunValues(distinct[:, None], index)
@@ -462,7 +462,7 @@ def merge_close_values(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
     return distinct[np.concatenate([[True], is_new])], group[inverse.ravel()]
 
 
-def form_values(exact_form: Form, runs: Ints) -> RunValues:
+def compute_form_values(exact_form: Form, runs: Ints) -> RunValues:
     """Compute the values of a form for runs, shape (runs, ranks)."""
     rows, bases, unit = _sum_form(exact_form.shape, runs)
     if not exact_form.divisor:

@@ -22,7 +22,7 @@ is a sum as well, but the contribution of a rank also depends on a small state o
 do not contain floats.
 
 Forms use the formulas of the measures themselves, which accept fractions as well as floats:
-`exact_measure` returns the measure with fractions as parameters. A parameter such as p = 0.8,
+`make_exact` returns the measure with fractions as parameters. A parameter such as p = 0.8,
 p = 1/3 or a gain of 0.1 means that number, not the nearest binary float.
 """
 
@@ -57,17 +57,17 @@ ONE = Fraction(1)
 @lru_cache(maxsize=4096)
 def root(x: Fraction) -> tuple[Fraction, int]:
     """Return the smallest rational r, and the integer k, with x = r^k; x must be above 1."""
-    for power in range(x.numerator.bit_length(), 1, -1):
-        numerator, denominator = (_integer_root(n, power) for n in x.as_integer_ratio())
+    for exponent in range(x.numerator.bit_length(), 1, -1):
+        numerator, denominator = (_integer_root(n, exponent) for n in x.as_integer_ratio())
         if numerator is not None and denominator is not None:
-            return Fraction(numerator, denominator), power
+            return Fraction(numerator, denominator), exponent
     return x, 1
 
 
-def _integer_root(n: int, power: int) -> int | None:
+def _integer_root(n: int, exponent: int) -> int | None:
     """Return the root of n if it is an integer, otherwise None."""
-    guess = round(n ** (1 / power))
-    return next((m for m in (guess - 1, guess, guess + 1) if m > 0 and m**power == n), None)
+    guess = round(n ** (1 / exponent))
+    return next((m for m in (guess - 1, guess, guess + 1) if m > 0 and m**exponent == n), None)
 
 
 @lru_cache(maxsize=8192)
@@ -407,7 +407,7 @@ class Form:
         return float(self.constant)
 
 
-def exact_measure(measure: Any) -> Any:
+def make_exact(measure: Any) -> Any:
     """Copy a measure with fractions as parameters, so that its formulas are exact."""
     exact = copy(measure)
     for name, value in vars(measure).items():
@@ -465,7 +465,7 @@ class Setting(NamedTuple):
     def unit_gains(self, measure: Any) -> Row:
         """Return the gain of each grade, scaled to [0, 1]."""
         max_gain = self.highest_grade(measure) if measure.gains.kind == "graded" else 1
-        return to_row(exact_measure(measure).unit_gain(fraction_range(self.grades), max_gain))
+        return to_row(make_exact(measure).unit_gain(fraction_range(self.grades), max_gain))
 
     def stop_probabilities(self, measure: Any) -> Row:
         gains = self.gains(measure.gains, self.highest_grade(measure))

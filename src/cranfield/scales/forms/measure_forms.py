@@ -47,8 +47,8 @@ from cranfield.scales.forms.form import (
     Terms,
     add_terms,
     cascade_form,
-    exact_measure,
     fraction_range,
+    make_exact,
     make_terms,
     rational_terms,
     root,
@@ -61,7 +61,7 @@ def count_form(measure: precision.CountMeasure, setting: Setting) -> Form:
     """Return the form of a measure that is a function of the number of relevant documents."""
     depth, relevant = setting.depth(measure), setting.is_relevant(measure)
     sizes = (np.array(Fraction(size)) for size in (depth, setting.recall_base(measure)))
-    scores = to_row(exact_measure(measure).score_counts(fraction_range(depth), *sizes))
+    scores = to_row(make_exact(measure).score_counts(fraction_range(depth), *sizes))
     steps = [upper - lower for lower, upper in pairwise(scores)]
     unit = abs(steps[0])
     divisor = rational_terms(1 / unit if unit else 0)
@@ -105,7 +105,7 @@ def gain_form(measure: Any, setting: Setting) -> Form:
 
 
 def rank_biased_form(measure: stopping.RankBiasedPrecision, setting: Setting) -> Form:
-    exact, ranks = exact_measure(measure), range(1, setting.depth(measure) + 1)
+    exact, ranks = make_exact(measure), range(1, setting.depth(measure) + 1)
     weights = [(ONE, (1 - exact.p) * exact.views(rank)) for rank in ranks]
     return Form(Additive.weigh(setting.unit_gains(measure), weights, setting.length))
 
@@ -120,7 +120,7 @@ def dcg_form(measure: Any, setting: Setting) -> Form:
 
 def first_relevant_form(measure: Any, setting: Setting) -> Form:
     """Return the form of RR, WRR or Success."""
-    exact, relevant = exact_measure(measure), setting.is_relevant(measure)
+    exact, relevant = make_exact(measure), setting.is_relevant(measure)
     rows = []
     for rank in range(1, setting.depth(measure) + 1):
         row: Row = (ONE,) * len(relevant)
@@ -145,7 +145,7 @@ def _first_relevant_shape(
 
 def cascade_measure_form(measure: Any, setting: Setting) -> Form:
     """Return the form of ERR, nERR or iRBU: users stop at the document that satisfies them."""
-    exact, stops = exact_measure(measure), setting.stop_probabilities(measure)
+    exact, stops = make_exact(measure), setting.stop_probabilities(measure)
     is_utility = isinstance(measure, stopping.IntentwiseRankBiasedUtility)
     ranks = range(1, max(setting.depth(measure), len(setting.judgments)) + 1)
     values = [exact.utility(rank) if is_utility else exact.stop_value(ONE, rank) for rank in ranks]
@@ -178,8 +178,8 @@ def _divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
     by 1 / ln b for DCG, and by the same sum of the ideal ranking for nDCG.
     """
     if not isinstance(measure, dcg.nDCG):
-        base, power = root(fraction_of(measure.discount.base))
-        return make_terms({base: Fraction(1, power)})
+        base, exponent = root(fraction_of(measure.discount.base))
+        return make_terms({base: Fraction(1, exponent)})
     cutoff = measure.cutoff if measure.ideal == "cut" else None
     ideal = enumerate(setting.ideal_gains(gains)[:cutoff], 1)
     weights = ((gain, *invert_discount(measure.discount, rank)) for rank, gain in ideal)
@@ -188,8 +188,8 @@ def _divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
 
 def invert_discount(discount: Discount, rank: int) -> tuple[Fraction, Fraction]:
     """Return r and c such that 1 / ln x = c / ln r, where x is the discount's argument."""
-    base, power = root(discount.log_argument(rank))
-    return base, Fraction(1, power)
+    base, exponent = root(discount.log_argument(rank))
+    return base, Fraction(1, exponent)
 
 
 Cumulated = tuple[int, Fraction]
@@ -220,7 +220,7 @@ class Ratios:
         gains = tuple(map(mul, setting.gains(measure.gains), has_gain))
         ideal_gains = [*setting.ideal_gains(gains), *[ZERO] * setting.length][: setting.length]
         ideal = tuple(accumulate(ideal_gains))
-        return cls(exact_measure(measure), relevant, gains, setting.depth(measure), ideal)
+        return cls(make_exact(measure), relevant, gains, setting.depth(measure), ideal)
 
     def is_counted(self, rank: int, grade: int) -> bool:
         return self.relevant[grade] and rank <= self.depth
@@ -271,7 +271,7 @@ def cumulative_utility_form(measure: ntcir.NormalisedCumulativeUtility, setting:
         relevant = setting.is_relevant(measure)
         total = sum((values[grade] for grade in setting.judgments if relevant[grade]), ZERO)
     else:
-        exact, base = exact_measure(measure), setting.recall_base(measure)
+        exact, base = make_exact(measure), setting.recall_base(measure)
         continuation = (exact.stop_weight(2),) * (setting.grades + 1)
         total = sum((exact.stop_weight(count) for count in range(1, base + 1)), ZERO)
     # Precision is the blended ratio with beta = 0.
@@ -356,7 +356,7 @@ def shared_grade_form(measure: average_precision.GradedAveragePrecision, setting
     """Return the form of GAP; the state is the number of documents of each grade so far."""
     # G by grade, which does not decrease.
     weights = to_row(
-        [exact_measure(measure).sum_weights(grade) for grade in range(setting.grades + 1)]
+        [make_exact(measure).sum_weights(grade) for grade in range(setting.grades + 1)]
     )
     depth = setting.depth(measure)
 
@@ -399,7 +399,7 @@ def _view_probability(model: StaticModel) -> Callable[[int], tuple[Fraction, Fra
     if isinstance(model, ScaledDCG):
         # Without the factor ln 2, which cancels out in sum V g / sum V; ETU divides by 1 / ln 2.
         return lambda rank: invert_discount(model.discount, rank)
-    exact = exact_measure(model)
+    exact = make_exact(model)
     return lambda rank: (ONE, exact.views(Fraction(rank)))
 
 
@@ -410,7 +410,7 @@ def _user_divisor(
     if request.is_total:
         return make_terms({Fraction(2): ONE}) if isinstance(model, ScaledDCG) else UNITY, 1.0
     if end is None and isinstance(model, stopping.RankBiasedPrecision):
-        return rational_terms(exact_measure(model).total_depth()), 1.0
+        return rational_terms(make_exact(model).total_depth()), 1.0
     if end is None or end > MAX_EXACT_RANKS:
         return UNITY, 1.0 / model.expected_depth(end)
     return add_terms(map(_view_probability(model), range(1, end + 1))), 1.0
@@ -429,7 +429,7 @@ def _satisfied_form(
     model: stopping.SatisfiedModel, setting: Setting, request: UtilityRequest
 ) -> Form | None:
     end = min(setting.length, model.limit_rank(request.depth) or DEFAULT_MAX_RANK)
-    views = [exact_measure(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
+    views = [make_exact(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
     weigh = setting.stop_probabilities if isinstance(model, ERRUser) else setting.unit_gains
     gains = weigh(model)
     last_scored_rank = min(end, request.last_scored_rank)
@@ -461,7 +461,7 @@ def _player_form(model: Any, setting: Setting, request: UtilityRequest) -> Form 
     """
     if model.unit is not None:
         return None
-    exact, gains = exact_measure(model), setting.unit_gains(model)
+    exact, gains = make_exact(model), setting.unit_gains(model)
     limits = [vars(exact)[name] for name in _LIMITS if name in vars(exact)]
     if any(number.denominator & (number.denominator - 1) for number in (*limits, *gains)):
         return None
@@ -510,7 +510,7 @@ def user_form(measure: UserModel | Expectation, setting: Setting) -> Form | None
 
 def chain_form(measure: ChainMeasure, setting: Setting) -> Form:
     """Return the form of a measure such as uM, rrM or EBU; additive if users always continue."""
-    exact, grades = exact_measure(measure), fraction_range(setting.grades)
+    exact, grades = make_exact(measure), fraction_range(setting.grades)
     zeros = np.full(grades.size, ZERO)
 
     def probabilities(gain: Gain | None) -> Any:

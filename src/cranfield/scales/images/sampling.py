@@ -81,15 +81,15 @@ class Steps:
     """The steps of a walk at one rank, sorted by the state after the rank.
 
     Each step has a `state_before`, a `gain` and `residues` of the gain, shape (moduli, steps). For
-    each state after the rank, `start` is the index of the first step to this state and `count` the
-    number of such steps.
+    each state after the rank, `start` is the index of the first step to this state and `n_steps`
+    the number of such steps.
     """
 
     state_before: Ints
     gain: Floats
     residues: Ints
     start: Ints
-    count: Ints
+    n_steps: Ints
 
 
 class SearchableWalk:
@@ -115,11 +115,11 @@ class SearchableWalk:
             state, grade = np.nonzero(after >= 0)
             order = np.argsort(after[state, grade], kind="stable")
             state, grade = state[order], grade[order]
-            count = np.bincount(after[state, grade])
-            start, gain = np.cumsum(count) - count, gains[state, grade]
+            n_steps = np.bincount(after[state, grade])
+            start, gain = np.cumsum(n_steps) - n_steps, gains[state, grade]
             self.gains.append(gains)
             self.residues.append(residues)
-            self.steps.append(Steps(state, gain, residues[:, state, grade], start, count))
+            self.steps.append(Steps(state, gain, residues[:, state, grade], start, n_steps))
             self.lowest.append(np.minimum.reduceat(self.lowest[-1][state] + gain, start))
             self.highest.append(np.maximum.reduceat(self.highest[-1][state] + gain, start))
         self.extremes = float(self.lowest[-1].min()), float(self.highest[-1].max())
@@ -137,7 +137,7 @@ class SearchableWalk:
         n_nodes = 0
         for rank in reversed(range(cut, len(self.steps))):
             steps, low, high = self.steps[rank], self.lowest[rank], self.highest[rank]
-            node, step = concatenate_ranges(steps.start[state], steps.count[state])
+            node, step = concatenate_ranges(steps.start[state], steps.n_steps[state])
             value, state = value[node] - steps.gain[step], steps.state_before[step]
             is_possible = value >= low[state] - self.slack
             is_possible &= value <= high[state] + self.slack
@@ -288,7 +288,7 @@ class SampledImage:
         self.n_samples = self._choose_n_samples()
 
     def _has_unequal_gaps(self) -> bool:
-        """Return True if the lowest gap does not divide all values of runs with one document."""
+        """Return True if the lowest gap does not divide the values of runs with one document."""
         lowest: list[list[int]] = [[0]]
         for gains, after in zip(self.walk.gains, self.walk.after, strict=True):
             sums: list[set[int]] = [set() for _ in range(int(after.max()) + 1)]
@@ -296,10 +296,11 @@ class SampledImage:
                 gain = int(gains[state, grade])
                 sums[after[state, grade]].update(value + gain for value in lowest[state])
             lowest = [sorted(values)[:2] for values in sums]
-        bottom, second = sorted({value for values in lowest for value in values})[:2]
-        length, top = len(self.walk.gains), self.walk.gains[0].shape[1] - 1
-        values = self.walk.values(np.eye(length, dtype=np.int64) * top)
-        return any((int(value) - bottom) % (second - bottom) for value in values)
+        first, second = sorted({value for values in lowest for value in values})[:2]
+        length, max_grade = len(self.walk.gains), self.walk.gains[0].shape[1] - 1
+        values = self.walk.values(np.eye(length, dtype=np.int64) * max_grade)
+        # Values are counted from the lowest one.
+        return any((int(value) - first) % (second - first) for value in values)
 
     def _choose_n_samples(self) -> int:
         """Estimate from one chunk the number of pairs whose ties can be counted in `MAX_NODES`."""

@@ -147,13 +147,13 @@ class Side:
         entries = np.unravel_index(self.code[indices], self.shape)
         return [keys[entry] for keys, entry in zip(self.keys, entries, strict=True)]
 
-    def select(self, mask: NDArray[np.bool_]) -> Side:
+    def select(self, is_selected: NDArray[np.bool_]) -> Side:
         return replace(
             self,
-            values=self.values[mask],
-            code=self.code[mask],
-            min_relevant=self.min_relevant[mask],
-            n_runs=self.n_runs[mask],
+            values=self.values[is_selected],
+            code=self.code[is_selected],
+            min_relevant=self.min_relevant[is_selected],
+            n_runs=self.n_runs[is_selected],
         )
 
 
@@ -250,10 +250,10 @@ def _make_side(
     return Side(tuple(indices), values[order], order, shape, tuple(keys), min_relevant, n_runs)
 
 
-def make_size_error(size: int) -> PolicyError:
+def make_size_error(n_values: int) -> PolicyError:
     return PolicyError(
-        f"the measure has about 2^{size.bit_length() - 1} possible values, too many to rank them"
-        " exactly (up to about 2^45 are feasible); use shorter runs or fewer grades"
+        f"the measure has about 2^{n_values.bit_length() - 1} possible values, too many to rank"
+        " them exactly (up to about 2^45 are feasible); use shorter runs or fewer grades"
     )
 
 
@@ -393,8 +393,8 @@ class Sums:
         sign = np.zeros(len(a), dtype=np.int64)
         undecided = np.flatnonzero((a != b).any(axis=1))
         for bits in iterate_precisions() if undecided.size else ():
-            difference, error = self._subtract_sums(a[undecided], b[undecided], bits)
-            is_decided = np.abs(difference) > error
+            difference, max_error = self._subtract_sums(a[undecided], b[undecided], bits)
+            is_decided = np.abs(difference) > max_error
             sign[undecided[is_decided]] = np.where(difference[is_decided] > 0, 1, -1)
             undecided = undecided[~is_decided]
             if not undecided.size:
@@ -407,13 +407,13 @@ class Sums:
 
     def _subtract_sums(self, a: Ints, b: Ints, bits: int) -> tuple[Exact, Exact]:
         """Return a - b times 2^bits and the common denominator, and bounds on its error."""
-        difference, error = np.zeros((2, len(a)), dtype=object)
+        difference, max_error = np.zeros((2, len(a)), dtype=object)
         for part, column_a, column_b in zip(self.parts, a.T, b.T, strict=True):
             step = part.keys[column_a].astype(object) - part.keys[column_b].astype(object)
             step = step * int(part.unit * self._common_denominator)
             difference = difference + step * scaled_inverse_log(part.base, bits)
-            error = error + np.abs(step)
-        return difference, error
+            max_error = max_error + np.abs(step)
+        return difference, max_error
 
     def find(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
         self._check_size()

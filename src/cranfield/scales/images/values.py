@@ -201,11 +201,11 @@ class Image:
         smallest, largest = (
             None if gap is None else self._times_unit(gap) for gap in (raw.smallest, raw.largest)
         )
-        bottom, top = self.measure.info.range
+        min_score, max_score = self.measure.info.range
         unused = None
-        if np.isfinite(bottom) and np.isfinite(top):
-            outside = max(0.0, low - bottom) + max(0.0, top - high)
-            unused = min(1.0, outside / (top - bottom))
+        if np.isfinite(min_score) and np.isfinite(max_score):
+            outside = max(0.0, low - min_score) + max(0.0, max_score - high)
+            unused = min(1.0, outside / (max_score - min_score))
         return Gaps(raw.equispaced, smallest, largest, low, high, unused)
 
     def rank(self, values: ArrayLike) -> Ints:
@@ -474,7 +474,7 @@ def image(
     return _cached_image(measure, length, grades, documents, limit, memory, jobs, int(seed))
 
 
-def image_of_topic(
+def make_topic_image(
     measure: Measure,
     length: int,
     grades: int,

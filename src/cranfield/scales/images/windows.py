@@ -399,19 +399,19 @@ class Windows(ExactImage):
 
         blocks = in_threads(task, range(0, unique.size, step), self.jobs)
         below, equal = (
-            np.concatenate(parts)[inverse.ravel()] for parts in zip(*blocks, strict=True)
+            np.concatenate(arrays)[inverse.ravel()] for arrays in zip(*blocks, strict=True)
         )
         return below, equal
 
     def listing(self) -> Floats:
         low = self.marks.values
         high = np.append(low[1:] - 1, self.marks.highest).astype(self.walk.dtype)
-        unit = self.walk.unit
-        parts = [
-            (low[part][interval] + sums.astype(self.walk.dtype)) * unit.numerator / unit.denominator
-            for part, interval, sums in self._intervals(low, high)
+        values = [
+            low[block][interval] + sums.astype(self.walk.dtype)
+            for block, interval, sums in self._intervals(low, high)
         ]
-        return np.concatenate(parts).astype(np.float64)
+        unit = self.walk.unit
+        return (np.concatenate(values) * unit.numerator / unit.denominator).astype(np.float64)
 
     def gaps(self) -> Gaps:
         marks, unit = self.marks, self.walk.unit

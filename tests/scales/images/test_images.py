@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cranfield.measures import REGISTRY, define, parse_measure
-from cranfield.scales.forms import compute_exact_values
+from cranfield.scales.forms import exact_values
 from cranfield.scales.forms.form import Additive
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.images import representation, sums, windows
@@ -228,7 +228,7 @@ def test_two_ways_agree() -> None:
     assert found_ is not None and isinstance(found_.shape, Additive)
     alone = found_.shape.stateful()
     assert alone is not None
-    way = compute_exact_values.Walk.from_form(alone)
+    way = exact_values.Walk.from_form(alone)
     runs = np.random.default_rng(4).integers(0, 2, (300, 22))
     one = image("RBP(p=0.7)", 22)
     rank, _ = halves.cut_ranks(way, 2**12)

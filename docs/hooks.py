@@ -17,7 +17,7 @@ from navigation import section
 
 import cranfield as cf
 from cranfield.measures import Measure
-from cranfield.measures.aliases import trec_name
+from cranfield.measures.aliases import find_trec_name
 from cranfield.measures.families import KINDS
 from cranfield.measures.listing import Entry, group_by_family, list_entries
 
@@ -281,8 +281,11 @@ def example(kind: type[Measure]) -> list[str]:
         "```",
         "",
     ]
-    if trec_name(shown) != str(shown):
-        lines += [f"`{trec_name(shown)}`, the name that trec_eval prints, is understood too.", ""]
+    if find_trec_name(shown) != str(shown):
+        lines += [
+            f"`{find_trec_name(shown)}`, the name that trec_eval prints, is understood too.",
+            "",
+        ]
     return lines
 
 

@@ -15,7 +15,7 @@ import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.base.spec import integer, parameter
 from cranfield.measures import AP, RBP, P, nDCG
-from cranfield.measures.aliases import trec_name
+from cranfield.measures.aliases import find_trec_name
 from cranfield.measures.base import Measure
 from cranfield.measures.families import MODULES, REGISTRY
 from cranfield.measures.wrapping import Wrapper, wrapping
@@ -108,7 +108,7 @@ def test_families_of_trec_eval() -> None:
 
 def test_names_go_back_to_trec_eval() -> None:
     for one in cf.parse_measures("all_trec", compat="trec_eval-9"):
-        assert str(cf.parse_measures(trec_name(one), compat="trec_eval-9")[0]) == str(one)
+        assert str(cf.parse_measures(find_trec_name(one), compat="trec_eval-9")[0]) == str(one)
 
 
 def test_measures_cannot_be_changed() -> None:

@@ -406,7 +406,7 @@ def set_rounding(measure: Measure, compat: str | None) -> Measure:
 _TREC_NAMES = {form: name for name, form in SINGLE_MEASURES.items()}
 
 
-def trec_name(measure: Measure, rel: int = 1) -> str:
+def find_trec_name(measure: Measure, rel: int = 1) -> str:
     """Return the name of a measure in trec_eval, or its text form if trec_eval does not have it.
 
     `rel` is the lowest relevant grade (option -l of trec_eval) that all requested measures share;
@@ -419,10 +419,10 @@ def trec_name(measure: Measure, rel: int = 1) -> str:
         default = measure(rel=1)
     if default.name in _RECALL_LEVEL_MEASURES:
         default = default(rounding="up")
-    return _TREC_NAMES.get(str(default)) or _name_with_parameters(default) or str(measure)
+    return _TREC_NAMES.get(str(default)) or _find_parametric_name(default) or str(measure)
 
 
-def _name_with_parameters(measure: Measure) -> str | None:
+def _find_parametric_name(measure: Measure) -> str | None:
     """Return the name of trec_eval for a measure with parameters, or None."""
     values = vars(measure)
     if measure.name == "IPrec" and values["recall"] is not None:

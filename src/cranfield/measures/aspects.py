@@ -286,10 +286,10 @@ class _BiasedRBP(
         if not names:
             raise MeasureError(NO_ASPECT.format(self))
         for aspect in names:
-            gains = gains * self._degrees(judged.aspect(aspect, str(self)), rows)
+            gains = gains * self._compute_degrees(judged.aspect(aspect, str(self)), rows)
         return rows.total(gains * (1.0 - self.p) * self.p ** (rows.rank - 1))
 
-    def _degrees(self, aspect_runs: JudgedRuns, rows: Rows) -> Floats:
+    def _compute_degrees(self, aspect_runs: JudgedRuns, rows: Rows) -> Floats:
         """Return the degree to which each document has an aspect; 0 without a judgment."""
         judged_rows = aspect_runs.judged()
         positions, has_degree = find_positions(

@@ -322,7 +322,7 @@ class Measure(Spec):
         RR@2 (0, 1/2 or 1) are on interval scales, RR@3 is not. It is the highest type that is
         known: a measure that is reported as ordinal may be on an interval scale.
         """
-        grades = sorted({*range(1, MAX_TRIED_GRADE + 1), *self._grades_of_parameters()})
+        grades = sorted({*range(1, MAX_TRIED_GRADE + 1), *self._yield_parameter_grades()})
         is_interval = self.info.scale < Scale.INTERVAL and all(map(self.is_evenly_spaced, grades))
         return Scale.INTERVAL if is_interval else self.info.scale
 
@@ -349,7 +349,7 @@ class Measure(Spec):
         n_runs = sum((max_grade + 1) ** size for size in range(length + 1))
         return n_runs <= MAX_SCORED_RUNS and _are_scores_evenly_spaced(self, length, max_grade)
 
-    def _grades_of_parameters(self) -> Iterator[int]:
+    def _yield_parameter_grades(self) -> Iterator[int]:
         """Yield the grades in parameters and the next ones, where steps of gains may differ."""
         yield max(getattr(self, "rel", 1), 1)
         kind = getattr(getattr(self, "gains", None), "kind", None)

@@ -168,8 +168,8 @@ class Discount:
 
     def compute_divisors(self, ranks: NDArray[Any]) -> Floats:
         if self.form == "log(rank+1)":
-            return _log(ranks + 1, self.base)
-        logs = _log(ranks, self.base)
+            return _compute_log(ranks + 1, self.base)
+        logs = _compute_log(ranks, self.base)
         return np.maximum(1.0, logs) if self.form == "max(1,log(rank))" else 1.0 + logs
 
     @property
@@ -185,7 +185,7 @@ _PATTERNS = {
 }
 
 
-def _log(values: NDArray[Any], base: float) -> Floats:
+def _compute_log(values: NDArray[Any], base: float) -> Floats:
     """Compute the logarithm; bases 2 and 10 are exact at their powers, where discounts change."""
     logarithm = {2: np.log2, 10: np.log10}.get(int(base) if base % 1 == 0 else 0)
     logs: Floats = logarithm(values) if logarithm else np.log(values) / log(base)

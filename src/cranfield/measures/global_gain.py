@@ -73,7 +73,7 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
             gains = LINEAR
         # A measure with its own scale of gains (U) applies it before they are summed over intents.
         scaled_gains = getattr(self.inner, "scale_gains", None)
-        max_gain = None if scaled_gains else self._max_gain(judged, gains)
+        max_gain = None if scaled_gains else self._find_max_gain(judged, gains)
         gains_key = str(self.inner) if scaled_gains else gains
         key = (self.navigational_once, rel, gains_key, max_gain)
         intent_gains: Callable[[Any], Floats]
@@ -93,7 +93,7 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
         }
         return np.asarray(self.inner(**inner_parameters).score(runs))
 
-    def _max_gain(self, judged: JudgedRuns, gains: Gain) -> float | None:
+    def _find_max_gain(self, judged: JudgedRuns, gains: Gain) -> float | None:
         """Return the highest gain of the scale if the inner measure sets it."""
         if gains.kind == "binary" or (
             isinstance(self.inner, UnitGains) and isinstance(gains.kind, tuple)
@@ -130,7 +130,7 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
             judgment, intent, gain = (
                 np.concatenate(column) for column in zip(*answer_blocks, strict=True)
             )
-            row_gains = _gain_once(documents, judgment, intent, gain, intents.navigational)
+            row_gains = _sum_gains_once(documents, judgment, intent, gain, intents.navigational)
         levels = np.unique(np.concatenate([[0.0, max_gain or 0.0], judgment_gains, row_gains]))
         min_judged = judgments.judged_from
 
@@ -176,7 +176,7 @@ def _reorder_groups(groups: Groups | None, new_index: Ints) -> Groups | None:
     )
 
 
-def _gain_once(
+def _sum_gains_once(
     rows: Rows, judgment: Ints, intent: Ints, gain: Floats, navigational: NDArray[np.bool_]
 ) -> Floats:
     """Return the gain of each row, counting only the first answer to a navigational intent."""

@@ -39,7 +39,7 @@ from cranfield.measures.grammar import find_innermost_measure
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.ntcir import PPlusMeasure, QMeasure
 from cranfield.measures.ranked.precision import REL, Precision
-from cranfield.measures.users.stopping import stopping_probabilities
+from cranfield.measures.users.stopping import compute_stopping_probabilities
 from cranfield.measures.wrapping import Wrapper, wrapping
 
 _FAMILY = "diversity"
@@ -491,15 +491,15 @@ class RankBiasedUtility(Measure):
         # The answers to each intent, in order of rank, as if it were a topic.
         shape = (n_topics * n_intents, n_systems)
         answers = Rows(cell[order], rank, grade, shape, gain.compute_gains(grade))
-        max_grades = self._max_grades(judged, intents)
+        max_grades = self._find_max_grades(judged, intents)
         max_gains = answers.at(gain.compute_gains(max_grades.reshape(-1, 1)))
         weights = answers.by_rank(lambda rank: (1.0 - self.p) * self.p ** (rank - 1))
-        by_intent = answers.total(stopping_probabilities(answers, max_gains) * weights)
+        by_intent = answers.total(compute_stopping_probabilities(answers, max_gains) * weights)
         by_intent = by_intent.reshape(n_topics, n_intents, n_systems)
         utility = (by_intent * intents.probability[:, :, None]).sum(axis=1)
         return np.asarray(utility - self.e * (1.0 - self.p**judged.retrieved))
 
-    def _max_grades(self, judged: JudgedRuns, intents: Intents) -> Ints:
+    def _find_max_grades(self, judged: JudgedRuns, intents: Intents) -> Ints:
         """Return the highest grade of each intent of each topic; shape (topics, intents)."""
         if self.max_grade is not None:
             max_grade = highest_grade(judged, self.max_grade, str(self))

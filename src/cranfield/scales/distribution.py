@@ -219,7 +219,7 @@ class Variable:
         # adds 2 m UNIT and a complex product 3 UNIT.
         return (64 + 2 * self.n_values) * UNIT
 
-    def phi_on_square(self, start: int) -> Numbers:
+    def compute_factor_on_square(self, start: int) -> Numbers:
         """Compute phi on a square block of frequencies; shape (SIDE, SIDE)."""
         total: Numbers = np.zeros((SIDE, SIDE), np.float64 if self.is_symmetric else np.complex128)
         for begin in range(0, self.values.size, CHUNK):
@@ -233,7 +233,7 @@ class Variable:
                 total.imag += _multiply(np.hstack([rows.imag, rows.real]), stacked)
         return total
 
-    def phi_at(self, frequencies: Ints) -> Numbers:
+    def compute_factor(self, frequencies: Ints) -> Numbers:
         """Compute phi at the given frequencies."""
         phi = np.empty(frequencies.size, dtype=np.float64 if self.is_symmetric else np.complex128)
         batch_size = max(1, 2**20 // self.values.size)
@@ -286,7 +286,7 @@ def _compute_square(
     square = np.ones((SIDE, SIDE), dtype=np.float64 if is_real else np.complex128)
     n_done = 0
     for n_done, variable in enumerate(variables, 1):
-        square *= variable.phi_on_square(start)
+        square *= variable.compute_factor_on_square(start)
         if (
             n_done % 4 == 0
             and np.count_nonzero(np.abs(square) >= threshold) * SPARSE_FACTOR < square.size
@@ -296,7 +296,7 @@ def _compute_square(
     frequencies = np.flatnonzero(np.abs(phi) >= threshold)
     frequencies, phi = frequencies + start, phi[frequencies]
     for index, variable in enumerate(variables[n_done:]):
-        phi = phi * variable.phi_at(frequencies)
+        phi = phi * variable.compute_factor(frequencies)
         if index % 8 == 0:
             is_large = np.abs(phi) >= threshold
             frequencies, phi = frequencies[is_large], phi[is_large]

@@ -35,14 +35,14 @@ def group_cells(
         max_relevant = np.minimum(np.broadcast_to(max_relevant, judged.shape), length)
     cells: dict[ImageKey, list[int]] = {}
     for topic in range(n_topics):
-        ideal_grades = _ideal_grades(judged, topic, length) if needs_ideal else None
+        ideal_grades = _find_ideal_grades(judged, topic, length) if needs_ideal else None
         for system in range(n_systems):
             limit = None if max_relevant is None else int(max_relevant[topic, system])
             cells.setdefault((limit, ideal_grades), []).append(topic * n_systems + system)
     return {key: np.array(indices) for key, indices in cells.items()}
 
 
-def _ideal_grades(judged: JudgedRuns, topic: int, length: int) -> tuple[int, ...]:
+def _find_ideal_grades(judged: JudgedRuns, topic: int, length: int) -> tuple[int, ...]:
     """Return the grades of the ideal ranking of a topic, down to the length of runs."""
     judgments = judged.judgments
     grades = judgments.grade[(judgments.topic == topic) & (judgments.grade >= 0)]
@@ -177,12 +177,12 @@ class Interval(Wrapper):
         assert self.cutoff is not None
         self._check_gains()
         # Checked before a table with that many ranks is allocated.
-        check_size(self.cutoff, max(self._max_grade(judged), 1))
+        check_size(self.cutoff, max(self._find_max_grade(judged), 1))
         is_binary, needs_ideal = self._is_binary(), self.inner.needs_ideal
         rel = lowest_relevant(self.inner)
         rows = judged.grades_by_rank(self.cutoff, rel if is_binary else None)
         rows = rows.reshape(-1, self.cutoff)
-        highest = int(max(rows.max(initial=0), self._max_grade(judged), 1))
+        highest = int(max(rows.max(initial=0), self._find_max_grade(judged), 1))
         out = np.zeros(judged.shape)
         flat = out.reshape(-1)
         max_relevant = judged.recall_base(rel) if self.feasible else None
@@ -193,7 +193,7 @@ class Interval(Wrapper):
                 flat[cells] = 1.0 if self.raw else 0.0
                 continue
             distinct, inverse = np.unique(rows[cells], axis=0, return_inverse=True)
-            inner_image = self._image(highest, limit, ideal)
+            inner_image = self._make_image(highest, limit, ideal)
             if self.raw or self.ties != "unique":
                 ranks = inner_image.rank_runs(distinct, ties=self.ties).astype(np.float64)
                 scores = ranks if self.raw else self._normalise(ranks, inner_image)
@@ -218,11 +218,11 @@ class Interval(Wrapper):
         """
         self.require_complete()
         self._check_gains()
-        inner_image = self._image(1 if self._is_binary() else max(max_grade, 1), None)
+        inner_image = self._make_image(1 if self._is_binary() else max(max_grade, 1), None)
         if self.raw or self.ties != "unique":
             inner_image.require(runs, self.ties)
 
-    def _image(
+    def _make_image(
         self, grades: int, max_relevant: int | None, ideal: tuple[int, ...] | None = None
     ) -> Image:
         assert self.cutoff is not None
@@ -264,7 +264,7 @@ class Interval(Wrapper):
     def uses_highest_grade(self) -> bool:
         return not self._is_binary()
 
-    def _max_grade(self, judged: JudgedRuns) -> int:
+    def _find_max_grade(self, judged: JudgedRuns) -> int:
         return 1 if self._is_binary() else judged.judgments.max_grade
 
     def require_complete(self) -> None:

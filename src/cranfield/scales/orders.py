@@ -419,18 +419,18 @@ def _make_axiom(
     return Axiom(number, name, False, witness)
 
 
-def _first_violation(is_violated: Bools) -> tuple[int, ...] | None:
+def _find_violation(is_violated: Bools) -> tuple[int, ...] | None:
     indices = np.argwhere(is_violated)
     return tuple(map(int, indices[0])) if len(indices) else None
 
 
 def _check_weak_order(relation: Bools) -> tuple[int, ...] | None:
     """Return unrelated pairs x, y, or x <= y <= z without x <= z; None if the axiom holds."""
-    incomplete = _first_violation(~(relation | relation.T))
+    incomplete = _find_violation(~(relation | relation.T))
     if incomplete is not None:
         return incomplete
     adjacency = relation.astype(np.float32)
-    violation = _first_violation(((adjacency @ adjacency) > 0) & ~relation)
+    violation = _find_violation(((adjacency @ adjacency) > 0) & ~relation)
     if violation is None:
         return None
     x, z = violation
@@ -440,7 +440,7 @@ def _check_weak_order(relation: Bools) -> tuple[int, ...] | None:
 def _check_sign_reversal(relation: Bools, n: int) -> tuple[int, ...] | None:
     mirrored = np.arange(n * n).reshape(n, n).T.ravel()
     # Transposing and reversing both pairs gives the relation that dc is at most ba.
-    return _first_violation(relation & ~relation.T[np.ix_(mirrored, mirrored)])
+    return _find_violation(relation & ~relation.T[np.ix_(mirrored, mirrored)])
 
 
 def _check_monotonicity(relation: Bools, n: int) -> tuple[int, ...] | None:
@@ -466,7 +466,7 @@ def _check_solvability(relation: Bools, n: int) -> tuple[int, ...] | None:
     is_nonnegative = np.asarray(relation.reshape(n, n, n * n)[np.arange(n), np.arange(n)])
     premise = is_nonnegative[:, None, :] & relation.T.reshape(n, n, n * n)
     is_violated = np.asarray(premise & ~(starts[:, None, :] & ends[None, :, :]))
-    return _first_violation(is_violated.reshape(n * n, n * n))
+    return _find_violation(is_violated.reshape(n * n, n * n))
 
 
 MAX_COMPARED = 4096

@@ -209,7 +209,7 @@ class _ExposureRatio(
         group_divisors = self._compute_divisors(judged, groups)
         divisors = np.zeros((len(group_divisors), n_sides))
         np.add.at(divisors.T, sides, group_divisors.T)
-        divisors = self._side_divisors(divisors)
+        divisors = self._adjust_divisors(divisors)
         exposure_ratio = ratio(exposure, divisors[pairs.topic, pairs.grade])
         return pairs, exposure_ratio, divisors
 
@@ -218,13 +218,13 @@ class _ExposureRatio(
 
     def _compute_divisors(self, judged: JudgedRuns, groups: Groups) -> Floats:
         """Return the divisor of the exposure of each group, its utility; shape (topics, groups)."""
-        return sum_judged(judged, groups, self._utility(judged.judgments.grade))
+        return sum_judged(judged, groups, self._compute_utility(judged.judgments.grade))
 
-    def _side_divisors(self, divisors: Floats) -> Floats:
+    def _adjust_divisors(self, divisors: Floats) -> Floats:
         """Return the divisor of each side, given the sum over its groups."""
         return divisors
 
-    def _utility(self, grades: Ints) -> Floats:
+    def _compute_utility(self, grades: Ints) -> Floats:
         if self.gains is None:
             return (grades >= self.rel).astype(np.float64)
         return np.where(grades >= self.rel, self.gains.compute_gains(grades), 0.0)
@@ -273,7 +273,7 @@ class _DemographicMeasure(_ExposureRatio):
             return np.ones((judged.judgments.n_topics, len(groups.names)))
         return sum_judged(judged, groups, np.ones(judged.judgments.grade.size))
 
-    def _side_divisors(self, divisors: Floats) -> Floats:
+    def _adjust_divisors(self, divisors: Floats) -> Floats:
         # The divisor of a side is 1 for any number of groups.
         return np.ones(divisors.shape) if self.size == "none" else divisors
 
@@ -284,7 +284,7 @@ class _RealisedUtilityMeasure(_ExposureRatio):
     def _weigh_exposure(self, judged: JudgedRuns, groups: Groups) -> Floats:
         rows, judged_rows = groups.rows, judged.judged()
         positions, is_judged = find_positions(judged_rows.keys, rows.keys)
-        utility = np.append(self._utility(judged_rows.grade), 0.0)[positions]
+        utility = np.append(self._compute_utility(judged_rows.grade), 0.0)[positions]
         return super()._weigh_exposure(judged, groups) * np.where(is_judged, utility, 0.0)
 
 

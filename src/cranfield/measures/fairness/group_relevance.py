@@ -46,7 +46,7 @@ from cranfield.measures.fairness.attention import (
 )
 from cranfield.measures.gains import MAX_GRADE_OR_TOPIC, Gain, gain_rows
 from cranfield.measures.ranked.precision import RelevanceMeasure
-from cranfield.measures.users.stopping import SATISFYING_GAINS, cached_stopping_probabilities
+from cranfield.measures.users.stopping import SATISFYING_GAINS, cache_stopping_probabilities
 
 DIVERGENCES = ("jsd", "nmd", "rnod")
 
@@ -72,7 +72,7 @@ class _GroupFairnessMeasure(
     def stopping_rows(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
         """Return the documents at which users may stop, and the stopping probability of each."""
         rows = gain_rows(judged, self.gains)
-        return rows, cached_stopping_probabilities(self, judged, rows)
+        return rows, cache_stopping_probabilities(self, judged, rows)
 
     def fairness(self, judged: JudgedRuns, rows: Rows, stop: Floats) -> Floats:
         """Compute the expected similarity to the target at the rank where the user stops."""
@@ -82,7 +82,7 @@ class _GroupFairnessMeasure(
                 f"{self}: divergence={self.divergence!r} requires at least 2 groups, got 1"
             )
         target = compute_target_distribution(judged, groups, self.target, self.rel, str(self))
-        documents = _documents_with_groups(groups.rows)
+        documents = _select_documents_with_groups(groups.rows)
         n_documents = _sum_down_to_rows(documents, np.ones(documents.cell.size), rows)
         counts = _yield_group_counts(groups, documents, rows)
         proportions = (ratio(count, n_documents) for count in counts)
@@ -118,7 +118,7 @@ class _GroupFairnessMeasure(
         return np.asarray(np.sqrt(divergence)) if self.divergence == "rnod" else divergence
 
 
-def _documents_with_groups(rows: Rows) -> Rows:
+def _select_documents_with_groups(rows: Rows) -> Rows:
     """Return a row for each document with a group, with the sum of its weights as the gain."""
     rows = rows.where(rows.gains > 0)
     is_first = np.diff(rows.keys, prepend=-1) != 0

@@ -227,10 +227,10 @@ class NormalisedDiscountedDivergence(_PrefixParityMeasure):
 
     def distance(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
         p, q = x / i, ratio(s, n)
-        return _divergence_terms(p, q) + _divergence_terms(1.0 - p, 1.0 - q)
+        return _compute_divergence_terms(p, q) + _compute_divergence_terms(1.0 - p, 1.0 - q)
 
 
-def _divergence_terms(p: Floats, q: Floats) -> Floats:
+def _compute_divergence_terms(p: Floats, q: Floats) -> Floats:
     """Compute p log2(p / q), or 0 if p or q is 0."""
     p, q = np.broadcast_arrays(p, q)
     is_positive = (p > 0) & (q > 0)

@@ -123,7 +123,7 @@ class nDCG(DCGMeasure):
         return ratio(self.sum_discounted_gains(gain_rows(judged, self.gains)), ideal_dcg)
 
 
-def _discounted_gains(rows: Rows) -> Floats:
+def _discount_gains(rows: Rows) -> Floats:
     return rows.gains / rows.by_rank(lambda rank: np.log2(rank + 1))
 
 
@@ -144,7 +144,7 @@ class nDCGAtRelevant(GainMeasure):
         rows, ideal = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
         if not ideal.cell.size:
             return np.zeros(judged.shape)
-        terms, ideal_terms = _discounted_gains(rows), _discounted_gains(ideal)
+        terms, ideal_terms = _discount_gains(rows), _discount_gains(ideal)
         ideal_dcg, _ = look_up_total(ideal, ideal.running(ideal_terms), rows.topic, rows.rank)
         has_gain = rows.gains > 0
         ndcg_at_hits = np.where(has_gain, ratio(rows.running(terms), ideal_dcg), 0.0)
@@ -175,7 +175,7 @@ class nDCGAtLevels(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows, ideal = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
-        terms, ideal_terms = _discounted_gains(rows), _discounted_gains(ideal)
+        terms, ideal_terms = _discount_gains(rows), _discount_gains(ideal)
         total, n_values = np.zeros(judged.shape), np.zeros(judged.shape)
         for level in np.unique(ideal.gains):
             is_above = ideal.gains >= level

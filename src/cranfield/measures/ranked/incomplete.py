@@ -311,9 +311,9 @@ class InferredNDCG(_EstimatedMeasure):
         dcg = ratio(np.bincount(group) * sample_dcg, n_sampled)
         n_topics, n_systems = judged.shape
         cell_dcg = np.bincount(groups // n_strata, weights=dcg, minlength=n_topics * n_systems)
-        return ratio(cell_dcg.reshape(n_systems, n_topics).T, self._ideal_dcg(judged, weight))
+        return ratio(cell_dcg.reshape(n_systems, n_topics).T, self._find_ideal_dcg(judged, weight))
 
-    def _ideal_dcg(self, judged: JudgedRuns, weight: Floats) -> Floats:
+    def _find_ideal_dcg(self, judged: JudgedRuns, weight: Floats) -> Floats:
         """Compute the DCG of the estimated ideal ranking of each topic; shape (topics, 1)."""
         judgments = judged.judgments
         gains = np.where(judgments.grade >= 0, self.gains.compute_gains(judgments.grade), 0.0)

@@ -43,7 +43,7 @@ from cranfield.measures.gains import (
     sum_by_topic,
 )
 from cranfield.measures.ranked.precision import RelevanceMeasure, sum_divisor
-from cranfield.measures.users.stopping import cached_stopping_probabilities
+from cranfield.measures.users.stopping import cache_stopping_probabilities
 
 _NOTE = "not on an interval scale: its values are not equally spaced"
 
@@ -67,21 +67,21 @@ class _BlendedMeasure(
         """Return the blended ratio at a rank, from the counts and gains cumulated down to it."""
         return (n_relevant + self.beta * gain) / (rank + self.beta * ideal_gain)
 
-    def _hits(self, judged: JudgedRuns) -> Rows:
+    def _select_hits(self, judged: JudgedRuns) -> Rows:
         return relevant_rows(judged, self.rel, self.gains)
 
-    def _ideal(self, judged: JudgedRuns) -> Rows:
+    def _rank_ideal(self, judged: JudgedRuns) -> Rows:
         return ideal_rows(judged, self.gains, self.rel)
 
-    def _ratios(self, judged: JudgedRuns, hits: Rows) -> Floats:
+    def _blend_hits(self, judged: JudgedRuns, hits: Rows) -> Floats:
         def compute() -> Floats:
-            ideal = self._ideal(judged)
+            ideal = self._rank_ideal(judged)
             ideal_gain, _ = look_up_total(ideal, ideal.cumulated, hits.topic, hits.rank)
             return np.asarray(self.blend(hits.seen, hits.cumulated, hits.rank, ideal_gain))
 
         return judged.view(("blended", self.rel, self.beta, self.gains), compute)
 
-    def _first_best_rank(self, hits: Rows) -> Ints:
+    def _find_first_best_rank(self, hits: Rows) -> Ints:
         """Return r_p for each row: the rank of the first hit of the ranking's highest grade."""
         best = hits.where(hits.grade == hits.at(hits.largest(hits.grade)))
         return hits.at(best.firsts(best.rank, 0))
@@ -108,9 +108,9 @@ class QMeasure(_BlendedMeasure):
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits = self._hits(judged)
+        hits = self._select_hits(judged)
         divisor = sum_divisor(self, judged.recall_base(self.rel))
-        return ratio(hits.total(self._ratios(judged, hits)), divisor)
+        return ratio(hits.total(self._blend_hits(judged, hits)), divisor)
 
 
 @measure(
@@ -136,7 +136,7 @@ class RMeasure(_BlendedMeasure):
         return has_even_gain_sums(terms, None)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits, ideal = self._hits(judged), self._ideal(judged)
+        hits, ideal = self._select_hits(judged), self._rank_ideal(judged)
         recall_base = judged.recall_base(self.rel)
         top_hits = hits.where(hits.rank <= hits.at(recall_base))
         # At most RB documents have a gain, so the ideal ranking has all of it at rank RB.
@@ -156,8 +156,8 @@ class OMeasure(_BlendedMeasure):
     """O-measure; 0 when no relevant document is retrieved (in the top k)."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits = self._hits(judged)
-        return hits.total(np.where(hits.seen == 1, self._ratios(judged, hits), 0.0))
+        hits = self._select_hits(judged)
+        return hits.total(np.where(hits.seen == 1, self._blend_hits(judged, hits), 0.0))
 
 
 @measure(
@@ -171,9 +171,9 @@ class PMeasure(_BlendedMeasure):
     """P-measure; the highest grade is that of the top k, not that of the judgments."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits = self._hits(judged)
-        is_first_best = hits.rank == self._first_best_rank(hits)
-        return hits.total(np.where(is_first_best, self._ratios(judged, hits), 0.0))
+        hits = self._select_hits(judged)
+        is_first_best = hits.rank == self._find_first_best_rank(hits)
+        return hits.total(np.where(is_first_best, self._blend_hits(judged, hits), 0.0))
 
 
 @measure(
@@ -189,9 +189,9 @@ class PPlusMeasure(_BlendedMeasure):
     """P+, for a user who looks for one highly relevant document."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits = self._hits(judged)
-        is_counted = hits.rank <= self._first_best_rank(hits)
-        ratios = np.where(is_counted, self._ratios(judged, hits), 0.0)
+        hits = self._select_hits(judged)
+        is_counted = hits.rank <= self._find_first_best_rank(hits)
+        ratios = np.where(is_counted, self._blend_hits(judged, hits), 0.0)
         return ratio(hits.total(ratios), hits.where(is_counted).count)
 
 
@@ -244,8 +244,8 @@ class NormalisedCumulativeUtility(_BlendedMeasure):
         return self.gamma ** (n_relevant - 1)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits = self._hits(judged)
-        utility = hits.seen / hits.rank if self.utility == "P" else self._ratios(judged, hits)
+        hits = self._select_hits(judged)
+        utility = hits.seen / hits.rank if self.utility == "P" else self._blend_hits(judged, hits)
         if self.stopping == "graded":
             weights = self.stops or self.gains
             judgments = judged.judgments
@@ -277,6 +277,6 @@ class ExpectedBlendedRatio(_BlendedMeasure):
     max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits = self._hits(judged)
-        stop = cached_stopping_probabilities(self, judged, hits)
-        return hits.total(stop * self._ratios(judged, hits))
+        hits = self._select_hits(judged)
+        stop = cache_stopping_probabilities(self, judged, hits)
+        return hits.total(stop * self._blend_hits(judged, hits))

@@ -46,15 +46,15 @@ class _TotalOrderMeasure(
         length, max_grade = self.cutoff or 1, highest_grade(judged, self.max_grade, str(self))
         max_rank = self.best_rank(length, max_grade)
         if max_rank > _MAX_EXACT_INTEGER:
+            max_cutoff = self._find_max_exact_cutoff(max_grade)
             raise MeasureError(
-                f"{self}: with grades 0 to {max_grade} the cutoff must be at most"
-                f" {self._max_exact_cutoff(max_grade)}, got {length}; scores of longer runs exceed"
-                " 2^53 and are not exact"
+                f"{self}: with grades 0 to {max_grade} the cutoff must be at most {max_cutoff}, got"
+                f" {length}; scores of longer runs exceed 2^53 and are not exact"
             )
         ranks = self.run_ranks(judged, length, max_grade)
         return ranks / max_rank if self.normalised else ranks
 
-    def _max_exact_cutoff(self, max_grade: int) -> int:
+    def _find_max_exact_cutoff(self, max_grade: int) -> int:
         length = 1
         while self.best_rank(length + 1, max_grade) <= _MAX_EXACT_INTEGER:
             length += 1

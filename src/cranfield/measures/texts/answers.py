@@ -293,7 +293,7 @@ class _NuggetScore(TextMeasure, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURC
     data_class = JudgedAnswers
     strict: bool = parameter(False, flag, "whether partial support counts as no support")
 
-    def _mean(self, judged: JudgedAnswers, weights: Floats) -> Floats:
+    def _compute_mean(self, judged: JudgedAnswers, weights: Floats) -> Floats:
         """Compute the weighted mean of the support of nuggets; 0 on topics without weights."""
         support = judged.full if self.strict else judged.support
         totals = judged.total(support * judged.match_values(weights))
@@ -313,7 +313,7 @@ class AllScore(_NuggetScore):
     """Score "All" of the TREC RAG track; with `strict=True` "All Strict"."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
-        return self._mean(judged, np.ones(len(judged.nuggets.ids)))
+        return self._compute_mean(judged, np.ones(len(judged.nuggets.ids)))
 
 
 @measure(
@@ -333,7 +333,7 @@ class VitalScore(_NuggetScore):
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "vital")
-        return self._mean(judged, judged.nuggets.vital)
+        return self._compute_mean(judged, judged.nuggets.vital)
 
 
 @measure(
@@ -351,7 +351,7 @@ class WeightedScore(_NuggetScore):
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "vital")
         vital = judged.nuggets.vital
-        return self._mean(judged, vital + self.okay * (1.0 - vital))
+        return self._compute_mean(judged, vital + self.okay * (1.0 - vital))
 
 
 _S_NEEDS = "nuggets with weights and lengths of vital strings; positions of matches in answers"

@@ -186,7 +186,7 @@ class RougeLsum(_Rouge):
         counts = Counter(_flatten(text))
         n_common = 0
         for sentence in reference:
-            union, masks = 0, position_masks(sentence)
+            union, masks = 0, make_position_masks(sentence)
             for text_sentence in text:
                 if not masks.keys().isdisjoint(text_sentence):
                     union |= lcs_mask(text_sentence, masks, len(sentence))
@@ -246,11 +246,11 @@ def lcs_length(text: Words, reference: Words) -> int:
     """
     if not text or not reference:
         return 0
-    rows = _lcs_rows(text, position_masks(reference), len(reference))
+    rows = _lcs_rows(text, make_position_masks(reference), len(reference))
     return len(reference) - rows[-1].bit_count()
 
 
-def position_masks(words: Words) -> dict[int, int]:
+def make_position_masks(words: Words) -> dict[int, int]:
     """Return the positions of each word, as bits of an integer."""
     masks: dict[int, int] = {}
     for position, word in enumerate(words):

@@ -33,10 +33,10 @@ from cranfield.measures.users.clicks import (
     Probabilities,
     ProbabilityLookup,
     UtilityMeasure,
+    format_by_rank,
     look_up_value,
     probabilities_by_grade,
     probabilities_by_rank,
-    text_by_rank,
 )
 
 _UTILITY = r"\sum_i P[C_i = 1] \, g_i"
@@ -220,7 +220,7 @@ class BrowsingProbabilities:
 
     @property
     def text(self) -> str:
-        return text_by_rank(dict(enumerate(row)) for row in self.rows)
+        return format_by_rank(dict(enumerate(row)) for row in self.rows)
 
 
 def parse_browsing_probabilities(value: Any) -> BrowsingProbabilities:

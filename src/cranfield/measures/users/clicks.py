@@ -89,7 +89,7 @@ def look_up_value(mapping: Gain | None, key: Any) -> Any:
     return values[np.maximum(np.searchsorted(keys, key, side="right") - 1, 0)]
 
 
-def text_by_rank(rows: Iterable[Mapping[int, float]]) -> str:
+def format_by_rank(rows: Iterable[Mapping[int, float]]) -> str:
     """Return the text form of a mapping of ranks 1, 2, ... to the mappings in `rows`."""
     texts = (", ".join(f"{key}: {number_text(p)}" for key, p in row.items()) for row in rows)
     return "{" + ", ".join(f"{rank}: {{{text}}}" for rank, text in enumerate(texts, 1)) + "}"
@@ -212,11 +212,11 @@ class EffortMeasure(ClickMeasure):
     def beyond_length(self) -> str:
         """Scores depend on the length of the list if documents of grade 0 may satisfy."""
 
-        def at_grade_zero(by_grade: Probabilities | None) -> Any:
+        def look_up_grade_zero(by_grade: Probabilities | None) -> Any:
             return 0.0 if by_grade is None else by_grade.look_up_gains(np.zeros(1))[0]
 
-        satisfaction = self.satisfaction_probability(at_grade_zero, 1)
-        may_satisfy = at_grade_zero(self.clicks) * satisfaction > 0
+        satisfaction = self.satisfaction_probability(look_up_grade_zero, 1)
+        may_satisfy = look_up_grade_zero(self.clicks) * satisfaction > 0
         return "how many documents are retrieved" if may_satisfy else ""
 
     def click_values(self, page: GradedPage) -> Floats:

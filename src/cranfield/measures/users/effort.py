@@ -41,13 +41,7 @@ from cranfield.measures.users.model import (
     StaticModel,
     UserModel,
 )
-from cranfield.measures.users.page import (
-    Page,
-    costs_by_length,
-    fill_lengths,
-    join_pages,
-    next_values,
-)
+from cranfield.measures.users.page import Page, compute_costs, fill_lengths, join_pages, next_values
 
 _TIME = number(0, 1e6)
 LENGTH = number(0, 1e15)
@@ -190,13 +184,13 @@ class UMeasure(UserModel):
 
     def scale_gains(self, judged: JudgedRuns, grades: Any) -> Floats:
         """Return gains by grade, on the scale of the judgments; D(U) sums them over intents."""
-        return self._scale_factor(judged) * self._raw_gains(grades)
+        return self._scale_factor(judged) * self._compute_raw_gains(grades)
 
     def max_gain(self, judged: JudgedRuns) -> float:
         grades = self.gains.candidate_grades(highest_grade(judged, self.max_grade, str(self)))
-        return float(self._scale_factor(judged) * self._raw_gains(grades).max())
+        return float(self._scale_factor(judged) * self._compute_raw_gains(grades).max())
 
-    def _raw_gains(self, grades: Any) -> Floats:
+    def _compute_raw_gains(self, grades: Any) -> Floats:
         if isinstance(self.gains.kind, str):
             return self.gains.compute_gains(grades)
         return np.asarray(self.gains.look_up_gains(grades))
@@ -430,7 +424,7 @@ class _BejeweledPlayerModel(UserModel, scale_note=_NOTE):
     def costs(self, page: Page) -> Floats:
         if self.unit is None:
             return super().costs(page)
-        return costs_by_length(page, self.unit, missing=self.missing)
+        return compute_costs(page, self.unit, missing=self.missing)
 
     def continuation(self, page: Page) -> Floats:
         total_gain, total_cost = np.cumsum(page.gains, axis=1), np.cumsum(self.costs(page), axis=1)

@@ -16,7 +16,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
 from cranfield.measures.users.effort import LENGTH
 from cranfield.measures.users.model import Expectations, UserModel
-from cranfield.measures.users.page import costs_by_length
+from cranfield.measures.users.page import compute_costs
 from cranfield.measures.users.standard_models import user_model
 from cranfield.measures.wrapping import Wrapper, wrapping
 
@@ -90,7 +90,7 @@ class Expectation(
     def _expectations(self, judged: JudgedRuns, *, is_filled: bool = False) -> Expectations:
         if self.unit is None:
             return self.model.expectations(judged, depth=self.depth, is_filled=is_filled)
-        costs = partial(costs_by_length, unit=self.unit, fixed=self.fixed, missing=self.missing)
+        costs = partial(compute_costs, unit=self.unit, fixed=self.fixed, missing=self.missing)
         return self.model.compute_expected(
             judged, depth=self.depth, is_filled=is_filled, costs=costs
         )

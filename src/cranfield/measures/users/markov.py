@@ -26,7 +26,7 @@ from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.gains import Gain, make_gain_check
 from cranfield.measures.ranked.precision import RelevanceMeasure
-from cranfield.measures.users.clicks import look_up_value, text_by_rank
+from cranfield.measures.users.clicks import format_by_rank, look_up_value
 
 _FREQUENCY = number(0, 1e15)
 
@@ -39,7 +39,7 @@ class Moves:
 
     @property
     def text(self) -> str:
-        return text_by_rank(
+        return format_by_rank(
             {target: frequency for target, frequency in enumerate(row, 1) if frequency}
             for row in self.rows
         )
@@ -177,7 +177,7 @@ class MarkovPrecision(RelevanceMeasure):
             is_all = self.states == "all"
             weights = self._weigh_ranks(judged, hits) if is_all else self._weigh_hits(hits)
             if self.loops:
-                weights = weights + self._weight(np.zeros(1))
+                weights = weights + self._weigh(np.zeros(1))
             # The stationary probability of a single state is 1.
             weights = np.where(weights > 0, weights, 1.0)
         if self.dwell is not None:
@@ -188,7 +188,7 @@ class MarkovPrecision(RelevanceMeasure):
             score = score * ratio(hits.count, judged.recall_base(self.rel))
         return score
 
-    def _weight(self, distance: Floats) -> Floats:
+    def _weigh(self, distance: Floats) -> Floats:
         if self.distance == "inverse":
             return np.asarray(1.0 / (distance + 1.0))
         if self.distance == "log":
@@ -201,7 +201,7 @@ class MarkovPrecision(RelevanceMeasure):
         if self.moves == "local":
             above, below = np.minimum(above, 1), np.minimum(below, 1)
         longest = int(judged.retrieved.max(initial=0))
-        sums = np.append(0.0, np.cumsum(self._weight(np.arange(1.0, longest + 1))))
+        sums = np.append(0.0, np.cumsum(self._weigh(np.arange(1.0, longest + 1))))
         return np.asarray(sums[above] + sums[below])
 
     def _weigh_hits(self, hits: Rows) -> Floats:
@@ -210,7 +210,7 @@ class MarkovPrecision(RelevanceMeasure):
         max_hits = int(hits.seen.max(initial=0))
         for step in range(1, 2 if self.moves == "local" else max_hits):
             later = np.flatnonzero(hits.seen > step)
-            weight = self._weight((hits.rank[later] - hits.rank[later - step]).astype(np.float64))
+            weight = self._weigh((hits.rank[later] - hits.rank[later - step]).astype(np.float64))
             # Each addition has unique indices, as `+=` requires.
             weights[later] += weight
             weights[later - step] += weight

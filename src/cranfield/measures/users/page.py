@@ -139,7 +139,7 @@ class UserBehaviour:
         )
 
 
-def costs_by_length(
+def compute_costs(
     page: Page, unit: float, fixed: float = 0.0, missing: float | None = None
 ) -> Floats:
     """Return `fixed` plus `unit` times the length of each rank; see :func:`fill_lengths`."""

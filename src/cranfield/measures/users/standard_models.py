@@ -80,7 +80,7 @@ class ReciprocalRankUser(SatisfiedModel):
         return np.where(gains != 0, 1.0, 0.0)
 
 
-def _continuation_of_stops(weights: Floats) -> Floats:
+def _compute_continuation(weights: Floats) -> Floats:
     """Return C for users who stop at each rank with a probability in proportion to its weight."""
     remaining = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1]
     return ratio(next_values(remaining), remaining)
@@ -92,12 +92,12 @@ class AveragePrecisionUser(UserModel):
     info = Info("AP")
 
     def continuation(self, page: Page) -> Floats:
-        return _continuation_of_stops(page.gains / page.rank)
+        return _compute_continuation(page.gains / page.rank)
 
     def closed_form(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
         end = end or DEFAULT_MAX_RANK
         if is_filled:
-            sums_by_page = map(_page_sums, self.yield_pages(judged, end, is_filled=True))
+            sums_by_page = map(_sum_page, self.yield_pages(judged, end, is_filled=True))
             gain, weight_sum, total = join_pages(sums_by_page, judged.shape)
         else:
             rows = self.gaining_rows(judged)
@@ -110,7 +110,7 @@ class AveragePrecisionUser(UserModel):
         return Expectations(ratio(total, weight_sum), depth, depth)
 
 
-def _page_sums(page: Page) -> Floats:
+def _sum_page(page: Page) -> Floats:
     """Return the sums of g, g / r and cg(r) g / r over the ranks r; shape (3, rankings)."""
     weights = page.gains / page.rank
     total = np.einsum("ij,ij->i", weights, np.cumsum(page.gains, axis=1))
@@ -164,16 +164,16 @@ class QUser(_ScaledGainsUser):
         return np.where(rows.grade >= self.rel, super().document_gains(judged, rows), 0.0)
 
     def continuation(self, page: Page) -> Floats:
-        return _continuation_of_stops((page.gains > 0).astype(np.float64))
+        return _compute_continuation((page.gains > 0).astype(np.float64))
 
 
-def _err_user(measure: ExpectedReciprocalRank) -> ERRUser:
+def _make_err_user(measure: ExpectedReciprocalRank) -> ERRUser:
     if isinstance(measure.max_grade, str):
         raise MeasureError(f"{measure}: its user model requires one max_grade for all topics")
     return ERRUser(gains=measure.gains, max_grade=measure.max_grade)
 
 
-def _discounted_user(measure: DCG | nDCG) -> DiscountedUser:
+def _make_discounted_user(measure: DCG | nDCG) -> DiscountedUser:
     if measure.cutoff is None:
         raise MeasureError(
             f"{measure}: its user model requires a cutoff, such as {measure.name}@10, as the"
@@ -186,9 +186,9 @@ _MODELS: dict[type[Measure], Callable[[Any], UserModel]] = {
     Precision: lambda measure: PrecisionUser(rel=measure.rel, cutoff=measure.cutoff),
     ReciprocalRank: lambda measure: ReciprocalRankUser(rel=measure.rel),
     AveragePrecision: lambda measure: AveragePrecisionUser(rel=measure.rel),
-    ExpectedReciprocalRank: _err_user,
-    DCG: _discounted_user,
-    nDCG: _discounted_user,
+    ExpectedReciprocalRank: _make_err_user,
+    DCG: _make_discounted_user,
+    nDCG: _make_discounted_user,
     QMeasure: lambda measure: QUser(rel=measure.rel, gains=measure.gains),
 }
 """Functions that create the user model of a measure."""

@@ -142,20 +142,20 @@ def satisfaction_probability(gain: Any, max_gain: Any) -> Any:
     return gain / (max_gain + 1)
 
 
-def stopping_probabilities(rows: Rows, max_gain: float | Floats) -> Floats:
+def compute_stopping_probabilities(rows: Rows, max_gain: float | Floats) -> Floats:
     """Return the probability of stopping at each row; `max_gain` is the highest gain."""
     stop = satisfaction_probability(rows.gains, max_gain)
     continuation = rows.running_product(1.0 - stop)
     return np.asarray(rows.before(continuation, 1.0) * stop)
 
 
-def cached_stopping_probabilities(measure: Any, judged: JudgedRuns, rows: Rows) -> Floats:
+def cache_stopping_probabilities(measure: Any, judged: JudgedRuns, rows: Rows) -> Floats:
     """Return the probability of stopping at each row, cached with the judged runs."""
     gains, max_grade = measure.gains, measure.max_grade
 
     def compute() -> Floats:
         max_gain = highest_gain(judged, gains, max_grade, rows, str(measure))
-        return stopping_probabilities(rows, max_gain)
+        return compute_stopping_probabilities(rows, max_gain)
 
     return judged.view(("stopping", rows, gains, max_grade), compute)
 
@@ -177,7 +177,7 @@ class _ERRMeasure(Measure, family="user models", needs="graded or binary judgmen
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows = gain_rows(judged, self.gains)
-        stop = cached_stopping_probabilities(self, judged, rows)
+        stop = cache_stopping_probabilities(self, judged, rows)
         return rows.total(self.stop_value(stop, rows.rank))
 
 
@@ -218,7 +218,7 @@ class NormalisedExpectedReciprocalRank(_ERRMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         ideal = ideal_rows(judged, self.gains, cutoff=self.cutoff)
         max_gain = highest_gain(judged, self.gains, self.max_grade, ideal, str(self))
-        stop = stopping_probabilities(ideal, max_gain)
+        stop = compute_stopping_probabilities(ideal, max_gain)
         return ratio(super().values(judged), ideal.total(self.stop_value(stop, ideal.rank)))
 
 
@@ -252,7 +252,7 @@ class IntentwiseRankBiasedUtility(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows = gain_rows(judged, self.gains)
-        stop = cached_stopping_probabilities(self, judged, rows)
+        stop = cache_stopping_probabilities(self, judged, rows)
         return rows.total(stop * rows.by_rank(self.utility))
 
 

@@ -363,13 +363,13 @@ class Walk:
 
     def end_counts(self, by_runs: bool) -> list[ValueCounts]:
         """Return the values after the last rank (only 0) for each state."""
-        return [self._zero(by_runs)] * (int(self.after[-1].max()) + 1)
+        return [self._make_zero(by_runs)] * (int(self.after[-1].max()) + 1)
 
     def start_counts(self, by_runs: bool) -> list[ValueCounts]:
         """Return the values before the first rank (only 0) for its state."""
-        return [self._zero(by_runs)]
+        return [self._make_zero(by_runs)]
 
-    def _zero(self, by_runs: bool) -> ValueCounts:
+    def _make_zero(self, by_runs: bool) -> ValueCounts:
         return ValueCounts(
             np.zeros(1, dtype=self.dtype), np.ones(int(by_runs), dtype=self.run_dtype)
         )

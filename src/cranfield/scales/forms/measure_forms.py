@@ -76,10 +76,10 @@ def count_form(measure: precision.CountMeasure, setting: Setting) -> Form:
         shape = setting.stateful((depth, relevant, signs), 0, step)
         return Form(shape, divisor, scores[0])
     row = [signs[0] * is_relevant for is_relevant in relevant]
-    return Form(_equal_weights(row, depth, setting), divisor, scores[0])
+    return Form(_weigh_equally(row, depth, setting), divisor, scores[0])
 
 
-def _equal_weights(row: Iterable[Fraction], depth: int, setting: Setting) -> Additive:
+def _weigh_equally(row: Iterable[Fraction], depth: int, setting: Setting) -> Additive:
     """Return a sum in which a grade has the same weight at each rank down to a depth."""
     return Additive.weigh(tuple(row), [(ONE, ONE)] * min(depth, setting.length), setting.length)
 
@@ -87,7 +87,7 @@ def _equal_weights(row: Iterable[Fraction], depth: int, setting: Setting) -> Add
 def r_precision_form(measure: precision.RPrecision, setting: Setting) -> Form:
     cutoff = int(measure.find_cutoffs(np.array(setting.recall_base(measure))))
     row = map(Fraction, setting.is_relevant(measure))
-    return Form(_equal_weights(row, cutoff, setting), rational_terms(cutoff))
+    return Form(_weigh_equally(row, cutoff, setting), rational_terms(cutoff))
 
 
 def gain_form(measure: Any, setting: Setting) -> Form:
@@ -101,7 +101,7 @@ def gain_form(measure: Any, setting: Setting) -> Form:
     # The divisor of a form is positive.
     sign = -1 if divisor < 0 else 1
     row = [sign * gain for gain in gains[: setting.grades + 1]]
-    return Form(_equal_weights(row, setting.depth(measure), setting), rational_terms(abs(divisor)))
+    return Form(_weigh_equally(row, setting.depth(measure), setting), rational_terms(abs(divisor)))
 
 
 def rank_biased_form(measure: stopping.RankBiasedPrecision, setting: Setting) -> Form:
@@ -115,7 +115,7 @@ def dcg_form(measure: Any, setting: Setting) -> Form:
     gains, ranks = setting.gains(measure.gains), range(1, setting.depth(measure) + 1)
     weights = [invert_discount(measure.discount, rank) for rank in ranks]
     shape = Additive.weigh(gains, weights, setting.length)
-    return Form(shape, _divisor(measure, setting, gains))
+    return Form(shape, _find_divisor(measure, setting, gains))
 
 
 def first_relevant_form(measure: Any, setting: Setting) -> Form:
@@ -171,7 +171,7 @@ def _stopping_shape(
     return cascade_form(setting.length, setting.grades, rows, continuation)
 
 
-def _divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
+def _find_divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
     """Return the divisor of DCG and nDCG.
 
     Gains are divided by ln x instead of ln x / ln b for a logarithm of base b. The sum is divided
@@ -295,7 +295,7 @@ def r_measure_form(measure: ntcir.RMeasure, setting: Setting) -> Form:
     row = [blend(int(is_relevant), gain, ONE, ZERO) for is_relevant, gain in pairs]
     total_gain = sum((ratios.gains[grade] for grade in setting.judgments), ZERO)
     divisor = 1 / blend(ONE, ZERO, base, total_gain) if base else ZERO
-    return Form(_equal_weights(row, base, setting), rational_terms(divisor))
+    return Form(_weigh_equally(row, base, setting), rational_terms(divisor))
 
 
 def o_measure_form(measure: ntcir.OMeasure, setting: Setting) -> Form:

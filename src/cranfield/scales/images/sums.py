@@ -89,7 +89,7 @@ class LexicographicParts:
         """Return for each run the total weight of lower sums and the weight of equal sums."""
         room = np.full(len(digits), self.limit or 0)
         below, equal = np.zeros(len(digits), dtype=object), np.ones(len(digits), dtype=object)
-        for index, (before, weight) in zip(self.order, self._tables(by_runs), strict=True):
+        for index, (before, weight) in zip(self.order, self._make_tables(by_runs), strict=True):
             column = digits[:, index]
             # Several runs may have the same sums so far.
             below = below + equal * before[column, room]
@@ -98,7 +98,7 @@ class LexicographicParts:
                 room = room - self.parts[index].min_relevant[column]
         return below.astype(np.int64), equal.astype(np.int64)
 
-    def _tables(self, by_runs: bool) -> list[tuple[Exact, Exact]]:
+    def _make_tables(self, by_runs: bool) -> list[tuple[Exact, Exact]]:
         """Return for each part the weight of lower sums, by index and room, and of each sum."""
         # The room is the number of relevant documents that the limit still allows.
         rooms = np.arange((self.limit or 0) + 1)
@@ -336,7 +336,7 @@ class Sums:
             self._check_lookups(n_outer, n_runs)
 
     def ranks(self, runs: Ints) -> Ints:
-        return self._ranks(self.digits(runs))
+        return self._rank_digits(self.digits(runs))
 
     def counts(self, runs: Ints) -> tuple[Ints, Ints]:
         check_n_runs(self.runs)
@@ -349,7 +349,7 @@ class Sums:
         if self.size >= INT64_BOUND:
             raise make_size_error(self.size)
 
-    def _ranks(self, digits: Ints) -> Ints:
+    def _rank_digits(self, digits: Ints) -> Ints:
         self._check_size()
         return self._count_below(digits, by_runs=False)[0] + 1
 
@@ -362,7 +362,7 @@ class Sums:
             return below[inverse], equal[inverse]
         below, equal = np.zeros((2, len(unique)), dtype=np.int64)
         x = self.floats(unique)
-        for sides in self._sides(by_runs).limit_relevant(self.limit):
+        for sides in self._find_sides(by_runs).limit_relevant(self.limit):
             inner, outer = sides
             self._check_lookups(outer.values.size, x.size)
             weights = (inner.n_runs, outer.n_runs) if by_runs else None
@@ -377,7 +377,7 @@ class Sums:
             np.add.at(equal, near.query[sign == 0], weight[sign == 0])
         return below[inverse], equal[inverse]
 
-    def _sides(self, by_runs: bool) -> Sides:
+    def _find_sides(self, by_runs: bool) -> Sides:
         return make_sides(self.parts, self.limit, by_runs, self.memory)
 
     def _check_lookups(self, n_outer: int, n_runs: int) -> None:
@@ -420,7 +420,7 @@ class Sums:
         radius = radius + self.slack
         matches = np.zeros(values.size, dtype=np.int64)
         digits = np.zeros((values.size, len(self.parts)), dtype=np.int64)
-        for sides in self._sides(False).limit_relevant(self.limit):
+        for sides in self._find_sides(False).limit_relevant(self.limit):
             inner, outer = sides
             self._check_lookups(outer.values.size, values.size)
             max_radius = float(radius.max())
@@ -433,7 +433,7 @@ class Sums:
         ranks = np.zeros(values.size, dtype=np.int64)
         is_unique = matches == 1
         if is_unique.any():
-            ranks[is_unique] = self._ranks(digits[is_unique])
+            ranks[is_unique] = self._rank_digits(digits[is_unique])
         return ranks, matches
 
     def listing(self) -> Floats:
@@ -441,7 +441,7 @@ class Sums:
 
     def _list_values(self) -> tuple[Floats, Ints]:
         """Return all values, ascending, and the indices of their sums of parts."""
-        sides = self._sides(False)
+        sides = self._find_sides(False)
         inner, outer = sides
         i, j = np.divmod(np.arange(outer.values.size * inner.values.size), inner.values.size)
         if self.limit is not None:

@@ -253,7 +253,7 @@ class Image:
             score = float(flat[np.argmax(matches == 0)])
             raise PolicyError(
                 f"{score!r} is not a value of {self.measure} on runs of length"
-                f" {self.length} with grades 0 to {self.grades}{self._hint()}"
+                f" {self.length} with grades 0 to {self.grades}{self._make_hint()}"
             )
         if (matches > 1).any():
             index = int(np.argmax(matches))
@@ -264,7 +264,7 @@ class Image:
             )
         return ranks.reshape(scores.shape)
 
-    def _hint(self) -> str:
+    def _make_hint(self) -> str:
         """Return a hint about the recall base for a score that is not a value."""
         if not depends_on_recall_base(self.measure):
             return ""

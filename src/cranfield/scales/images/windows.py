@@ -320,19 +320,19 @@ class Windows(ExactImage):
             _ = self._borders
 
     def ranks(self, runs: Ints) -> Ints:
-        return self._ranks(self.walk.values(runs))
+        return self._rank_values(self.walk.values(runs))
 
-    def _ranks(self, values: Exact) -> Ints:
+    def _rank_values(self, values: Exact) -> Ints:
         unique, inverse = np.unique(values, return_inverse=True)
         marks = self.marks
         index = np.searchsorted(marks.values, unique, side="right") - 1
         low = marks.values[index]
         ranks = marks.n_below[index].copy()
-        for block, interval, _ in self._intervals(low, unique):
+        for block, interval, _ in self._yield_intervals(low, unique):
             ranks[block] += np.bincount(interval, minlength=ranks[block].size)
         return ranks[inverse.ravel()]
 
-    def _intervals(self, low: Exact, high: Exact) -> Iterator[tuple[slice, Ints, Ints]]:
+    def _yield_intervals(self, low: Exact, high: Exact) -> Iterator[tuple[slice, Ints, Ints]]:
         """Yield blocks of intervals, with the index of the interval and s - low of each value s."""
         bits = max(int((high - low).max()).bit_length(), 1)
         step = int(min(max(1, 2**19 // self.halves.heads.size), 2 ** (62 - bits)))
@@ -364,14 +364,14 @@ class Windows(ExactImage):
             high = to_integer(np.floor((values + radius)[candidates] / unit)).astype(
                 self.walk.dtype
             )
-            for block, interval, sums in self._intervals(low, np.maximum(low, high)):
+            for block, interval, sums in self._yield_intervals(low, np.maximum(low, high)):
                 indices = candidates[block]
                 matches[indices] = np.bincount(interval, minlength=indices.size)
                 exact[indices[interval]] = low[block][interval] + sums.astype(self.walk.dtype)
         ranks = np.zeros(values.size, dtype=np.int64)
         is_unique = matches == 1
         if is_unique.any():
-            ranks[is_unique] = self._ranks(exact[is_unique])
+            ranks[is_unique] = self._rank_values(exact[is_unique])
         return ranks, matches
 
     def counts(self, runs: Ints) -> tuple[Ints, Ints]:
@@ -408,7 +408,7 @@ class Windows(ExactImage):
         high = np.append(low[1:] - 1, self.marks.highest).astype(self.walk.dtype)
         values = [
             low[block][interval] + sums.astype(self.walk.dtype)
-            for block, interval, sums in self._intervals(low, high)
+            for block, interval, sums in self._yield_intervals(low, high)
         ]
         unit = self.walk.unit
         return (np.concatenate(values) * unit.numerator / unit.denominator).astype(np.float64)

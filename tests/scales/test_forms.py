@@ -188,7 +188,7 @@ def test_parts_have_the_sums(weights: Any, bases: Any, limit: int | None) -> Non
     rank = {one: index + 1 for index, one in enumerate(ordered)}
     assert held.size == len(ordered) and held.runs == len(runs)
     assert held.ranks(np.array(runs)).tolist() == [rank[key(run)] for run in runs]
-    below, same = held.counts(np.array(runs))
+    below, same = held.count_lower_and_equal(np.array(runs))
     assert same.tolist() == [counts[key(run)] for run in runs]
     before = {one: sum(counts[other] for other in ordered[: rank[one] - 1]) for one in ordered}
     assert below.tolist() == [before[key(run)] for run in runs]

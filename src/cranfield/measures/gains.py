@@ -328,12 +328,12 @@ def sum_by_topic(judgments: Judgments, values: Floats) -> Floats:
     return sums.astype(np.float64)[:, None]
 
 
-def look_up_total(ideal: Rows, running: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
+def look_up_total(ideal: Rows, totals: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
     """Return the running total of the ideal ranking at each rank, or at its end; and that rank."""
     last_rank = np.minimum(rank, ideal.sizes[topic])
     # For a topic without an ideal ranking, row 0 is a placeholder that is not used.
     rows = np.where(last_rank > 0, ideal.starts[topic] + last_rank - 1, 0)
-    return np.where(last_rank > 0, running[rows] if running.size else 0.0, 0.0), last_rank
+    return np.where(last_rank > 0, totals[rows] if totals.size else 0.0, 0.0), last_rank
 
 
 MAX_GRADE = parameter(

@@ -154,7 +154,7 @@ def admitted_tests(scale: Scale | str) -> list[str]:
 ROUNDING = 2.0**-44
 """Scores that differ by less than this fraction of the largest score count as equal."""
 
-BLOCK = 2**15
+BLOCK_SIZE = 2**15
 """Number of scores in a block of pairs, whose arrays should fit into the processor's cache."""
 
 
@@ -230,7 +230,7 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
         )
     rows = np.ascontiguousarray(scores.over_shards().values.T)
     slack = float(ROUNDING * np.nanmax(np.abs(rows), initial=0.0))
-    blocks = list(row_slices(first.size, 2 * rows.shape[1], BLOCK)) or [slice(0)]
+    blocks = list(row_slices(first.size, 2 * rows.shape[1], BLOCK_SIZE)) or [slice(0)]
     results = [_decide_pairs(rows, first[block], second[block], slack) for block in blocks]
     columns = ([getattr(result, field.name) for result in results] for field in fields(Dominance))
     return Dominance(*map(np.concatenate, columns))

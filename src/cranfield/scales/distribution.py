@@ -89,7 +89,7 @@ UNIT = 2.0**-53
 """Unit roundoff."""
 SIDE = 512
 """Side of the square blocks of frequencies: k = start + SIDE row + column."""
-CHUNK = 1024
+CHUNK_SIZE = 1024
 """Number of values of a variable, or of frequencies of a polynomial, processed at a time."""
 SPARSE_FACTOR = 16
 """Frequencies are computed one by one if fewer than 1 / SPARSE_FACTOR exceed the threshold."""
@@ -126,12 +126,12 @@ class Spectrum:
         """Bound on the sum of the errors of both means that `evaluate_means` returns."""
         # |Phi| <= 1 and sum 1/k <= 1 + ln K, so that errors of phi change the mean of V_K by at
         # most phi_error (1 + ln K) / pi and the mean of D_K / (2 K + 2) by at most phi_error / 2.
-        # The summation in `evaluate_means` adds at most (2 CHUNK + 2 rows + 100) units of rounding,
-        # relative to the sum of the coefficients' magnitudes.
+        # The summation in `evaluate_means` adds at most (2 CHUNK_SIZE + 2 rows + 100) units of
+        # rounding, relative to the sum of the coefficients' magnitudes.
         spread = self.phi_error * ((1 + np.log(self.degree)) / np.pi + 0.5)
         magnitude = float(np.abs(self.sawtooth).sum() + np.abs(self.kernel).sum()) + 1
-        n_rows = self.degree // CHUNK + 1
-        return float(spread + (2 * CHUNK + 2 * n_rows + 100) * UNIT * magnitude)
+        n_rows = self.degree // CHUNK_SIZE + 1
+        return float(spread + (2 * CHUNK_SIZE + 2 * n_rows + 100) * UNIT * magnitude)
 
     @property
     def slope(self) -> float:
@@ -165,13 +165,13 @@ class Spectrum:
         """Compute the means of Vaaler's polynomial V_K(theta - t) and of its error bound."""
         # The error bound is D_K(theta - t) / (2 K + 2).
         middle, width = np.zeros(points.size), np.zeros(points.size)
-        row, column = np.divmod(self.frequencies, CHUNK)
+        row, column = np.divmod(self.frequencies, CHUNK_SIZE)
         rows, first = np.unique(row, return_index=True)
         ends = np.append(first, row.size)
         stacked = np.stack([self.sawtooth, self.kernel])
         for start in range(0, points.size, 512):
             batch = slice(start, start + 512)
-            waves = compute_waves(np.arange(CHUNK), -points[batch])
+            waves = compute_waves(np.arange(CHUNK_SIZE), -points[batch])
             for begin in range(0, rows.size, 64):
                 block_rows = rows[begin : begin + 64]
                 block = slice(ends[begin], ends[begin + block_rows.size])
@@ -181,11 +181,13 @@ class Spectrum:
                     )
                 else:
                     # e(-k t) for the frequencies of a row is e(-k t) of row 0 times one factor.
-                    table = np.zeros((2, block_rows.size, CHUNK), dtype=np.complex128)
+                    table = np.zeros((2, block_rows.size, CHUNK_SIZE), dtype=np.complex128)
                     index = np.searchsorted(block_rows, row[block])
                     table[:, index, column[block]] = stacked[:, block]
-                    products = (table.reshape(-1, CHUNK) @ waves).reshape(2, block_rows.size, -1)
-                    shifts = compute_waves(block_rows * CHUNK, -points[batch])
+                    products = (table.reshape(-1, CHUNK_SIZE) @ waves).reshape(
+                        2, block_rows.size, -1
+                    )
+                    shifts = compute_waves(block_rows * CHUNK_SIZE, -points[batch])
                     sawtooth, kernel = (products * shifts).sum(axis=1)
                 middle[batch] += sawtooth.imag
                 width[batch] += kernel.real
@@ -222,8 +224,8 @@ class Variable:
     def compute_factor_on_square(self, start: int) -> Numbers:
         """Compute phi on a square block of frequencies; shape (SIDE, SIDE)."""
         total: Numbers = np.zeros((SIDE, SIDE), np.float64 if self.is_symmetric else np.complex128)
-        for begin in range(0, self.values.size, CHUNK):
-            batch = slice(begin, begin + CHUNK)
+        for begin in range(0, self.values.size, CHUNK_SIZE):
+            batch = slice(begin, begin + CHUNK_SIZE)
             rows = compute_waves(start + SIDE * np.arange(SIDE), self.values[batch])
             rows *= self.weights[batch]
             columns = compute_waves(np.arange(SIDE), self.values[batch]).T

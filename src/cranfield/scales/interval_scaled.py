@@ -183,14 +183,14 @@ class Interval(Wrapper):
         rows = judged.grades_by_rank(self.cutoff, rel if is_binary else None)
         rows = rows.reshape(-1, self.cutoff)
         highest = int(max(rows.max(initial=0), self._find_max_grade(judged), 1))
-        out = np.zeros(judged.shape)
-        flat = out.reshape(-1)
+        topic_scores = np.zeros(judged.shape)
+        flat_scores = topic_scores.reshape(-1)
         max_relevant = judged.recall_base(rel) if self.feasible else None
         groups = group_cells(judged, self.cutoff, max_relevant, needs_ideal=needs_ideal)
         for (limit, ideal), cells in groups.items():
             if limit == 0:
                 # Without relevant documents there is only one run.
-                flat[cells] = 1.0 if self.raw else 0.0
+                flat_scores[cells] = 1.0 if self.raw else 0.0
                 continue
             distinct, inverse = np.unique(rows[cells], axis=0, return_inverse=True)
             inner_image = self._make_image(highest, limit, ideal)
@@ -204,14 +204,14 @@ class Interval(Wrapper):
                         f"{self}: too many values for exact ranks; scores are"
                         f" {inner_image.precision}, and scores that differ by less may be tied"
                     )
-            flat[cells] = scores[inverse.ravel()]
+            flat_scores[cells] = scores[inverse.ravel()]
         if depends_on_recall_base(self.inner):
             # An undefined score counts as the lowest value of the measure.
-            is_undefined = np.broadcast_to(judged.recall_base(rel) == 0, out.shape)
-            out[is_undefined] = 1.0 if self.raw else 0.0
-        return out
+            is_undefined = np.broadcast_to(judged.recall_base(rel) == 0, judged.shape)
+            topic_scores[is_undefined] = 1.0 if self.raw else 0.0
+        return topic_scores
 
-    def require(self, max_grade: int, runs: int) -> None:
+    def require(self, max_grade: int, n_runs: int) -> None:
         """Raise an error if ranking this number of runs is infeasible.
 
         With the parameter `feasible`, images of single topics may still be too large.
@@ -220,7 +220,7 @@ class Interval(Wrapper):
         self._check_gains()
         inner_image = self._make_image(1 if self._is_binary() else max(max_grade, 1), None)
         if self.raw or self.ties != "unique":
-            inner_image.require(runs, self.ties)
+            inner_image.require(n_runs, self.ties)
 
     def _make_image(
         self, grades: int, max_relevant: int | None, ideal: tuple[int, ...] | None = None

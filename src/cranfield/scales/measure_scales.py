@@ -62,7 +62,7 @@ from cranfield.scales.verdicts import (
     make_run_set,
 )
 
-BLOCK = 512
+BLOCK_SIZE = 512
 """Number of steps compared at a time."""
 
 Step = tuple[RunGrades, RunGrades]
@@ -99,7 +99,7 @@ def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason
     remaining = iter(steps)
     first: tuple[Step, Any] | None = None
     uneven_runs: tuple[RunGrades, ...] = ()
-    while block := list(islice(remaining, BLOCK)):
+    while block := list(islice(remaining, BLOCK_SIZE)):
         values = compute_form_values(form, np.array(block).reshape(2 * len(block), -1))
         lower, upper = values.index.reshape(-1, 2).T
         violations = np.flatnonzero(sign * (upper - lower) <= 0)

@@ -172,8 +172,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(sides, "MIN_INNER", 16)
     monkeypatch.setattr(sides, "TYPICAL_RUNS", 1)
     monkeypatch.setattr(lexicographic.LexicographicParts, "from_parts", lambda *_: None)
-    monkeypatch.setattr(representation, "CHUNK", 128)
-    monkeypatch.setattr(representation, "TASK", 256)
+    monkeypatch.setattr(representation, "CHUNK_SIZE", 128)
+    monkeypatch.setattr(representation, "TASK_SIZE", 256)
     yield
     for cached in caches:
         cached.cache_clear()

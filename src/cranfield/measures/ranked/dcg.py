@@ -205,8 +205,8 @@ class NormalisedGain(GainMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows, ideal = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
-        running = ideal.running(np.maximum(ideal.gains, 1.0))
-        ideal_gain, ideal_rank = look_up_total(ideal, running, rows.topic, rows.rank)
+        ideal_totals = ideal.running(np.maximum(ideal.gains, 1.0))
+        ideal_gain, ideal_rank = look_up_total(ideal, ideal_totals, rows.topic, rows.rank)
         ideal_gain = ideal_gain + (rows.rank - ideal_rank)
         with np.errstate(invalid="ignore", divide="ignore"):
             discount = np.log2(2.0 + ideal_gain - rows.cumulated)

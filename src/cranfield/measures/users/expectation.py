@@ -262,7 +262,7 @@ class Residual(Expectation):
     description = "Increase of EU({}) if all unjudged ranks had the highest gain."
 
     def values(self, judged: JudgedRuns) -> Floats:
-        highest, lowest = self._expectations(judged, is_filled=True), self._expectations(judged)
-        increase = highest.utility - lowest.utility
+        filled, unfilled = self._expectations(judged, is_filled=True), self._expectations(judged)
+        increase = filled.utility - unfilled.utility
         # Rounding may give a small difference where every rank is judged.
         return np.where(np.abs(increase) < 1e-14, 0.0, increase)

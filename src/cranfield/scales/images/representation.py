@@ -21,9 +21,9 @@ from cranfield.measures.base import Measure
 from cranfield.scales.forms.exact_values import Exact, ValueCounts, Walk
 from cranfield.scales.runs import score_runs
 
-CHUNK = 2**17
+CHUNK_SIZE = 2**17
 """Number of inner values that are searched at a time, so that they fit into a core's cache."""
-TASK = 2**19
+TASK_SIZE = 2**19
 """Number of pairs of a sum x and an outer value that are processed at a time."""
 
 MAX_NEAR = 2**20
@@ -123,7 +123,7 @@ def make_near_error() -> PolicyError:
 
 def _find_pieces(inner: Floats, gap: float) -> Ints:
     """Split inner values at the widest gap near each multiple of the chunk size."""
-    nominal = np.arange(CHUNK, inner.size - 64, CHUNK)
+    nominal = np.arange(CHUNK_SIZE, inner.size - 64, CHUNK_SIZE)
     window = nominal[:, None] + np.arange(-32, 32)[None, :]
     gaps = inner[window] - inner[window - 1]
     widest = gaps.argmax(axis=1)
@@ -136,7 +136,7 @@ def _yield_tasks(outer_ends: Ints) -> Iterator[tuple[int, int, int]]:
     """Yield a piece and a range of queries for each task."""
     for piece in range(outer_ends.shape[1] - 1):
         running = np.cumsum(outer_ends[:, piece] - outer_ends[:, piece + 1])
-        cuts = np.searchsorted(running, np.arange(TASK, int(running[-1]), TASK))
+        cuts = np.searchsorted(running, np.arange(TASK_SIZE, int(running[-1]), TASK_SIZE))
         cuts = np.unique(np.concatenate([[0], cuts, [running.size]]))
         yield from ((piece, int(a), int(b)) for a, b in pairwise(cuts))
 
@@ -191,7 +191,7 @@ class ExactImage:
     precision = "exact"
 
 
-BLOCK = 2**16
+BLOCK_SIZE = 2**16
 """Number of runs that are scored at a time."""
 MERGE_TOLERANCE = 2.0**-40
 """Relative distance within which values of a measure without a form count as equal."""
@@ -221,7 +221,7 @@ class ListedImage(ExactImage):
         """Return the number of distinct values up to the value of each run."""
         raise NotImplementedError
 
-    def listing(self) -> Floats:
+    def list_values(self) -> Floats:
         """Return all values, ascending; requires at most `MAX_VALUES` values."""
         return self.values
 
@@ -240,18 +240,18 @@ class ListedImage(ExactImage):
         return largest - smallest <= 4 * self.tolerance * max(ends), smallest, largest
 
     def require(self, n_runs: int, *, by_runs: bool) -> None:
-        """Raise an error if this number of runs cannot be ranked; `by_runs`: among runs."""
+        """Raise an error if this number of runs cannot be ranked, with `by_runs` among all runs."""
         if by_runs:
             check_n_runs(self.runs)
 
-    def counts(self, runs: Ints) -> tuple[Ints, Ints]:
+    def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
         """Return for each run the number of runs with a lower value and with an equal value."""
         indices = self.ranks(runs) - 1
         check_n_runs(self.runs)
         lower, equal = self.n_runs_below[indices], np.diff(self.n_runs_below)[indices]
         return lower.astype(np.int64), equal.astype(np.int64)
 
-    def find(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
+    def find_ranks(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
         """Find the values within a radius of floats; return their lowest ranks and numbers."""
         widths = np.maximum(radius, self.tolerance * np.abs(values))
         first = np.searchsorted(self.values, values - widths)
@@ -273,7 +273,7 @@ class ConstantImage(ListedImage):
     def ranks(self, runs: Ints) -> Ints:
         return np.ones(len(runs), dtype=np.int64)
 
-    def counts(self, runs: Ints) -> tuple[Ints, Ints]:
+    def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
         return np.zeros(len(runs), dtype=np.int64), np.full(len(runs), self.runs)
 
 
@@ -326,7 +326,7 @@ class EnumeratedImage(ListedImage):
         self.size, self.runs = first.size, scores.size
 
     def _score(self, runs: Ints) -> Floats:
-        blocks = [runs[start : start + BLOCK] for start in range(0, len(runs), BLOCK)]
+        blocks = [runs[start : start + BLOCK_SIZE] for start in range(0, len(runs), BLOCK_SIZE)]
         return np.concatenate(
             [
                 score_runs(self.measure, block, grades=self.grades, judgments=self.judgments)

@@ -47,7 +47,7 @@ MAX_SAMPLES = 2**12
 """Maximum number of pairs whose ties are counted."""
 MIN_SAMPLES = 2**9
 """Minimum number of pairs whose ties are counted; an error is raised if this is too slow."""
-CHUNK = 2**5
+CHUNK_SIZE = 2**5
 """Number of pairs whose ties are counted at a time."""
 MAX_NODES = 2**27
 """Maximum number of partial runs for all pairs, which take one processor about a minute."""
@@ -306,12 +306,12 @@ class SampledImage:
         """Estimate from one chunk the number of pairs whose ties can be counted in `MAX_NODES`."""
         cut = int(np.log(MAX_HEADS) / np.log(self.walk.gains[0].shape[1]) + 1e-9)
         heads = Heads.list_values(self.search, 1)
-        values, residues, _ = draw_pairs(self.search, heads, 0.0, CHUNK, self._stream(0))
+        values, residues, _ = draw_pairs(self.search, heads, 0.0, CHUNK_SIZE, self._stream(0))
         *_, n_nodes = self.search.walk_back(values, residues, cut)
-        n_samples = min(MAX_SAMPLES, MAX_NODES // max(1, n_nodes // CHUNK))
+        n_samples = min(MAX_SAMPLES, MAX_NODES // max(1, n_nodes // CHUNK_SIZE))
         if n_samples < MIN_SAMPLES:
             raise UnestimableRanksError(TOO_MANY_TIES)
-        return n_samples - n_samples % CHUNK
+        return n_samples - n_samples % CHUNK_SIZE
 
     def _stream(self, index: int) -> np.random.Generator:
         return named_stream(self.seed, "image", index)
@@ -375,14 +375,14 @@ class SampledImage:
         """Count the pairs that have each value."""
 
         def task(start: int) -> Ints:
-            chunk = slice(start, start + CHUNK)
+            chunk = slice(start, start + CHUNK_SIZE)
             index, state, residue, _ = self.search.walk_back(
                 values[chunk], residues[:, chunk], heads.cut
             )
             matches = heads.find_matches(state, residue)
             return np.bincount(index[matches], minlength=values[chunk].size)
 
-        ties = np.concatenate(in_threads(task, range(0, values.size, CHUNK), self.jobs))
+        ties = np.concatenate(in_threads(task, range(0, values.size, CHUNK_SIZE), self.jobs))
         # The pair that was drawn itself has its value.
         assert ties.min() > 0
         return ties

@@ -338,7 +338,7 @@ class Sums:
     def ranks(self, runs: Ints) -> Ints:
         return self._rank_digits(self.digits(runs))
 
-    def counts(self, runs: Ints) -> tuple[Ints, Ints]:
+    def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
         check_n_runs(self.runs)
         return self._count_below(self.digits(runs), by_runs=True)
 
@@ -415,7 +415,7 @@ class Sums:
             max_error = max_error + np.abs(step)
         return difference, max_error
 
-    def find(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
+    def find_ranks(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
         self._check_size()
         radius = radius + self.slack
         matches = np.zeros(values.size, dtype=np.int64)
@@ -436,10 +436,10 @@ class Sums:
             ranks[is_unique] = self._rank_digits(digits[is_unique])
         return ranks, matches
 
-    def listing(self) -> Floats:
-        return self._list_values()[0]
+    def list_values(self) -> Floats:
+        return self._list_sums()[0]
 
-    def _list_values(self) -> tuple[Floats, Ints]:
+    def _list_sums(self) -> tuple[Floats, Ints]:
         """Return all values, ascending, and the indices of their sums of parts."""
         sides = self._find_sides(False)
         inner, outer = sides
@@ -481,7 +481,7 @@ class Sums:
 
     def _list_gaps(self) -> tuple[bool, float, float]:
         """Return whether all gaps are equal, and the smallest and the largest gap."""
-        values, digits = self._list_values()
+        values, digits = self._list_sums()
         steps = np.diff(values)
         # Close floats may be in the wrong order, and their distance is mostly rounding error.
         close = np.flatnonzero(steps <= float(steps.min()) + 4 * self.slack)

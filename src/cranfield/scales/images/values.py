@@ -175,7 +175,7 @@ class Image:
 
     @cached_property
     def _listing(self) -> Floats:
-        return np.asarray(self._times_unit(self._exact_representation.listing()) + self.offset)
+        return np.asarray(self._times_unit(self._exact_representation.list_values()) + self.offset)
 
     def _times_unit(self, values: Any) -> Any:
         """Multiply by the unit; if it is 1 / n, divide by n as measures do."""
@@ -245,7 +245,7 @@ class Image:
         unique, inverse = np.unique(flat, return_inverse=True)
         # The error of a score is relative to its summands, including the offset.
         radius = TOLERANCE * np.maximum(np.abs(unique), abs(self.offset))
-        ranks, matches = self._exact_representation.find(
+        ranks, matches = self._exact_representation.find_ranks(
             (unique - self.offset) / self.unit, radius / self.unit
         )
         ranks, matches = ranks[inverse], matches[inverse]
@@ -273,7 +273,7 @@ class Image:
             " base of the topic, on which values depend, such as judgments=3"
         )
 
-    def require(self, runs: int, ties: str = "unique") -> None:
+    def require(self, n_runs: int, ties: str = "unique") -> None:
         """Raise an error if :meth:`rank_runs` cannot rank this number of runs.
 
         Raises
@@ -290,7 +290,7 @@ class Image:
         cranfield.PolicyError: there are about 2^60 possible values, too many for exact ranks; ...
         """
         _check_ties(ties)
-        self._exact_representation.require(runs, by_runs=ties != "unique")
+        self._exact_representation.require(n_runs, by_runs=ties != "unique")
 
     def rank_runs(self, runs: Any, ties: str = "unique") -> Any:
         """Return the exact ranks of runs.
@@ -336,7 +336,7 @@ class Image:
                 )
         if ties == "unique":
             return self._exact_representation.ranks(rows)
-        below, equal = self._exact_representation.counts(rows)
+        below, equal = self._exact_representation.count_lower_and_equal(rows)
         if ties == "min":
             return below + 1
         return below + equal if ties == "max" else below + (equal + 1) / 2

@@ -349,7 +349,7 @@ class Windows(ExactImage):
 
         yield from one_by_one(task, slices, self.jobs)
 
-    def find(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
+    def find_ranks(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
         unit = self.walk.unit.numerator / self.walk.unit.denominator
         gaps = self.gaps()
         candidates = np.flatnonzero(
@@ -374,7 +374,7 @@ class Windows(ExactImage):
             ranks[is_unique] = self._rank_values(exact[is_unique])
         return ranks, matches
 
-    def counts(self, runs: Ints) -> tuple[Ints, Ints]:
+    def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
         check_n_runs(self.runs)
         unique, inverse = np.unique(self.walk.values(runs), return_inverse=True)
         halves = make_halves(self.walk, self.rank, True)
@@ -403,7 +403,7 @@ class Windows(ExactImage):
         )
         return below, equal
 
-    def listing(self) -> Floats:
+    def list_values(self) -> Floats:
         low = self.marks.values
         high = np.append(low[1:] - 1, self.marks.highest).astype(self.walk.dtype)
         values = [

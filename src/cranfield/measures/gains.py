@@ -63,9 +63,9 @@ class Gain:
 
     def candidate_grades(self, max_grade: int) -> NDArray[np.int64]:
         """Return grades up to a maximum that include the grade with the highest gain."""
-        mapped = [grade for grade, _ in self.kind] if isinstance(self.kind, tuple) else []
+        mapped_grades = [grade for grade, _ in self.kind] if isinstance(self.kind, tuple) else []
         # Of the grades that are not in the mapping, the highest one has the highest gain.
-        grades = {*mapped, *range(max_grade - len(mapped), max_grade + 1)}
+        grades = {*mapped_grades, *range(max_grade - len(mapped_grades), max_grade + 1)}
         return np.array(sorted(g for g in grades if 0 <= g <= max_grade), dtype=np.int64)
 
     def look_up_gains(self, grades: NDArray[Any]) -> Any:
@@ -388,9 +388,9 @@ def highest_gain(
             topic_max[:, 0], judged.judgments.topic, gains.compute_gains(judged.judgments.grade)
         )
         return np.asarray(rows.at(np.where(topic_max > 0, topic_max, 1.0)))
-    highest = highest_grade(judged, max_grade, name)
-    if highest > MAX_EXPONENT and gains.kind != "levels":
+    scale_max = highest_grade(judged, max_grade, name)
+    if scale_max > MAX_EXPONENT and gains.kind != "levels":
         raise MeasureError(
-            f"{name}: grades must be at most {MAX_EXPONENT}, got judgments with grade {highest}"
+            f"{name}: grades must be at most {MAX_EXPONENT}, got judgments with grade {scale_max}"
         )
-    return gains.max_gain(highest)
+    return gains.max_gain(scale_max)

@@ -76,7 +76,7 @@ def click_u(
     try:
         length = np.broadcast_to(np.asarray(lengths, dtype=np.float64), rank.shape)
         gain = np.broadcast_to(np.asarray(gains, dtype=np.float64), rank.shape)
-    except ValueError:
+    except (TypeError, ValueError):
         raise MeasureError(
             f"click_u: lengths and gains must be numbers, one for all or for each of {rank.size}"
             f" clicks, got {lengths!r:.60} and {gains!r:.60}"
@@ -193,7 +193,7 @@ class ClickU(Measure):
     def values(self, judged: JudgedRuns) -> Floats:
         clicks = judged.clicks(str(self))
         if self.judged_only:
-            raise MeasureError(f"{self}: judged_only cannot be combined with clicks; remove it")
+            raise MeasureError(f"{self}: judged_only cannot be combined with clicks")
         is_counted = ~clicks.is_repeated if self.once else np.ones(clicks.cell.size, dtype=bool)
         length = clicks.length
         is_unknown = np.isnan(length) & is_counted
@@ -205,10 +205,10 @@ class ClickU(Measure):
                     " such documents by ClickU(length=...)"
                 )
             length = np.where(np.isnan(length), self.length, length)
-        is_own = isinstance(self.snippet, str)
-        snippet_lengths: Floats = (
-            clicks.snippet_length if is_own else np.multiply(clicks.rank, self.snippet, dtype=float)
-        )
+        if isinstance(self.snippet, str):
+            snippet_lengths = clicks.snippet_length
+        else:
+            snippet_lengths = np.multiply(clicks.rank, self.snippet, dtype=float)
         if np.isnan(snippet_lengths).any():
             raise MeasureError(
                 f"{self}: the log has no length for some snippets; set one length for all, such as"

@@ -135,8 +135,8 @@ def admitted_statistics(scale: Scale | str) -> list[str]:
     >>> admitted_statistics("nominal")
     ['mode', 'frequency']
     """
-    highest = find_scale(scale)
-    return [info.name for info in STATISTICS.values() if info.scale <= highest]
+    max_scale = find_scale(scale)
+    return [info.name for info in STATISTICS.values() if info.scale <= max_scale]
 
 
 def admitted_tests(scale: Scale | str) -> list[str]:
@@ -147,8 +147,8 @@ def admitted_tests(scale: Scale | str) -> list[str]:
     >>> admitted_tests("ordinal")
     ['sign', 'rank-sum', 'kruskal-wallis', 'friedman']
     """
-    highest = find_scale(scale)
-    return [name for name, test in TESTS.items() if test.info.scale <= highest]
+    max_scale = find_scale(scale)
+    return [name for name, test in TESTS.items() if test.info.scale <= max_scale]
 
 
 ROUNDING = 2.0**-44
@@ -245,9 +245,9 @@ def _decide_pairs(rows: Floats, first: Indices, second: Indices, slack: float) -
     signed_gcd = np.gcd(n, m) * np.where(means[first] >= means[second], 1, -1)
     # Merging two sorted rows is faster than sorting their scores.
     ascending = np.sort(rows, axis=1, kind="stable")
-    merged = np.concatenate([ascending[first], ascending[second]], axis=1)
-    order = np.argsort(merged, axis=1, kind="stable")
-    scores = np.take_along_axis(merged, order, axis=1)
+    merged_rows = np.concatenate([ascending[first], ascending[second]], axis=1)
+    order = np.argsort(merged_rows, axis=1, kind="stable")
+    scores = np.take_along_axis(merged_rows, order, axis=1)
     first_weight, second_weight = m // signed_gcd, -n // signed_gcd
     weights = np.where(order < rows.shape[1], first_weight[:, None], second_weight[:, None])
     weights[np.isnan(scores)] = 0

@@ -182,7 +182,7 @@ class Interval(Wrapper):
         rel = lowest_relevant(self.inner)
         rows = judged.grades_by_rank(self.cutoff, rel if is_binary else None)
         rows = rows.reshape(-1, self.cutoff)
-        highest = int(max(rows.max(initial=0), self._find_max_grade(judged), 1))
+        max_grade = int(max(rows.max(initial=0), self._find_max_grade(judged), 1))
         topic_scores = np.zeros(judged.shape)
         flat_scores = topic_scores.reshape(-1)
         max_relevant = judged.recall_base(rel) if self.feasible else None
@@ -192,13 +192,13 @@ class Interval(Wrapper):
                 # Without relevant documents there is only one run.
                 flat_scores[cells] = 1.0 if self.raw else 0.0
                 continue
-            distinct, inverse = np.unique(rows[cells], axis=0, return_inverse=True)
-            inner_image = self._make_image(highest, limit, ideal)
+            distinct_rows, inverse = np.unique(rows[cells], axis=0, return_inverse=True)
+            inner_image = self._make_image(max_grade, limit, ideal)
             if self.raw or self.ties != "unique":
-                ranks = inner_image.rank_runs(distinct, ties=self.ties).astype(np.float64)
+                ranks = inner_image.rank_runs(distinct_rows, ties=self.ties).astype(np.float64)
                 scores = ranks if self.raw else self._normalise(ranks, inner_image)
             else:
-                scores = inner_image.relative_ranks(distinct)
+                scores = inner_image.relative_ranks(distinct_rows)
                 if inner_image.is_approximate:
                     warn(
                         f"{self}: too many values for exact ranks; scores are"
@@ -242,8 +242,8 @@ class Interval(Wrapper):
         extremes = np.full((2, inner_image.length), int(np.argmin(grade_gains)))
         extremes[1] = 0
         extremes[1, : inner_image.at_most] = int(np.argmax(grade_gains))
-        lowest, highest = inner_image.rank_runs(extremes, ties=self.ties).astype(np.float64)
-        return np.asarray((ranks - lowest) / max(highest - lowest, 1.0))
+        min_rank, max_rank = inner_image.rank_runs(extremes, ties=self.ties).astype(np.float64)
+        return np.asarray((ranks - min_rank) / max(max_rank - min_rank, 1.0))
 
     def _check_gains(self) -> None:
         """Refuse gains of non-relevant documents, as unjudged documents have no gain."""

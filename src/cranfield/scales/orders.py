@@ -34,7 +34,7 @@ from cranfield.base.errors import PolicyError, as_array, has_numbers
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.scales.forms.exact_values import compute_exact_values, merge_close_values
-from cranfield.scales.runs import all_runs, as_measure, check_runs, check_size, exceeds, run_length
+from cranfield.scales.runs import all_runs, as_measure, check_runs, check_size, has_more, run_length
 
 Ranks = NDArray[Any]
 """Integers: int64 if all ranks fit, otherwise an object array of Python integers."""
@@ -82,9 +82,9 @@ def sbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     [0, 1, 2, 3, 4, 5]
     """
     table = _check_table(runs, grades, length)
-    ordered = np.sort(table, axis=1)[:, ::-1]
+    sorted_grades = np.sort(table, axis=1)[:, ::-1]
     steps = _compute_set_steps(table.shape[1], grades)
-    return np.asarray(sum(steps[j][ordered[:, j]] for j in range(table.shape[1])))
+    return np.asarray(sum(steps[j][sorted_grades[:, j]] for j in range(table.shape[1])))
 
 
 def rbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
@@ -610,7 +610,7 @@ def _count_documents(runs: Ints, grades: int) -> Ints:
 
 def _compare_strictly(length: int, grades: int) -> Bools:
     check_size(length, grades)
-    if exceeds(MAX_COMPARED, length, grades):
+    if has_more(MAX_COMPARED, length, grades):
         raise PolicyError(
             f"a diagram can have at most {MAX_COMPARED:,} runs, got {grades + 1}^{length} runs of"
             f" length {length}; reduce the length to"

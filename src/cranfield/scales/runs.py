@@ -103,10 +103,10 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     check_integer("the length of a run", length, 1)
     check_integer("the highest grade", grades, 1)
     base = int(grades) + 1
-    if exceeds(MAX_RUNS, length, grades):
-        longest = int(np.log(MAX_RUNS) / np.log(base))
+    if has_more(MAX_RUNS, length, grades):
+        max_length = int(np.log(MAX_RUNS) / np.log(base))
         raise PolicyError(
-            f"the length of runs with {base} grades must be at most {longest} to list them all,"
+            f"the length of runs with {base} grades must be at most {max_length} to list them all,"
             f" got {length}"
         )
     codes = np.arange(base**length)
@@ -114,7 +114,7 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     return np.asarray(codes[:, None] // powers % base)
 
 
-def exceeds(limit: int, length: int, grades: int) -> bool:
+def has_more(limit: int, length: int, grades: int) -> bool:
     """Return True if there are more than `limit` runs of a length."""
     # Short-circuits to avoid huge powers.
     return bool(length >= limit.bit_length() or (int(grades) + 1) ** int(length) > limit)
@@ -139,15 +139,15 @@ def check_runs(runs: Any, length: int, grades: int) -> Ints:
     """Check runs and return them as an array of grades, padded with grade 0 to the length."""
     table = _as_rows(runs)
     if table.ndim != 2 or table.size == 0 or not np.issubdtype(table.dtype, np.integer):
-        raise PolicyError(RUNS_MESSAGE)
+        raise PolicyError(f"{RUNS_MESSAGE}, got {runs!r:.60}")
     if table.shape[1] > length:
         raise PolicyError(f"runs must have at most {counted(length, 'rank')}, got {table.shape[1]}")
     if table.min() < 0 or table.max() > grades:
         grade = int(table.min()) if table.min() < 0 else int(table.max())
         raise PolicyError(f"grades must be from 0 to {grades}, got {grade}")
-    padded = np.zeros((len(table), length), dtype=np.int64)
-    padded[:, : table.shape[1]] = table
-    return padded
+    padded_runs = np.zeros((len(table), length), dtype=np.int64)
+    padded_runs[:, : table.shape[1]] = table
+    return padded_runs
 
 
 def run_length(runs: Any) -> int:
@@ -165,8 +165,8 @@ def _pad_rows(runs: Any) -> Any:
     rows = [row for row in runs if isinstance(row, Sequence) and not isinstance(row, (str, bytes))]
     if len(rows) < len(runs) or len({len(row) for row in rows}) < 2:
         return runs
-    longest = max(map(len, rows))
-    return [[*row, *([0] * (longest - len(row)))] for row in rows]
+    max_length = max(map(len, rows))
+    return [[*row, *([0] * (max_length - len(row)))] for row in rows]
 
 
 def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
@@ -251,10 +251,10 @@ def depends_on_recall_base(measure: Measure) -> bool:
     length = min(measure.cutoff or 3, 1000)
     runs = np.zeros((2, length), dtype=np.int64)
     runs[0, 0] = runs[1, -1] = max(1, lowest_relevant(measure))
-    highest = int(runs.max())
+    max_grade = int(runs.max())
     try:
         small_base, large_base = (
-            score_runs(measure, runs, grades=highest, judgments=count)
+            score_runs(measure, runs, grades=max_grade, judgments=count)
             for count in (1, 2 * length + 1)
         )
     except CranfieldError:

@@ -26,7 +26,7 @@ from cranfield.scales.runs import (
     check_runs,
     check_size,
     document_grades,
-    exceeds,
+    has_more,
 )
 
 RunGrades = tuple[int, ...]
@@ -284,7 +284,7 @@ class RunSet:
 
     def can_be_listed(self, depth: int) -> bool:
         """Return True if there are few enough runs of a depth to enumerate them."""
-        return not exceeds(MAX_LISTED, depth, self.grades)
+        return not has_more(MAX_LISTED, depth, self.grades)
 
     def list_runs(self, depth: int) -> Ints:
         """Return all runs without relevant documents below a depth; shape (runs, ranks)."""

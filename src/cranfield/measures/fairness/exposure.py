@@ -234,12 +234,12 @@ class _ExposureRatio(
         has_divisor = (divisors > 0)[pairs.topic, pairs.grade]
         pairs, exposure_ratio = pairs.where(has_divisor), exposure_ratio[has_divisor]
         n_sides = (divisors > 0).sum(axis=1)[:, None]
-        highest = pairs.largest(exposure_ratio)
+        max_ratio = pairs.largest(exposure_ratio)
         # Rows have no method for the smallest value: it is the highest minus the largest distance.
-        lowest = highest - pairs.largest(pairs.at(highest) - exposure_ratio)
+        min_ratio = max_ratio - pairs.largest(pairs.at(max_ratio) - exposure_ratio)
         # A side without documents in a ranking has no exposure.
-        lowest = np.where(pairs.count < n_sides, 0.0, lowest)
-        return np.where(n_sides > 1, ratio(lowest, highest), 0.0)
+        min_ratio = np.where(pairs.count < n_sides, 0.0, min_ratio)
+        return np.where(n_sides > 1, ratio(min_ratio, max_ratio), 0.0)
 
 
 class _LogExposureRatio(_ExposureRatio, source=_LOG_SOURCE, range=(-_INFINITY, _INFINITY)):

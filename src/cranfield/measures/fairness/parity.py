@@ -85,20 +85,22 @@ class PairwiseParity(_ProtectedGroup, RelevanceMeasure):
         members = groups.rows.where(groups.rows.gains > 0)
         is_protected = members.grade == find_group_index(groups, self.protected, str(self))
         keys = members.keys
-        protected = np.unique(keys[is_protected])
-        others = np.setdiff1d(keys, protected)
+        protected_keys = np.unique(keys[is_protected])
+        other_keys = np.setdiff1d(keys, protected_keys)
         shape = judged.shape
         if self.pairs == "all":
-            n_above, n_pairs = _count_pairs(protected, others, shape)
+            n_above, n_pairs = _count_pairs(protected_keys, other_keys, shape)
             return np.abs(ratio(2 * n_above - n_pairs, n_pairs))
         rows = judged.judged()
         is_relevant = rows.grade >= self.rel
-        relevant = rows.where(is_relevant).keys
-        nonrelevant = rows.where(~is_relevant).keys
+        relevant_keys = rows.where(is_relevant).keys
+        nonrelevant_keys = rows.where(~is_relevant).keys
         proportions, is_defined = [], np.ones(shape, dtype=bool)
-        for side, opposite in ((protected, others), (others, protected)):
+        for side, opposite in ((protected_keys, other_keys), (other_keys, protected_keys)):
             n_above, n_pairs = _count_pairs(
-                np.intersect1d(side, relevant), np.intersect1d(opposite, nonrelevant), shape
+                np.intersect1d(side, relevant_keys),
+                np.intersect1d(opposite, nonrelevant_keys),
+                shape,
             )
             proportions.append(ratio(n_above, n_pairs))
             is_defined &= n_pairs > 0

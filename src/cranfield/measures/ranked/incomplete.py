@@ -47,15 +47,16 @@ class _Bpref(
         n_relevant = judged.recall_base(self.rel)
         n_nonrelevant = judged.nonrelevant_base(self.rel)
         if self.form == "N":
-            misplaced, divisor = n_above, hits.at(n_nonrelevant)
+            n_misplaced, divisor = n_above, hits.at(n_nonrelevant)
         elif self.form == "relative":
             # By definition a document at rank 1 adds nothing.
-            misplaced, divisor = np.where(hits.rank == 1, 1, n_above), np.maximum(hits.rank - 1, 1)
+            n_misplaced = np.where(hits.rank == 1, 1, n_above)
+            divisor = np.maximum(hits.rank - 1, 1)
         else:
-            misplaced = np.minimum(n_above, hits.at(n_relevant))
+            n_misplaced = np.minimum(n_above, hits.at(n_relevant))
             limit = np.minimum(n_relevant, n_nonrelevant)
             divisor = hits.at(limit if self.form == "trec_eval" else n_relevant)
-        return ratio(hits.total(1.0 - ratio(misplaced, divisor)), n_relevant)
+        return ratio(hits.total(1.0 - ratio(n_misplaced, divisor)), n_relevant)
 
 
 @measure(
@@ -143,23 +144,23 @@ class GradedPreference(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = gain_rows(judged.condensed(), self.gains)
-        misplaced = _sum_misplaced_gain(hits)
+        losses = _sum_losses(hits)
         ideal = ideal_rows(judged, self.gains)
         ideal_gain = ideal.total(ideal.gains)
         if self.form == "N":
             max_grade = highest_grade(judged, self.max_grade, str(self))
             max_gain = self.gains.max_gain(max_grade)
             n_judged = judged.judgments.count(judged.judgments.judged_from)
-            penalty = ratio(misplaced, hits.at(n_judged - ideal_gain / max_gain))
+            penalty = ratio(losses, hits.at(n_judged - ideal_gain / max_gain))
         elif self.form == "relative":
             # By definition a document at rank 1 adds nothing.
-            penalty = np.where(hits.rank == 1, 1.0, ratio(misplaced, hits.rank - 1))
+            penalty = np.where(hits.rank == 1, 1.0, ratio(losses, hits.rank - 1))
         else:
-            penalty = misplaced / hits.rank
+            penalty = losses / hits.rank
         return ratio(hits.total(hits.gains * (1.0 - penalty)), ideal_gain)
 
 
-def _sum_misplaced_gain(hits: Rows) -> Floats:
+def _sum_losses(hits: Rows) -> Floats:
     """Sum, for each row, the relative losses of gain by the documents above."""
     gains = hits.gains
     # Documents above that are not among the rows have no gain: their relative loss is 1.
@@ -170,7 +171,7 @@ def _sum_misplaced_gain(hits: Rows) -> Floats:
     return losses
 
 
-_STRATA_NEEDED = (
+_STRATA_NEEDS = (
     "judgments of a stratified sample of the pool (column `stratum`); a grade below 0 marks"
     " documents not sampled"
 )
@@ -221,10 +222,10 @@ def _estimate_relevant_at_rows(
         return np.asarray(n_documents * (n_relevant + INFAP_EPSILON) / divisor)
 
     n_relevant, n_sampled = rows.counted(is_relevant), rows.counted(is_sampled)
-    after = estimate(rows.seen, n_relevant, n_sampled)
-    before = estimate(rows.seen - 1, n_relevant - is_relevant, n_sampled - is_sampled)
+    down_to_row = estimate(rows.seen, n_relevant, n_sampled)
+    above_row = estimate(rows.seen - 1, n_relevant - is_relevant, n_sampled - is_sampled)
     step = np.empty(key.size)
-    step[order] = after - before
+    step[order] = down_to_row - above_row
     # A row changes only the estimate of its own stratum, so the steps sum to the total over strata.
     return pool.running(step), step
 
@@ -235,7 +236,7 @@ def _estimate_relevant_at_rows(
     formula=r"\frac{1}{\hat{R}} \sum_s \frac{N_s}{n_s} \sum_{r \in \mathcal{R}_s} \frac1r \left("
     r"1 + \sum_t d_t(r) \frac{|rel_t(r)| + \epsilon}{n_t(r) + \epsilon / p_0} \right),"
     r" \quad \hat{R} = \sum_s \frac{N_s}{n_s} |rel_s|",
-    needs=_STRATA_NEEDED,
+    needs=_STRATA_NEEDS,
     elsewhere={"sample_eval.pl": "infAP (xinfAP@1000)"},
 )
 class ExtendedInferredAP(_EstimatedMeasure, RelevanceMeasure):
@@ -251,10 +252,10 @@ class ExtendedInferredAP(_EstimatedMeasure, RelevanceMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents
         strata, weight = _number_strata(judged, str(self))
-        expected, step = _estimate_relevant_at_rows(pool, strata, self.rel, self.prior)
+        expected_relevant, step = _estimate_relevant_at_rows(pool, strata, self.rel, self.prior)
         is_relevant = (pool.grade >= self.rel) & (pool.grade >= 0)
         hits = pool.where(is_relevant)
-        precision = (1.0 + (expected - step)[is_relevant]) / hits.rank
+        precision = (1.0 + (expected_relevant - step)[is_relevant]) / hits.rank
         total = hits.total(weight[hits.judgment] * precision)
         return ratio(total, _estimate_relevant(judged, weight, self.rel))
 
@@ -264,7 +265,7 @@ class ExtendedInferredAP(_EstimatedMeasure, RelevanceMeasure):
     summary="Precision at k inferred from a stratified sample of the pool.",
     formula=r"\frac1k \sum_s d_s(k) \frac{|rel_s(k)| + \epsilon}{n_s(k) + \epsilon / p_0}",
     at_usage="required",
-    needs=_STRATA_NEEDED,
+    needs=_STRATA_NEEDS,
     elsewhere={"sample_eval.pl": "iPk"},
 )
 class InferredPrecision(_EstimatedMeasure, RelevanceMeasure):
@@ -285,7 +286,7 @@ class InferredPrecision(_EstimatedMeasure, RelevanceMeasure):
     formula=r"\frac{1}{\widehat{iDCG}} \sum_s \frac{d_s(k)}{n_s(k)} \sum_{r \in s}"
     r" \frac{g_r}{\log_2(r + 1)}",
     range=(0.0, float("inf")),
-    needs="graded " + _STRATA_NEEDED,
+    needs="graded " + _STRATA_NEEDS,
     elsewhere={"sample_eval.pl": "infNDCG (infNDCG@1000)"},
 )
 class InferredNDCG(_EstimatedMeasure):

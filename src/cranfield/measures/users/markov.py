@@ -197,12 +197,12 @@ class MarkovPrecision(RelevanceMeasure):
 
     def _weigh_ranks(self, judged: JudgedRuns, hits: Rows) -> Floats:
         """Sum w over the other ranks of the list."""
-        above, below = hits.rank - 1, hits.at(judged.retrieved) - hits.rank
+        n_above, n_below = hits.rank - 1, hits.at(judged.retrieved) - hits.rank
         if self.moves == "local":
-            above, below = np.minimum(above, 1), np.minimum(below, 1)
-        longest = int(judged.retrieved.max(initial=0))
-        sums = np.append(0.0, np.cumsum(self._weigh(np.arange(1.0, longest + 1))))
-        return np.asarray(sums[above] + sums[below])
+            n_above, n_below = np.minimum(n_above, 1), np.minimum(n_below, 1)
+        max_length = int(judged.retrieved.max(initial=0))
+        sums = np.append(0.0, np.cumsum(self._weigh(np.arange(1.0, max_length + 1))))
+        return np.asarray(sums[n_above] + sums[n_below])
 
     def _weigh_hits(self, hits: Rows) -> Floats:
         """Sum w over the other relevant ranks."""

@@ -289,11 +289,11 @@ class SatisfiedModel(UserModel, scale_note=_NOTE):
         powers = unsatisfied ** np.arange(float(end + 1))
         continuation = rows.running_product(1.0 - self.satisfaction(rows.gains))
         # Factor of the ranks without a row above each row.
-        filled = powers[rows.rank - rows.seen]
-        views = patience[rows.rank - 1] * rows.before(continuation, 1.0) * filled
+        fill_factor = powers[rows.rank - rows.seen]
+        views = patience[rows.rank - 1] * rows.before(continuation, 1.0) * fill_factor
         next_rank = rows.after(rows.rank, end + 1)
         interval = n_below[rows.rank] - powers[next_rank - rows.rank - 1] * n_below[next_rank - 1]
-        filled_depth = rows.total(continuation * filled * interval)
+        filled_depth = rows.total(continuation * fill_factor * interval)
         first = rows.firsts(rows.rank, end + 1)
         filled_depth += n_below[0] - powers[first - 1] * n_below[first - 1]
         depth = filled_depth + rows.total(views)

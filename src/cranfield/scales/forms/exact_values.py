@@ -133,12 +133,12 @@ def _group_ranks(weights: Sequence[Sequence[int]]) -> list[list[int]]:
     common = {row: gcd(*differences[row]) for row in rows}
     separated: list[list[int]] = []
     while len(rows) > 1:
-        before = list(accumulate((common[row] for row in rows), gcd, initial=0))
+        prefix_gcds = [*accumulate((common[row] for row in rows), gcd, initial=0)]
         # The last rows need no new divisors; for RBP this loop separates all rows.
-        while len(rows) > 1 and all(d % before[len(rows) - 1] for d in differences[rows[-1]]):
+        while len(rows) > 1 and all(d % prefix_gcds[len(rows) - 1] for d in differences[rows[-1]]):
             separated.append([rows.pop()])
-        after = list(accumulate((common[row] for row in reversed(rows)), gcd, initial=0))[::-1]
-        divisors = [gcd(before[i], after[i + 1]) for i in range(len(rows))]
+        suffix_gcds = [*accumulate((common[row] for row in reversed(rows)), gcd, initial=0)][::-1]
+        divisors = [gcd(prefix_gcds[i], suffix_gcds[i + 1]) for i in range(len(rows))]
         # Without a row the divisor of the others can only grow, so that all are separated at once.
         separable = [
             row
@@ -247,12 +247,12 @@ class Walk:
     """The steps of a stateful form, rank by rank, in integer multiples of a unit.
 
     For each rank `gains` has the contributions, shape (states before the rank, grades + 1), and
-    `after` the indices of the next states, -1 if a step is impossible or not taken by any run.
+    `targets` the indices of the next states, -1 if a step is impossible or not taken by any run.
     """
 
     unit: Fraction
     gains: tuple[Exact, ...]
-    after: tuple[Ints, ...]
+    targets: tuple[Ints, ...]
 
     @classmethod
     def from_form(cls, form: Stateful) -> Walk:
@@ -276,7 +276,7 @@ class Walk:
         """
         states: list[Hashable] = [form.start]
         contributions: list[list[Fraction]] = []
-        after: list[Ints] = []
+        targets_by_rank: list[Ints] = []
         steps: list[NDArray[np.int32]] = []
         n_states, n_grades = 0, form.grades + 1
         run_states = np.zeros(0 if runs is None else len(runs), dtype=np.int64)
@@ -296,13 +296,13 @@ class Walk:
             gains = [Fraction(0)] * is_reached.size
             targets = np.full(is_reached.size, -1, dtype=np.int64)
             for step in np.flatnonzero(is_reached).tolist():
-                before, grade = divmod(step, n_grades)
-                outcome = form.step(rank, states[before], grade)
+                state_before, grade = divmod(step, n_grades)
+                outcome = form.step(rank, states[state_before], grade)
                 if outcome is not None:
                     gains[step], state = outcome
                     targets[step] = new_states.setdefault(state, len(new_states))
             contributions.append(gains)
-            after.append(targets.reshape(-1, n_grades))
+            targets_by_rank.append(targets.reshape(-1, n_grades))
             states = list(new_states)
             if runs is not None:
                 run_states = targets[run_steps]
@@ -315,7 +315,7 @@ class Walk:
         largest = sum(max(map(abs, row)) for row in integers)
         dtype: Any = np.int64 if largest < INT64_SUM_BOUND else object
         tables = tuple(np.array(row, dtype=dtype).reshape(-1, n_grades) for row in integers)
-        return cls(Fraction(common, denominator), tables, tuple(after)), steps
+        return cls(Fraction(common, denominator), tables, tuple(targets_by_rank)), steps
 
     @property
     def dtype(self) -> Any:
@@ -325,9 +325,9 @@ class Walk:
         """Compute the values of runs as integer multiples of the unit."""
         state = np.zeros(len(runs), dtype=np.int64)
         value = np.zeros(len(runs), dtype=self.dtype)
-        for gains, after, grade in zip(self.gains, self.after, runs.T, strict=True):
+        for gains, targets, grade in zip(self.gains, self.targets, runs.T, strict=True):
             value = value + gains[state, grade]
-            state = after[state, grade]
+            state = targets[state, grade]
             if (state < 0).any():
                 raise PolicyError(
                     f"run {int(np.argmax(state < 0))} has more relevant documents than at_most"
@@ -340,9 +340,9 @@ class Walk:
         `counts_by_state` has the values from the next rank on.
         """
         joined = []
-        for gains, after in zip(self.gains[rank], self.after[rank], strict=True):
-            grades = np.flatnonzero(after >= 0)
-            next_counts = [counts_by_state[after[grade]] for grade in grades]
+        for gains, targets in zip(self.gains[rank], self.targets[rank], strict=True):
+            grades = np.flatnonzero(targets >= 0)
+            next_counts = [counts_by_state[targets[grade]] for grade in grades]
             sums = [c.values + gains[grade] for c, grade in zip(next_counts, grades, strict=True)]
             joined.append(ValueCounts.join(sums, [c.n_runs for c in next_counts]))
         return joined
@@ -352,18 +352,18 @@ class Walk:
 
         `counts_by_state` has the values down to the previous rank.
         """
-        gains, after = self.gains[rank], self.after[rank]
-        values: list[list[Exact]] = [[] for _ in range(int(after.max()) + 1)]
+        gains, targets = self.gains[rank], self.targets[rank]
+        values: list[list[Exact]] = [[] for _ in range(int(targets.max()) + 1)]
         n_runs: list[list[Exact]] = [[] for _ in values]
-        for state, grade in zip(*np.nonzero(after >= 0), strict=True):
-            state_after = after[state, grade]
+        for state, grade in zip(*np.nonzero(targets >= 0), strict=True):
+            state_after = targets[state, grade]
             values[state_after].append(counts_by_state[state].values + gains[state, grade])
             n_runs[state_after].append(counts_by_state[state].n_runs)
         return list(map(ValueCounts.join, values, n_runs))
 
     def end_counts(self, by_runs: bool) -> list[ValueCounts]:
         """Return the values after the last rank (only 0) for each state."""
-        return [self._make_zero(by_runs)] * (int(self.after[-1].max()) + 1)
+        return [self._make_zero(by_runs)] * (int(self.targets[-1].max()) + 1)
 
     def start_counts(self, by_runs: bool) -> list[ValueCounts]:
         """Return the values before the first rank (only 0) for its state."""
@@ -382,10 +382,10 @@ class Walk:
     def count_runs(self) -> int:
         """Count the possible runs."""
         counts = [1]
-        for after in self.after:
-            new_counts = [0] * (int(after.max()) + 1)
-            for state, grade in zip(*np.nonzero(after >= 0), strict=True):
-                new_counts[after[state, grade]] += counts[state]
+        for targets in self.targets:
+            new_counts = [0] * (int(targets.max()) + 1)
+            for state, grade in zip(*np.nonzero(targets >= 0), strict=True):
+                new_counts[targets[state, grade]] += counts[state]
             counts = new_counts
         return sum(counts)
 

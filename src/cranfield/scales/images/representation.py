@@ -97,14 +97,14 @@ def count_pairs(
             terms = cumulative[position] * weights[1][outer_index]
         running = np.concatenate([[0], np.cumsum(terms)])
         offsets = np.concatenate([[0], np.cumsum(count)])
-        below = running[offsets[1:]] - running[offsets[:-1]]
-        return first, below, NearPairs(query[near] + first, outer_index[near], inner_index)
+        n_below = running[offsets[1:]] - running[offsets[:-1]]
+        return first, n_below, NearPairs(query[near] + first, outer_index[near], inner_index)
 
     total = np.zeros(x.size, dtype=np.int64)
     near_pairs = []
     n_near = 0
-    for first, below, pairs in one_by_one(task, _yield_tasks(outer_ends), jobs):
-        total[first : first + below.size] += below
+    for first, n_below, pairs in one_by_one(task, _yield_tasks(outer_ends), jobs):
+        total[first : first + n_below.size] += n_below
         near_pairs.append(pairs)
         n_near += pairs.query.size
         if n_near > MAX_NEAR:
@@ -248,8 +248,8 @@ class ListedImage(ExactImage):
         """Return for each run the number of runs with a lower value and with an equal value."""
         indices = self.ranks(runs) - 1
         check_n_runs(self.runs)
-        lower, equal = self.n_runs_below[indices], np.diff(self.n_runs_below)[indices]
-        return lower.astype(np.int64), equal.astype(np.int64)
+        n_lower, n_equal = self.n_runs_below[indices], np.diff(self.n_runs_below)[indices]
+        return n_lower.astype(np.int64), n_equal.astype(np.int64)
 
     def find_ranks(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
         """Find the values within a radius of floats; return their lowest ranks and numbers."""

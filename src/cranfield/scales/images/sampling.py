@@ -102,20 +102,20 @@ class SearchableWalk:
     def __init__(self, walk: Walk) -> None:
         self.walk = walk
         self.divisors = [0]
-        for table, after in zip(walk.gains, walk.after, strict=True):
-            self.divisors.append(gcd(self.divisors[-1], *table[after >= 0].tolist()))
+        for table, targets in zip(walk.gains, walk.targets, strict=True):
+            self.divisors.append(gcd(self.divisors[-1], *table[targets >= 0].tolist()))
         self.moduli = (*_find_factors(next(filter(None, self.divisors))), PRIME)
         self.moduli_column = np.array(self.moduli)[:, None]
         self.gains, self.residues, self.steps = [], [], []
         self.lowest, self.highest = [np.zeros(1)], [np.zeros(1)]
-        for table, after in zip(walk.gains, walk.after, strict=True):
+        for table, targets in zip(walk.gains, walk.targets, strict=True):
             rows = table.tolist()
             gains = np.array([[float(gain * walk.unit) for gain in row] for row in rows])
             residues = np.array([table % modulus for modulus in self.moduli]).astype(np.int64)
-            state, grade = np.nonzero(after >= 0)
-            order = np.argsort(after[state, grade], kind="stable")
+            state, grade = np.nonzero(targets >= 0)
+            order = np.argsort(targets[state, grade], kind="stable")
             state, grade = state[order], grade[order]
-            n_steps = np.bincount(after[state, grade])
+            n_steps = np.bincount(targets[state, grade])
             start, gain = np.cumsum(n_steps) - n_steps, gains[state, grade]
             self.gains.append(gains)
             self.residues.append(residues)
@@ -196,12 +196,12 @@ class Heads:
         state, values = np.zeros(1, dtype=np.int64), np.zeros(1)
         residues = np.zeros((len(search.moduli), 1), dtype=np.int64)
         keys, cut = _hash_states(state, residues[-1]), 0
-        for rank, after in enumerate(search.walk.after[:-1]):
-            node, grade = np.nonzero(after[state] >= 0)
+        for rank, targets in enumerate(search.walk.targets[:-1]):
+            node, grade = np.nonzero(targets[state] >= 0)
             if node.size > 2 * limit:
                 break
             before = state[node]
-            target = after[before, grade]
+            target = targets[before, grade]
             sums = residues[:, node] + search.residues[rank][:, before, grade]
             sums -= search.moduli_column * (sums >= search.moduli_column)
             distinct, index = np.unique(_hash_states(target, sums[-1]), return_index=True)
@@ -236,8 +236,9 @@ def draw_pairs(
     walk, cut = search.walk, heads.cut
     logs = [np.zeros(search.lowest[-1].size)]
     steps = []
-    for gain, after in zip(reversed(search.gains[cut:]), reversed(walk.after[cut:]), strict=True):
-        log = np.where(after >= 0, theta * gain + logs[-1][np.maximum(after, 0)], -np.inf)
+    for rank in reversed(range(cut, len(walk.targets))):
+        gain, targets = search.gains[rank], walk.targets[rank]
+        log = np.where(targets >= 0, theta * gain + logs[-1][np.maximum(targets, 0)], -np.inf)
         top = log.max(axis=1)
         logs.append(top + np.log(np.exp(log - top[:, None]).sum(axis=1)))
         steps.append(np.cumsum(np.exp(log - logs[-1][:, None]), axis=1))
@@ -253,7 +254,7 @@ def draw_pairs(
         values += search.gains[rank][state, grade]
         residues = residues + search.residues[rank][:, state, grade]
         residues -= search.moduli_column * (residues >= search.moduli_column)
-        state = walk.after[rank][state, grade]
+        state = walk.targets[rank][state, grade]
     return values, residues, float(log.max() + np.log(cumulative[-1]))
 
 
@@ -290,11 +291,11 @@ class SampledImage:
     def _has_unequal_gaps(self) -> bool:
         """Return True if the lowest gap does not divide the values of runs with one document."""
         lowest: list[list[int]] = [[0]]
-        for gains, after in zip(self.walk.gains, self.walk.after, strict=True):
-            sums: list[set[int]] = [set() for _ in range(int(after.max()) + 1)]
-            for state, grade in zip(*np.nonzero(after >= 0), strict=True):
+        for gains, targets in zip(self.walk.gains, self.walk.targets, strict=True):
+            sums: list[set[int]] = [set() for _ in range(int(targets.max()) + 1)]
+            for state, grade in zip(*np.nonzero(targets >= 0), strict=True):
                 gain = int(gains[state, grade])
-                sums[after[state, grade]].update(value + gain for value in lowest[state])
+                sums[targets[state, grade]].update(value + gain for value in lowest[state])
             lowest = [sorted(values)[:2] for values in sums]
         first, second = sorted({value for values in lowest for value in values})[:2]
         length, max_grade = len(self.walk.gains), self.walk.gains[0].shape[1] - 1
@@ -362,14 +363,14 @@ class SampledImage:
         totals, total_squares = (np.add.reduceat(x, starts) for x in (weights, weights**2))
         masses, standard_errors = _estimate_masses(totals, total_squares, 1 / ties)
         bounds = _simulate_errors(masses, standard_errors, self._stream(1001))
-        below = np.cumsum(masses)
+        cumulated = np.cumsum(masses)
         points, slack = values[ends - 1], search.slack
         # Of equal points only the last has the full proportion. The ends are fixed at 0 and 1.
         is_used = np.append(np.diff(points) > 0, True)
         is_used &= (points > self.lowest + slack) & (points < self.highest - slack)
         points = np.concatenate([[self.lowest], points[is_used], [self.highest]])
-        proportions = np.concatenate([[0.0], (below / below[-1])[is_used], [1.0]])
-        return Curve(points, proportions, float(below[-1] * np.exp(log_totals[0])), *bounds)
+        proportions = np.concatenate([[0.0], (cumulated / cumulated[-1])[is_used], [1.0]])
+        return Curve(points, proportions, float(cumulated[-1] * np.exp(log_totals[0])), *bounds)
 
     def _count_ties(self, heads: Heads, values: Floats, residues: Ints) -> Ints:
         """Count the pairs that have each value."""

@@ -88,15 +88,15 @@ class LexicographicParts:
     def count_below(self, digits: Ints, *, by_runs: bool) -> tuple[Ints, Ints]:
         """Return for each run the total weight of lower sums and the weight of equal sums."""
         room = np.full(len(digits), self.limit or 0)
-        below, equal = np.zeros(len(digits), dtype=object), np.ones(len(digits), dtype=object)
+        n_lower, n_equal = np.zeros(len(digits), dtype=object), np.ones(len(digits), dtype=object)
         for index, (before, weight) in zip(self.order, self._make_tables(by_runs), strict=True):
             column = digits[:, index]
             # Several runs may have the same sums so far.
-            below = below + equal * before[column, room]
-            equal = equal * weight[column]
+            n_lower = n_lower + n_equal * before[column, room]
+            n_equal = n_equal * weight[column]
             if self.limit is not None:
                 room = room - self.parts[index].min_relevant[column]
-        return below.astype(np.int64), equal.astype(np.int64)
+        return n_lower.astype(np.int64), n_equal.astype(np.int64)
 
     def _make_tables(self, by_runs: bool) -> list[tuple[Exact, Exact]]:
         """Return for each part the weight of lower sums, by index and room, and of each sum."""
@@ -358,9 +358,9 @@ class Sums:
         unique, inverse = np.unique(digits, axis=0, return_inverse=True)
         inverse = inverse.ravel()
         if self.lexicographic and self._is_lexicographic(by_runs):
-            below, equal = self.lexicographic.count_below(unique, by_runs=by_runs)
-            return below[inverse], equal[inverse]
-        below, equal = np.zeros((2, len(unique)), dtype=np.int64)
+            n_lower, n_equal = self.lexicographic.count_below(unique, by_runs=by_runs)
+            return n_lower[inverse], n_equal[inverse]
+        n_lower, n_equal = np.zeros((2, len(unique)), dtype=np.int64)
         x = self.floats(unique)
         for sides in self._find_sides(by_runs).limit_relevant(self.limit):
             inner, outer = sides
@@ -369,13 +369,13 @@ class Sums:
             n_below, near = count_pairs(
                 inner.values, outer.values, x, self.slack, weights=weights, jobs=self.jobs
             )
-            below += n_below
+            n_lower += n_below
             sums = sides.digits(near.inner, near.outer)
             sign = self._compare(sums, unique[near.query])
             weight = outer.n_runs[near.outer] * inner.n_runs[near.inner]
-            np.add.at(below, near.query[sign < 0], weight[sign < 0])
-            np.add.at(equal, near.query[sign == 0], weight[sign == 0])
-        return below[inverse], equal[inverse]
+            np.add.at(n_lower, near.query[sign < 0], weight[sign < 0])
+            np.add.at(n_equal, near.query[sign == 0], weight[sign == 0])
+        return n_lower[inverse], n_equal[inverse]
 
     def _find_sides(self, by_runs: bool) -> Sides:
         return make_sides(self.parts, self.limit, by_runs, self.memory)

@@ -52,7 +52,7 @@ from cranfield.scales.runs import (
     check_size,
     depends_on_recall_base,
     document_grades,
-    exceeds,
+    has_more,
 )
 
 Representation = ListedImage | Sums | Windows | SampledImage
@@ -336,10 +336,10 @@ class Image:
                 )
         if ties == "unique":
             return self._exact_representation.ranks(rows)
-        below, equal = self._exact_representation.count_lower_and_equal(rows)
+        n_lower, n_equal = self._exact_representation.count_lower_and_equal(rows)
         if ties == "min":
-            return below + 1
-        return below + equal if ties == "max" else below + (equal + 1) / 2
+            return n_lower + 1
+        return n_lower + n_equal if ties == "max" else n_lower + (n_equal + 1) / 2
 
     def relative_ranks(self, runs: Any) -> Floats:
         """Return the ranks of runs, scaled to [0, 1]; `runs` as for :meth:`rank_runs`.
@@ -485,17 +485,17 @@ def make_topic_image(
     # Values that cannot be listed raise an error, as counting them for each topic would be slow.
     has_no_form = form(measure, length, grades) is None
     max_runs = MAX_TOPIC_RUNS[has_no_form]
-    if not (has_no_form and exceeds(max_runs, length, grades)):
+    if not (has_no_form and has_more(max_runs, length, grades)):
         documents, limit = document_grades(ideal, length, grades), _check_limit(at_most, length)
         topic_image = _make_image(
             measure, length, grades, documents, limit, 2**30, None, 0, represent.__wrapped__
         )
         if topic_image.listed:
             return topic_image
-    longest = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
+    max_length = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
     raise PolicyError(
         f"the possible values of {measure} differ between topics and must be listed for each topic;"
-        f" with {counted(grades + 1, 'grade')} use a length of at most about {longest}"
+        f" with {counted(grades + 1, 'grade')} use a length of at most about {max_length}"
     )
 
 
@@ -587,10 +587,10 @@ def _enumerate_image(
     """Score all runs for the image of a measure without a form; refuse too many runs."""
     n_ranks = count_ranks_read(measure)
     max_runs = min(MAX_ENUMERATED, max(1, MAX_READ_RANKS // (n_ranks or 1)))
-    if exceeds(max_runs, length, grades):
-        longest = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
+    if has_more(max_runs, length, grades):
+        max_length = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
         reading = "" if n_ranks is None else f" to {counted(n_ranks, 'rank')}"
-        advice = f"; use a length of at most {longest}" if longest else ""
+        advice = f"; use a length of at most {max_length}" if max_length else ""
         raise PolicyError(
             f"finding the possible values of {measure} requires scoring every run{reading}, but"
             f" {grades + 1}^{length} runs of length {length} with {counted(grades + 1, 'grade')}"

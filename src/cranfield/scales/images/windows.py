@@ -47,7 +47,7 @@ def cut_ranks(walk: Walk, max_values: int) -> tuple[int, list[ValueCounts]]:
     while rank:
         sizes = [
             sum(counts_by_state[state].values.size for state in row if state >= 0)
-            for row in walk.after[rank - 1]
+            for row in walk.targets[rank - 1]
         ]
         if sum(sizes) > 2 * max_values:
             break
@@ -180,11 +180,11 @@ class TooManyRunsError(PolicyError):
 def make_runs_error(walk: Walk) -> TooManyRunsError:
     base, length = walk.gains[0].shape[1], len(walk.gains)
     max_pairs = MAX_WIDE_PAIRS if walk.dtype.hasobject else MAX_PAIRS
-    longest = min(int((max_pairs.bit_length() - 1) / np.log2(base)), length - 1)
+    max_length = min(int((max_pairs.bit_length() - 1) / np.log2(base)), length - 1)
     return TooManyRunsError(
         f"{base}^{length} runs of length {length} with {base} grades are too many to rank the"
         " values of a measure in which the gain at a rank depends on other ranks; use a length of"
-        f" at most about {longest}"
+        f" at most about {max_length}"
     )
 
 
@@ -276,10 +276,11 @@ class Windows(ExactImage):
             )
             head, tail = head_end, tail_end
         low, high = int(min(start for start, _ in ends)), int(max(end for _, end in ends))
-        ordered = np.sort(np.concatenate(sample))
+        sorted_sample = np.sort(np.concatenate(sample))
         n_windows = halves.n_pairs // WINDOW_SIZE + 1
         quantiles = {
-            int(value) for value in ordered[np.arange(1, n_windows) * ordered.size // n_windows]
+            int(value)
+            for value in sorted_sample[np.arange(1, n_windows) * sorted_sample.size // n_windows]
         }
         borders = [low, *sorted(value for value in quantiles if low < value <= high), high + 1]
         n_pieces = [(b - a) // MAX_WIDTH + 1 for a, b in pairwise(borders)]
@@ -289,12 +290,12 @@ class Windows(ExactImage):
                 " exactly; use shorter runs or fewer grades"
             )
         # Windows that are too wide are divided into equal pieces.
-        divided = [
+        pieces = [
             a + (b - a) * i // n
             for (a, b), n in zip(pairwise(borders), n_pieces, strict=True)
             for i in range(n)
         ]
-        return np.array([*divided, high + 1], dtype=self.walk.dtype)
+        return np.array([*pieces, high + 1], dtype=self.walk.dtype)
 
     def _summarise_window(self, window: tuple[Any, Any]) -> list[tuple[Any, ...]]:
         """Write out, sort and summarise the sums of a window, in pieces if there are too many."""
@@ -387,21 +388,21 @@ class Windows(ExactImage):
         def task(start: int) -> tuple[Ints, Ints]:
             x = unique[start : start + step]
             first, n_tails = halves.find_tails(x, x)
-            below = ((before[first] - start_runs) * halves.head_runs).sum(axis=1)
+            n_lower = ((before[first] - start_runs) * halves.head_runs).sum(axis=1)
             pair, tail = concatenate_ranges(first.ravel(), n_tails.ravel())
             query, head = np.divmod(pair, halves.heads.size)
             difference = halves.tail_words[tail] + halves.head_words[head] - to_words(x)[query]
             weight = halves.tail_runs[tail] * halves.head_runs[head]
-            equal = np.zeros(x.size, dtype=np.int64)
-            np.add.at(below, query[difference < 0], weight[difference < 0])
-            np.add.at(equal, query[difference == 0], weight[difference == 0])
-            return below, equal
+            n_equal = np.zeros(x.size, dtype=np.int64)
+            np.add.at(n_lower, query[difference < 0], weight[difference < 0])
+            np.add.at(n_equal, query[difference == 0], weight[difference == 0])
+            return n_lower, n_equal
 
         blocks = in_threads(task, range(0, unique.size, step), self.jobs)
-        below, equal = (
+        n_lower, n_equal = (
             np.concatenate(arrays)[inverse.ravel()] for arrays in zip(*blocks, strict=True)
         )
-        return below, equal
+        return n_lower, n_equal
 
     def list_values(self) -> Floats:
         low = self.marks.values
@@ -427,10 +428,10 @@ def _summarise_sums(sums: Ints) -> tuple[Ints, Ints, int, tuple[int, int], int]:
     is_new = np.zeros(-(-sums.size // MARK_SPACING) * MARK_SPACING, dtype=bool)
     np.greater(steps, 0, out=is_new[1 : sums.size])
     rows = np.add.reduce(is_new.reshape(-1, MARK_SPACING), axis=1, dtype=np.int64)
-    below = np.cumsum(rows) - rows + is_new[::MARK_SPACING]
+    n_below = np.cumsum(rows) - rows + is_new[::MARK_SPACING]
     n_distinct = int(rows.sum()) + 1
     gaps = (0, 0)
     if n_distinct > 1:
         # A step of 0 becomes the largest unsigned number.
         gaps = int((steps - 1).view(np.uint64).min()) + 1, int(steps.max())
-    return sums[::MARK_SPACING].copy(), below, n_distinct, gaps, int(sums[-1])
+    return sums[::MARK_SPACING].copy(), n_below, n_distinct, gaps, int(sums[-1])

@@ -96,9 +96,9 @@ class _CompatibilityMeasure(
         # A document that is in both rankings from rank m on adds a sum over the depths m to D.
         depths = np.arange(1, int(depth.max(initial=1)) + 1)
         cumulative = np.concatenate(([0.0], np.cumsum(self.p ** (depths - 1.0) / depths)))
-        end = rows.at(cumulative[depth])
+        total_at_depth = rows.at(cumulative[depth])
         common_rank = np.minimum(np.maximum(rows.rank, ideal_rank), depths.size + 1)
-        overlap = rows.total(np.maximum(end - cumulative[common_rank - 1], 0.0))
+        overlap = rows.total(np.maximum(total_at_depth - cumulative[common_rank - 1], 0.0))
         if not self.normalised:
             return ratio(overlap * (1.0 - self.p), 1.0 - self.p**depth)
         n_filled = np.minimum(recall_base, depth)

@@ -97,7 +97,7 @@ def yield_set_based_steps(length: int, max_grade: int) -> Iterator[Step]:
 def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason: str) -> Verdict:
     """Judge the scale of a measure for a total order, from all differences of neighbours."""
     remaining = iter(steps)
-    first: tuple[Step, Any] | None = None
+    first_step: tuple[Step, Any] | None = None
     uneven_runs: tuple[RunGrades, ...] = ()
     while block := list(islice(remaining, BLOCK_SIZE)):
         values = compute_form_values(form, np.array(block).reshape(2 * len(block), -1))
@@ -109,10 +109,10 @@ def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason
             return Verdict(order, None, True, _make_form_witness(kind, block[index], form), reason)
         gains = values.keys[upper] - values.keys[lower]
         # The keys of all blocks have the denominator of the form.
-        first = first or (block[0], gains[0])
-        differing = np.flatnonzero((gains != first[1]).any(axis=1))
-        if differing.size and not uneven_runs:
-            uneven_runs = (*first[0], *block[int(differing[0])])
+        first_step = first_step or (block[0], gains[0])
+        uneven = np.flatnonzero((gains != first_step[1]).any(axis=1))
+        if uneven.size and not uneven_runs:
+            uneven_runs = (*first_step[0], *block[int(uneven[0])])
     if uneven_runs:
         witness = _make_form_witness("gaps", uneven_runs, form)
         return Verdict(order, Scale.ORDINAL, True, witness, reason)
@@ -166,15 +166,15 @@ def find_unequal_lowest_steps(values: RunValues, runs: Ints, sign: int) -> Witne
     has_gain = np.flatnonzero(ranks[1 : grades + 1] > ranks[0])
     if not has_gain.size:
         return None
-    distinct, first = np.unique(ranks[: grades + 1], return_index=True)
+    distinct_ranks, first = np.unique(ranks[: grades + 1], return_index=True)
     bound = 1 + grades + int(has_gain[0])
-    lowest = [*first[distinct < ranks[bound]].tolist(), bound]
-    if len(lowest) < 3:
+    run_indices = [*first[distinct_ranks < ranks[bound]].tolist(), bound]
+    if len(run_indices) < 3:
         return None
-    scores = [values.value(int(values.index[run])) for run in lowest]
+    scores = [values.value(int(values.index[run])) for run in run_indices]
     if (steps := find_unequal_steps(scores)) is None:
         return None
-    return _make_witness("gaps", values, runs, [lowest[step] for step in steps])
+    return _make_witness("gaps", values, runs, [run_indices[step] for step in steps])
 
 
 def find_unequal_steps(

@@ -235,7 +235,7 @@ def insq_view_probability(target: Any, rank: Any) -> Any:
 _NOTE = "not on an interval scale: its values are not equally spaced"
 
 
-class _GainTarget(UserModel, scale_note=_NOTE):
+class _GainTargetModel(UserModel, scale_note=_NOTE):
     """Base class of models of users with a target gain."""
 
     T: float = parameter(
@@ -265,7 +265,7 @@ class _GainTarget(UserModel, scale_note=_NOTE):
     source="Moffat and others (2015); Moffat and others (2017)",
     elsewhere={"cwl_eval": "EU of INST-T=..., with depth=1000"},
 )
-class INST(_GainTarget):
+class INST(_GainTargetModel):
     """INST of an infinite ranking; ranks beyond the list have no gain."""
 
     def continuation(self, page: Page) -> Floats:
@@ -279,11 +279,11 @@ class INST(_GainTarget):
         ends = rows.rank.astype(np.float64)
         rank, a = rows.before(ends, 0.0), rows.before(levels, 2.0 * self.T)
         views = rows.running_product(_compute_reach_probability(rank, a, ends, fill_gain))
-        depth = rows.total(rows.before(views, 1.0) * _expected_ranks(rank, a, ends, fill_gain))
+        depth = rows.total(rows.before(views, 1.0) * _compute_depth(rank, a, ends, fill_gain))
         last_rank, last_a = rows.lasts(ends, 0.0), rows.lasts(levels, 2.0 * self.T)
         stop = np.full(rows.shape, np.inf if end is None else float(end))
-        remaining = _expected_ranks(last_rank, last_a, stop, fill_gain)
-        depth = depth + rows.lasts(views, 1.0) * remaining
+        depth_below = _compute_depth(last_rank, last_a, stop, fill_gain)
+        depth = depth + rows.lasts(views, 1.0) * depth_below
         if is_filled:
             return Expectations(depth - rows.total((1.0 - rows.gains) * views), depth, depth)
         return Expectations(rows.total(rows.gains * views), depth, depth)
@@ -299,7 +299,7 @@ class INST(_GainTarget):
     linear=True,
     expectation="documents",
 )
-class INSQ(_GainTarget, StaticModel):
+class INSQ(_GainTargetModel, StaticModel):
     """INSQ of an infinite ranking; the sum of its weights is a trigamma function of 2T."""
 
     def views(self, rank: Any) -> Any:
@@ -369,7 +369,7 @@ def trigamma(x: ArrayLike) -> Floats:
 
 
 def _compute_reach_probability(rank: Floats, a: Floats, end: Floats, fill_gain: float) -> Floats:
-    """Return the probability of reaching rank `end` from `rank`, which is 0 before the first rank.
+    """Compute the probability of reaching rank `end` from `rank`, 0 before the first rank.
 
     All ranks in between have the gain `fill_gain`, 0 or 1.
     """
@@ -379,8 +379,8 @@ def _compute_reach_probability(rank: Floats, a: Floats, end: Floats, fill_gain: 
     return np.asarray(((rank + a - np.where(is_start, 0.0, 1.0)) / (end + a - 1.0)) ** 2)
 
 
-def _expected_ranks(rank: Floats, a: Floats, end: Floats, fill_gain: float) -> Floats:
-    """Return the expected number of ranks read from `rank` + 1 to `end`, if `rank` is read."""
+def _compute_depth(rank: Floats, a: Floats, end: Floats, fill_gain: float) -> Floats:
+    """Compute the expected number of ranks read from `rank` + 1 to `end`, if `rank` is read."""
     is_start = rank == 0
     if fill_gain:
         c = _continuation(rank + a)

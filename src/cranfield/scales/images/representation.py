@@ -79,39 +79,39 @@ def count_pairs(
     def task(bounds: tuple[int, int, int]) -> tuple[int, Ints, NearPairs]:
         piece, first, last = bounds
         begin = outer_ends[first:last, piece + 1]
-        count = outer_ends[first:last, piece] - begin
-        query, outer_index = concatenate_ranges(begin, count)
+        n_outer = outer_ends[first:last, piece] - begin
+        query, outer_index = concatenate_ranges(begin, n_outer)
         keys = x[first:last][query] - outer[outer_index]
         values = inner[starts[piece] : ends[piece]]
         position = np.searchsorted(values, keys - slack)
-        padded = np.append(values, np.inf)
-        near = np.flatnonzero(padded[position] <= keys + slack)
-        counts = np.searchsorted(values, keys[near] + slack, side="right") - position[near]
-        if counts.sum() > MAX_NEAR:
+        padded_values = np.append(values, np.inf)
+        near = np.flatnonzero(padded_values[position] <= keys + slack)
+        n_near = np.searchsorted(values, keys[near] + slack, side="right") - position[near]
+        if n_near.sum() > MAX_NEAR:
             raise make_near_error()
-        pair, inner_index = concatenate_ranges(position[near] + starts[piece], counts)
+        pair, inner_index = concatenate_ranges(position[near] + starts[piece], n_near)
         near = near[pair]
         position += starts[piece]
         terms = position
         if weights is not None and cumulative is not None:
             terms = cumulative[position] * weights[1][outer_index]
-        running = np.concatenate([[0], np.cumsum(terms)])
-        offsets = np.concatenate([[0], np.cumsum(count)])
-        n_below = running[offsets[1:]] - running[offsets[:-1]]
+        running_totals = np.concatenate([[0], np.cumsum(terms)])
+        offsets = np.concatenate([[0], np.cumsum(n_outer)])
+        n_below = running_totals[offsets[1:]] - running_totals[offsets[:-1]]
         return first, n_below, NearPairs(query[near] + first, outer_index[near], inner_index)
 
-    total = np.zeros(x.size, dtype=np.int64)
+    counts = np.zeros(x.size, dtype=np.int64)
     near_pairs = []
     n_near = 0
     for first, n_below, pairs in one_by_one(task, _yield_tasks(outer_ends), jobs):
-        total[first : first + n_below.size] += n_below
+        counts[first : first + n_below.size] += n_below
         near_pairs.append(pairs)
         n_near += pairs.query.size
         if n_near > MAX_NEAR:
             raise make_near_error()
     empty = np.zeros(0, dtype=np.int64)
-    joined = [np.concatenate([empty, *parts]) for parts in zip(*near_pairs, strict=True)]
-    return total, NearPairs(*joined) if joined else NearPairs(empty, empty, empty)
+    columns = [np.concatenate([empty, *arrays]) for arrays in zip(*near_pairs, strict=True)]
+    return counts, NearPairs(*columns) if columns else NearPairs(empty, empty, empty)
 
 
 def make_near_error() -> PolicyError:
@@ -123,21 +123,21 @@ def make_near_error() -> PolicyError:
 
 def _find_pieces(inner: Floats, gap: float) -> Ints:
     """Split inner values at the widest gap near each multiple of the chunk size."""
-    nominal = np.arange(CHUNK_SIZE, inner.size - 64, CHUNK_SIZE)
-    window = nominal[:, None] + np.arange(-32, 32)[None, :]
+    multiples = np.arange(CHUNK_SIZE, inner.size - 64, CHUNK_SIZE)
+    window = multiples[:, None] + np.arange(-32, 32)[None, :]
     gaps = inner[window] - inner[window - 1]
-    widest = gaps.argmax(axis=1)
-    rows = np.arange(nominal.size)
-    is_wide = gaps[rows, widest] > gap
-    return np.concatenate([[0], window[rows, widest][is_wide]]).astype(np.int64)
+    widest_index = gaps.argmax(axis=1)
+    rows = np.arange(multiples.size)
+    is_wide = gaps[rows, widest_index] > gap
+    return np.concatenate([[0], window[rows, widest_index][is_wide]]).astype(np.int64)
 
 
 def _yield_tasks(outer_ends: Ints) -> Iterator[tuple[int, int, int]]:
     """Yield a piece and a range of queries for each task."""
     for piece in range(outer_ends.shape[1] - 1):
-        running = np.cumsum(outer_ends[:, piece] - outer_ends[:, piece + 1])
-        cuts = np.searchsorted(running, np.arange(TASK_SIZE, int(running[-1]), TASK_SIZE))
-        cuts = np.unique(np.concatenate([[0], cuts, [running.size]]))
+        n_pairs = np.cumsum(outer_ends[:, piece] - outer_ends[:, piece + 1])
+        cuts = np.searchsorted(n_pairs, np.arange(TASK_SIZE, int(n_pairs[-1]), TASK_SIZE))
+        cuts = np.unique(np.concatenate([[0], cuts, [n_pairs.size]]))
         yield from ((piece, int(a), int(b)) for a, b in pairwise(cuts))
 
 

@@ -300,7 +300,6 @@ class SampledImage:
         first, second = sorted({value for values in lowest for value in values})[:2]
         length, max_grade = len(self.walk.gains), self.walk.gains[0].shape[1] - 1
         values = self.walk.values(np.eye(length, dtype=np.int64) * max_grade)
-        # Values are counted from the lowest one.
         return any((int(value) - first) % (second - first) for value in values)
 
     def _choose_n_samples(self) -> int:

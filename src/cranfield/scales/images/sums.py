@@ -227,7 +227,7 @@ def make_sides(parts: tuple[FormPart, ...], limit: int | None, by_runs: bool, me
 def _make_side(
     parts: tuple[FormPart, ...], indices: list[int], *, with_counts: bool, by_runs: bool
 ) -> Side:
-    values, min_relevant, n_runs = np.zeros(1), np.zeros(1, np.int64), np.ones(1, np.int64)
+    values, n_relevant, n_runs = np.zeros(1), np.zeros(1, np.int64), np.ones(1, np.int64)
     keys = []
     for index in indices:
         part = parts[index]
@@ -237,17 +237,15 @@ def _make_side(
             key, counts, runs = np.arange(part.keys.size), part.min_relevant, part.key_runs
         values = (values[:, None] + part.values[key][None, :]).ravel()
         if with_counts:
-            min_relevant = (min_relevant[:, None] + counts[None, :]).ravel()
+            n_relevant = (n_relevant[:, None] + counts[None, :]).ravel()
         if by_runs:
             n_runs = (n_runs[:, None] * runs.astype(np.int64)[None, :]).ravel()
         keys.append(key)
     shape = tuple(key.size for key in keys)
     order = np.argsort(values)
-    min_relevant = (
-        min_relevant[order] if with_counts else np.broadcast_to(min_relevant, order.shape)
-    )
+    n_relevant = n_relevant[order] if with_counts else np.broadcast_to(n_relevant, order.shape)
     n_runs = n_runs[order] if by_runs else np.broadcast_to(n_runs, order.shape)
-    return Side(tuple(indices), values[order], order, shape, tuple(keys), min_relevant, n_runs)
+    return Side(tuple(indices), values[order], order, shape, tuple(keys), n_relevant, n_runs)
 
 
 def make_size_error(n_values: int) -> PolicyError:

@@ -323,8 +323,8 @@ def _compute_greedy_gains(
     for rank in range(n_ranks):
         sums = (answers * intent_gains).sum(axis=1)
         gains = np.where(n_used < n_docs, sums, -1.0).round(_DECIMALS)
-        tied = np.flatnonzero(gains == gains.max())
-        chosen = min(tied.tolist(), key=lambda k: int(docs_by_pattern[k][n_used[k]]))
+        tied_patterns = np.flatnonzero(gains == gains.max())
+        chosen = min(tied_patterns.tolist(), key=lambda k: int(docs_by_pattern[k][n_used[k]]))
         rank_gains[rank] = float((answers[chosen] * intent_gains).sum())
         n_used[chosen] += 1
         intent_gains = np.where(answers[chosen] > 0, intent_gains * factor, intent_gains)

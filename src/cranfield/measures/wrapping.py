@@ -180,11 +180,11 @@ def compute_standard_errors(differences: Floats) -> Floats:
     is_scored = np.isfinite(differences)
     n_scored = is_scored.sum(axis=0)
     values = np.where(is_scored, differences, 0.0)
-    centred = np.where(is_scored, values - values.sum(axis=0) / np.maximum(n_scored, 1), 0.0)
-    largest = np.abs(values).max(axis=0, initial=0.0)
+    deviations = np.where(is_scored, values - values.sum(axis=0) / np.maximum(n_scored, 1), 0.0)
+    max_difference = np.abs(values).max(axis=0, initial=0.0)
     with np.errstate(over="ignore"):
-        variance = (centred**2).sum(axis=0) / np.maximum(n_scored - 1, 1)
-    is_equal = np.abs(centred).max(axis=0, initial=0.0) <= _ROUNDING * largest
+        variance = (deviations**2).sum(axis=0) / np.maximum(n_scored - 1, 1)
+    is_equal = np.abs(deviations).max(axis=0, initial=0.0) <= _ROUNDING * max_difference
     return np.asarray(np.where(is_equal, 0.0, np.sqrt(variance / np.maximum(n_scored, 1))))
 
 

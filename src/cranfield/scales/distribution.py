@@ -403,9 +403,9 @@ def is_affordable(sets: Sequence[Floats]) -> bool:
 
 def _centre(values: Floats) -> Floats:
     """Make a set that is symmetric about 0 up to rounding exactly symmetric (phi is then real)."""
-    mirrored = -values[::-1]
-    if np.abs(values - mirrored).max() <= 2e-15 * np.abs(values).max():
-        return np.asarray((values + mirrored) / 2)
+    mirrored_values = -values[::-1]
+    if np.abs(values - mirrored_values).max() <= 2e-15 * np.abs(values).max():
+        return np.asarray((values + mirrored_values) / 2)
     return values
 
 

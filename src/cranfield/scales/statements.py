@@ -102,7 +102,7 @@ def _decide_pairs(comparison: PairwiseComparison) -> Floats:
 
 def _repeat_decisions(comparison: PairwiseComparison, values: Floats) -> Floats:
     try:
-        repeated = compare(
+        repeated_comparison = compare(
             replace(comparison.scores, values=values),
             test=comparison.test,
             correction=comparison.correction,
@@ -112,7 +112,7 @@ def _repeat_decisions(comparison: PairwiseComparison, values: Floats) -> Floats:
         )
     except CranfieldError:
         return np.full(len(comparison), np.nan)
-    return _decide_pairs(repeated)
+    return _decide_pairs(repeated_comparison)
 
 
 MEANINGFUL = "meaningful"
@@ -269,13 +269,13 @@ class Meaningfulness:
         """Return the tests of the same design that the scale of the measure admits."""
         if self.scale is None:
             return []
-        paired = self.comparison.info.paired
+        is_paired = self.comparison.info.paired
         highest = Scale.ORDINAL if self.depends_on_size else self.scale
         return [
             name
             for name, test in TESTS.items()
             if test.info.scale <= highest
-            and test.info.paired == paired
+            and test.info.paired == is_paired
             and (test.info.within_topics or not self.depends_on_topic)
             and not (test.info.refusal or test.info.shards == "needed")
         ]

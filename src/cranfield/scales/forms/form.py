@@ -305,9 +305,9 @@ class Additive:
     @classmethod
     def weigh(cls, gains: Row, weights: Sequence[tuple[Fraction, Fraction]], length: int) -> Self:
         """Multiply gains by grade with weights by rank, given as (base r, factor of 1/ln r)."""
-        padded = [*weights, *[(ONE, ZERO)] * (length - len(weights))]
-        rows = (tuple(gain * factor for gain in gains) for _, factor in padded)
-        return cls(tuple(base for base, _ in padded), tuple(rows))
+        padded_weights = [*weights, *[(ONE, ZERO)] * (length - len(weights))]
+        rows = (tuple(gain * factor for gain in gains) for _, factor in padded_weights)
+        return cls(tuple(base for base, _ in padded_weights), tuple(rows))
 
     @property
     def length(self) -> int:

@@ -11,7 +11,7 @@ from measure_properties.findings import PROPERTIES, Finding
 from measure_properties.properties import properties, representative
 
 from cranfield.measures.families import KINDS
-from cranfield.measures.listing import Entry, entries, families
+from cranfield.measures.listing import Entry, group_by_family, list_entries
 
 MARKS = {True: "yes", False: "–", None: "?"}
 
@@ -21,7 +21,7 @@ Convert = Callable[[str], str]
 
 def catalogue(mathml: Convert) -> str:
     """Write the page with all measures."""
-    by_family = families(entries())
+    by_family = group_by_family(list_entries())
     count = sum(len(members) for members in by_family.values())
     lines = [
         "# Catalogue",

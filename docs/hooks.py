@@ -17,9 +17,9 @@ from navigation import section
 
 import cranfield as cf
 from cranfield.measures import Measure
-from cranfield.measures.aliases import trec_name
+from cranfield.measures.aliases import find_trec_name
 from cranfield.measures.families import KINDS
-from cranfield.measures.listing import Entry, entries, families
+from cranfield.measures.listing import Entry, group_by_family, list_entries
 
 GRADES = (3, None, 1, 2, None, 0, None, 2, 0, 0)
 """The example: grades by rank, None for a document without judgment."""
@@ -55,7 +55,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
             {"Catalogue": "measures/catalogue.md"},
             *(
                 {capitalised(family): [{one.info.name: page_of(one)} for one in members]}
-                for family, members in families(entries()).items()
+                for family, members in group_by_family(list_entries()).items()
             ),
         ]
     )
@@ -66,7 +66,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made here."""
     pages = {"measures/index.md": index_page()}
     pages["measures/catalogue.md"] = catalogue(lambda formula: mathml(formula, block=False))
-    pages |= {page_of(one): measure_page(one) for one in entries()}
+    pages |= {page_of(one): measure_page(one) for one in list_entries()}
     for path, content in pages.items():
         files.append(File.generated(config, path, content=content))
     return files
@@ -139,7 +139,7 @@ def form(one: Entry) -> str:
 def index_page() -> str:
     """Write the list of all measures."""
     lines = [INDEX_HEAD]
-    for family, members in families(entries()).items():
+    for family, members in group_by_family(list_entries()).items():
         lines += [f"### {capitalised(family)}", ""]
         lines += row("measure", "description", *TOOLS)
         lines += row(*["---"] * (2 + len(TOOLS)))
@@ -281,8 +281,11 @@ def example(kind: type[Measure]) -> list[str]:
         "```",
         "",
     ]
-    if trec_name(shown) != str(shown):
-        lines += [f"`{trec_name(shown)}`, the name that trec_eval prints, is understood too.", ""]
+    if find_trec_name(shown) != str(shown):
+        lines += [
+            f"`{find_trec_name(shown)}`, the name that trec_eval prints, is understood too.",
+            "",
+        ]
     return lines
 
 
@@ -393,7 +396,7 @@ A score that is undefined, such as average precision for a topic without relevan
 | $\mathcal{R}$ | ranks of the relevant documents retrieved |
 | $P@r$ | precision of the top $r$ |
 | $d(r)$ | discount at rank $r$ |
-| $p$ | persistence: the probability that a user goes on to the next document |
+| $p$ | persistence: probability of continuing to the next document |
 | $R_i$ | in ERR, the probability that the document at rank $i$ satisfies |
 | $iDCG$, $iERR$ | value of the ideal ranking: all judged documents by falling gain |
 | $C(i)$ | in INST, the probability that a user who reads rank $i$ goes on |

@@ -15,7 +15,7 @@ import polars as pl
 
 import cranfield as cf
 from cranfield.campaign.rules.reading import read_template
-from cranfield.measures.listing import entries
+from cranfield.measures.listing import list_entries
 
 MARK = re.compile(r"(?m)^<!-- (catalogue|names): ([A-Za-z_-]+) -->$")
 """Where a table is to be inserted."""
@@ -69,7 +69,7 @@ def names(program: str) -> Iterator[str]:
     yield '<details markdown="1">'
     yield f"<summary>Names of measures in {program}</summary>"
     yield from ("", f"| cranfield | {program} |", "| --- | --- |")
-    for entry in entries():
+    for entry in list_entries():
         if name := entry.info.elsewhere.get(program):
             path = f"measures/{entry.info.name}.md"
             yield f"| [`{entry.info.name}`]({path}) | {escaped(name)} |"

@@ -13,7 +13,7 @@ import numpy as np
 import cranfield as cf
 from cranfield import measures
 from cranfield.collection.policies import PRESETS
-from cranfield.measures.aliases import FAMILIES, NICKNAMES, SINGLE_MEASURES
+from cranfield.measures.aliases import CUTOFF_FORMS, NICKNAMES, SINGLE_MEASURES
 from docs.measure_properties.battery_judged import scores as battery_scores
 from docs.measure_properties.properties import catalogue, properties
 from studies.behaviour.recording import Item
@@ -114,8 +114,8 @@ def _named(names: list[str], compat: str | None = None) -> str:
 
 def _trec_names() -> list[str]:
     """List the names of trec_eval, with the cutoffs that they have when none is given."""
-    families = [f"{name}_{at}" for name, (given, *_) in FAMILIES.items() for at in given]
-    return [*SINGLE_MEASURES, *FAMILIES, *families, *NICKNAMES]
+    families = [f"{name}_{at}" for name, (given, *_) in CUTOFF_FORMS.items() for at in given]
+    return [*SINGLE_MEASURES, *CUTOFF_FORMS, *families, *NICKNAMES]
 
 
 def _battery(measure: Any, variant: str) -> str:

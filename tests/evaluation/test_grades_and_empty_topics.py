@@ -12,7 +12,7 @@ import pytest
 import cranfield as cf
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.families import REGISTRY
-from cranfield.measures.wrapping import Wrapping
+from cranfield.measures.wrapping import Wrapper
 from tests.cli.running import cranfield
 
 RUN = {"q1": {"a": 3.0, "b": 2.0, "c": 1.0}, "q2": {"a": 2.0, "c": 1.0}, "q3": {"d": 1.0}}
@@ -64,7 +64,7 @@ def test_every_measure_knows_whether_it_depends_on_the_highest_grade() -> None:
         except cf.MeasureError:
             continue
         n_dependent += differs
-        if differs or not isinstance(measure, Wrapping):
+        if differs or not isinstance(measure, Wrapper):
             assert measure.uses_highest_grade == differs, name
     assert n_dependent >= 10
 

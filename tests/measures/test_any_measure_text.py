@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.measures import ALIASES, REGISTRY
-from cranfield.measures.aliases import FAMILIES, NICKNAMES, SINGLE_MEASURES
+from cranfield.measures.aliases import CUTOFF_FORMS, NICKNAMES, SINGLE_MEASURES
 
 VALUES = """
 1 10 0 -1 +1 2.5 1e3 1e-400 1e400 -0.0 0.1 0.9 1_000 0x10 True None 1j nan inf '' '10' b'1' [1] {}
@@ -50,7 +50,7 @@ def named_measures(draw: st.DrawFn) -> str:
 
 @st.composite
 def names_of_trec_eval(draw: st.DrawFn) -> str:
-    name = draw(st.sampled_from([*SINGLE_MEASURES, *FAMILIES, *NICKNAMES]))
+    name = draw(st.sampled_from([*SINGLE_MEASURES, *CUTOFF_FORMS, *NICKNAMES]))
     values = draw(st.lists(st.sampled_from(VALUES_OF_TREC_EVAL), max_size=3))
     return name + (draw(st.sampled_from("_.")) + ",".join(values) if values else "")
 

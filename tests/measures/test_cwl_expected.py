@@ -144,11 +144,11 @@ def test_exact_sums_equal_the_framework(
     model = user_model(text)
     judged = judged_of(one, two)
     judged = judged.top(model.cutoff) if model.cutoff else judged
-    for best in (False, True):
-        exact = model.expected(judged, depth=300, best=best)
+    for is_filled in (False, True):
+        exact = model.compute_expected(judged, depth=300, is_filled=is_filled)
         # With costs of ranks, readers are followed from rank to rank.
-        dense = model.expected(judged, depth=300, best=best, costs=model.costs)
-        for name in ("utility", "total", "depth", "cost", "total_cost"):
+        dense = model.compute_expected(judged, depth=300, is_filled=is_filled, costs=model.costs)
+        for name in ("utility", "total_utility", "depth", "cost", "total_cost"):
             assert getattr(exact, name) == pytest.approx(getattr(dense, name), abs=1e-10)
 
 
@@ -156,7 +156,10 @@ def test_exact_sums_equal_the_framework(
 def test_without_end_is_the_limit(text: str) -> None:
     judged = judged_of([1, None, 0, 2], [0, None])
     model = user_model(text)
-    endless, far = model.expected(judged), model.expected(judged, depth=10**5)
+    endless, far = (
+        model.compute_expected(judged),
+        model.compute_expected(judged, depth=10**5),
+    )
     assert endless.utility == pytest.approx(far.utility, abs=1e-4)
     assert (endless.depth >= far.depth - 1e-12).all()
 
@@ -180,7 +183,7 @@ def test_identities(text: str, one: list[int | None], two: list[int | None]) -> 
     assert reading.weights.sum() == pytest.approx(1)
     assert reading.last.sum() == pytest.approx(1)
     assert (reading.last >= 0).all()
-    assert reading.last @ np.cumsum(rows[0]) == pytest.approx(reading.total)
+    assert reading.last @ np.cumsum(rows[0]) == pytest.approx(reading.total_utility)
     assert reading.utility == pytest.approx(reading.weights @ np.array(rows[0]))
     assert reading.cost == pytest.approx((reading.weights * reading.page.costs).sum())
 
@@ -231,9 +234,9 @@ def test_nothing_retrieved_is_read_without_end() -> None:
 def test_many_rankings_are_laid_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     judged = judged_of([1, None, 0], [0, 2], [None])
     model = user_model("NERR10")
-    whole = model.expected(judged, costs=model.costs).utility
+    whole = model.compute_expected(judged, costs=model.costs).utility
     monkeypatch.setattr("cranfield.measures.users.page._BLOCK_RANKS", 1)
-    assert model.expected(judged, costs=model.costs).utility.tolist() == whole.tolist()
+    assert model.compute_expected(judged, costs=model.costs).utility.tolist() == whole.tolist()
     assert whole[1, 0] > 0
 
 
@@ -308,7 +311,7 @@ def test_wrong_objects() -> None:
         user_model("RR").read([-1.0])
     with pytest.raises(MeasureError, match="a table of numbers"):
         user_model("RR").read(["a"])
-    with pytest.raises(MeasureError, match="at least one rank"):
+    with pytest.raises(MeasureError, match="must have shape"):
         user_model("RR").read([])
     with pytest.raises(MeasureError, match="expected lengths of shape"):
         user_model("TBG").read([1.0, 0.0], lengths=[1.0])

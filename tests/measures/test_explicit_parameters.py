@@ -8,7 +8,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.measures import AP
-from cranfield.measures.aliases import trec_name
+from cranfield.measures.aliases import find_trec_name
 from cranfield.measures.families import REGISTRY
 from cranfield.measures.grammar import parse_measures
 from tests.cli.running import cranfield
@@ -54,8 +54,8 @@ def test_written_parameters_win(texts: list[str] | str, labels: list[str]) -> No
 
 def test_a_name_of_trec_eval_stands_for_the_general_grade_only() -> None:
     written, plain = parse_measures("AP(rel=1),AP", rel=2)
-    assert trec_name(plain, 2) == "map"
-    assert trec_name(written, 2) == "AP(rel=1)"
+    assert find_trec_name(plain, 2) == "map"
+    assert find_trec_name(written, 2) == "AP(rel=1)"
 
 
 def test_commands_keep_written_parameters(tmp_path: Path) -> None:

@@ -15,10 +15,10 @@ import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.base.spec import integer, parameter
 from cranfield.measures import AP, RBP, P, nDCG
-from cranfield.measures.aliases import trec_name
+from cranfield.measures.aliases import find_trec_name
 from cranfield.measures.base import Measure
-from cranfield.measures.families import HOME, REGISTRY
-from cranfield.measures.wrapping import Wrapping, wrapping
+from cranfield.measures.families import MODULES, REGISTRY
+from cranfield.measures.wrapping import Wrapper, wrapping
 
 ROUND_TRIPS = [
     "AP",
@@ -108,7 +108,7 @@ def test_families_of_trec_eval() -> None:
 
 def test_names_go_back_to_trec_eval() -> None:
     for one in cf.parse_measures("all_trec", compat="trec_eval-9"):
-        assert str(cf.parse_measures(trec_name(one), compat="trec_eval-9")[0]) == str(one)
+        assert str(cf.parse_measures(find_trec_name(one), compat="trec_eval-9")[0]) == str(one)
 
 
 def test_measures_cannot_be_changed() -> None:
@@ -123,7 +123,7 @@ def test_measures_cannot_be_changed() -> None:
 
 
 def test_measures_of_a_measure_are_part_of_the_grammar() -> None:
-    class Twice(Wrapping):
+    class Twice(Wrapper):
         times: int = parameter(2, integer(1), "how often")
 
         def values(self, judged: cf.JudgedRuns) -> Floats:
@@ -141,13 +141,15 @@ def test_measures_of_a_measure_are_part_of_the_grammar() -> None:
 
 
 def test_all_measures_are_where_the_list_says() -> None:
-    assert [*HOME] == [name for name in REGISTRY if name in HOME]
-    assert all(HOME[name] == kind.__module__ for name, kind in REGISTRY.items() if name in HOME)
-    modules = [import_module(module) for module in set(HOME.values())]
+    assert [*MODULES] == [name for name in REGISTRY if name in MODULES]
+    assert all(
+        MODULES[name] == kind.__module__ for name, kind in REGISTRY.items() if name in MODULES
+    )
+    modules = [import_module(module) for module in set(MODULES.values())]
     classes = [one for module in modules for one in vars(module).values() if isinstance(one, type)]
     entered = {cls for cls in classes if "info" in vars(cls) and cls is not Measure}
-    assert entered == {REGISTRY[name] for name in HOME}
-    for name, module in HOME.items():
+    assert entered == {REGISTRY[name] for name in MODULES}
+    for name, module in MODULES.items():
         if module.startswith("cranfield.measures."):
             made = getattr(cf.measures, name)
             assert (made if isinstance(made, type) else type(made)) is REGISTRY[name]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import cranfield.measures.fairness.parity  # noqa: F401
 from cranfield.base.errors import MeasureError
-from cranfield.measures.fairness.parity import required_counts
+from cranfield.measures.fairness.parity import compute_required_counts
 from tests.measures.fairness_cases import Case, cases
 
 NAMES = ("rND", "rKL", "rRD")
@@ -80,7 +80,7 @@ FAIRSEARCHCORE = {
 @pytest.mark.parametrize(("k", "share", "alpha"), FAIRSEARCHCORE)
 def test_fairsearchcore(k: int, share: float, alpha: float) -> None:
     wanted = [int(one) for one in FAIRSEARCHCORE[k, share, alpha].split()]
-    assert list(required_counts(k, share, alpha, False)) == wanted
+    assert list(compute_required_counts(k, share, alpha, False)) == wanted
 
 
 ADJUSTED = {
@@ -93,7 +93,7 @@ ADJUSTED = {
 
 @pytest.mark.parametrize(("k", "share", "alpha"), ADJUSTED)
 def test_fairsearchcore_adjusted(k: int, share: float, alpha: float) -> None:
-    assert required_counts(k, share, alpha, True) == tuple(
+    assert compute_required_counts(k, share, alpha, True) == tuple(
         map(int, ADJUSTED[k, share, alpha].split())
     )
 
@@ -107,9 +107,9 @@ def test_the_chance_to_reject_is_kept(share: float, alpha: float) -> None:
     def rejected(needed: np.ndarray) -> float:
         return float(chance[(np.cumsum(draws, axis=1) < needed).any(axis=1)].sum())
 
-    needed = np.array(required_counts(10, share, alpha, True))
+    needed = np.array(compute_required_counts(10, share, alpha, True))
     assert rejected(needed) <= alpha
-    plain = np.array(required_counts(10, share, alpha, False))
+    plain = np.array(compute_required_counts(10, share, alpha, False))
     assert (needed == plain).all() == (rejected(plain) <= alpha)
 
 

@@ -73,6 +73,6 @@ def test_parts(
     given = collection(intents)
     whole = whole_scores(intents, *options.items())
     monkeypatch.setattr(judged_runs, "BLOCK", block)
-    monkeypatch.setattr(global_gain, "BLOCK_GAINS", block)
+    monkeypatch.setattr(global_gain, "MAX_BLOCK_GAINS", block)
     assert len([*judged_runs.intent_blocks(cf.judge(**given, **options), "mine")]) > 1
     assert scores(given, **options) == whole

@@ -9,7 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import MeasureError
-from cranfield.measures.aliases import UNSUPPORTED_NAMES, program_names
+from cranfield.measures.aliases import UNSUPPORTED_NAMES, translate_program_name
 from cranfield.measures.families import REGISTRY
 from tests.conftest import ROOT
 
@@ -47,7 +47,9 @@ def test_hints_name_measures_that_exist() -> None:
 @pytest.mark.parametrize("program", ["ndeval", "gdeval", "ntcireval", "cwl"])
 def test_a_program_stands_for_all_that_it_prints(program: str) -> None:
     """Its own name is read as all its measures; without the preset it is none."""
-    assert len(cf.parse_measures(program, compat=program)) == len(program_names(program, program))
+    assert len(cf.parse_measures(program, compat=program)) == len(
+        translate_program_name(program, program)
+    )
     with pytest.raises(MeasureError):
         cf.parse_measures(program)
 

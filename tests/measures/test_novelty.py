@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.errors import MeasureError
-from cranfield.measures.novelty import IntentAware
+from cranfield.measures.novelty import IntentAwareMeasure
 
 DATA = Path(__file__).parents[1] / "data" / "web2012"
 RUNS = ("ql-cata", "rm-catb-filtered", "ql-cata-filtered")
@@ -392,4 +392,4 @@ def test_topics_without_the_baseline(form: str, topics: Any) -> None:
 def test_what_stands_inside(inner: object) -> None:
     """A measure of what is no measure is refused."""
     with pytest.raises(MeasureError, match="expected a measure or its text form, got"):
-        IntentAware(inner)  # type: ignore[arg-type]
+        IntentAwareMeasure(inner)  # type: ignore[arg-type]

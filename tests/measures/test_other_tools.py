@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.evaluation.scorefiles.cells import are_measures
-from cranfield.measures.aliases import FAMILIES, NICKNAMES, SINGLE_MEASURES
+from cranfield.measures.aliases import CUTOFF_FORMS, NICKNAMES, SINGLE_MEASURES
 from cranfield.measures.families import ALIASES
 from tests.conftest import ROOT
 
@@ -86,7 +86,7 @@ def test_a_measure_of_ones_own_keeps_its_name() -> None:
         del cf.measures.REGISTRY["mine_at_5"]
 
 
-EXACT = [*cf.measures.REGISTRY.names(), *ALIASES, *SINGLE_MEASURES, *FAMILIES, *NICKNAMES]
+EXACT = [*cf.measures.REGISTRY.names(), *ALIASES, *SINGLE_MEASURES, *CUTOFF_FORMS, *NICKNAMES]
 SIGNS = st.text("abcdePRnDCG_@.,()=-+#'1059 \n\x1b", max_size=3)
 
 

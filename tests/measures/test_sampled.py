@@ -174,7 +174,7 @@ def test_judged_but_not_sampled_documents_do_not_count() -> None:
         ("statAP", {"stratum": ["a"]}, "requires a column 'inclusion' .* got columns: stratum"),
         ("statAP", {"inclusion": [1.5]}, "probabilities must be from 0 to 1, got 1.5"),
         ("statAP", {"inclusion": [float("nan")]}, "probabilities must be from 0 to 1, got nan"),
-        ("statAP", {"inclusion": ["high"]}, "column `inclusion` must contain probabilities"),
+        ("statAP", {"inclusion": ["high"]}, "column `inclusion` must contain numbers"),
     ],
 )
 def test_missing_and_wrong_columns(

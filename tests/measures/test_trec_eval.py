@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.cli.main import app
-from cranfield.measures.aliases import trec_name
+from cranfield.measures.aliases import find_trec_name
 from tests.conftest import TREC_EVAL
 
 
@@ -127,7 +127,7 @@ def agreement(
     values = 0
     per_topic = {"gm_map": "map", "gm_bpref": "bpref"}
     for measure in evaluation.measures:
-        name = trec_name(measure)
+        name = find_trec_name(measure)
         scores = evaluation[str(measure)].values[:, 0]
         for topic, ours in zip(evaluation.topics, scores, strict=True):
             if topic not in theirs:

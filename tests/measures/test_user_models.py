@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.measures.users.effort import ScaledDCG, trigamma
-from cranfield.measures.users.page import Reading, make_page
+from cranfield.measures.users.page import UserBehaviour, make_page
 from cranfield.measures.users.standard_models import user_model
 
 chances = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 positive = st.lists(st.floats(0.01, 1), min_size=1, max_size=30)
 
 
-def reading(going_on: list[float]) -> Reading:
+def reading(going_on: list[float]) -> UserBehaviour:
     table = np.array([going_on])
-    return Reading(make_page(np.zeros(table.shape)), table)
+    return UserBehaviour(make_page(np.zeros(table.shape)), table)
 
 
 @settings(max_examples=12)
@@ -48,7 +48,7 @@ def test_weights_and_last_ranks_give_the_continuation(going_on: list[float]) -> 
 
 def test_many_at_once() -> None:
     table = np.array([[0.5, 0.25, 1.0], [1.0, 0.0, 0.5], [0.9, 0.9, 0.0]])
-    together = Reading(make_page(np.zeros(table.shape)), table)
+    together = UserBehaviour(make_page(np.zeros(table.shape)), table)
     for row, going_on in enumerate(table.tolist()):
         alone = reading(going_on)
         assert np.array_equal(together.viewed[row], alone.viewed[0])
@@ -87,9 +87,9 @@ def test_trigamma(x: float) -> None:
 def test_weights_of_a_huge_cutoff_are_summed_without_all_ranks() -> None:
     cutoff = (1 << 20) + 300_000
     ranks = np.arange(1.0, cutoff + 1)
-    found = ScaledDCG(cutoff=cutoff).depth_to(cutoff)
+    found = ScaledDCG(cutoff=cutoff).expected_depth(cutoff)
     np.testing.assert_allclose(found, math.fsum(1.0 / np.log2(ranks + 1.0)), rtol=1e-14)
-    assert 3.5e7 < ScaledDCG(cutoff=10**9).depth_to(10**9) < 3.7e7
+    assert 3.5e7 < ScaledDCG(cutoff=10**9).expected_depth(10**9) < 3.7e7
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.measures import AP, DCG, RBP, P, nDCG, parse_measure
 from cranfield.scales import verdicts
-from cranfield.scales.forms.exact_values import exact_values
+from cranfield.scales.forms.exact_values import compute_exact_values
 from cranfield.scales.forms.form import Irrational
 from cranfield.scales.images.values import image
 from cranfield.scales.measure_scales import scale_of, scale_over_topics
@@ -26,13 +26,15 @@ INTERVAL = Scale.INTERVAL
 
 def test_exact_means_exact() -> None:
     """Values that floats cannot tell apart, and values that floats split."""
-    close = exact_values(RBP(p=0.5), np.eye(70, dtype=int)[[0, 69]] | np.eye(70, dtype=int)[0])
+    close = compute_exact_values(
+        RBP(p=0.5), np.eye(70, dtype=int)[[0, 69]] | np.eye(70, dtype=int)[0]
+    )
     assert close.size == 2
     low, high = close.value(0), close.value(1)
     assert isinstance(low, Fraction) and isinstance(high, Fraction)
     assert high - low == Fraction(1, 2**70)
-    assert exact_values(AP, all_runs(10)).size == 810
-    assert exact_values(DCG(discount="max(1,log2(rank))"), all_runs(10)).size == 768
+    assert compute_exact_values(AP, all_runs(10)).size == 810
+    assert compute_exact_values(DCG(discount="max(1,log2(rank))"), all_runs(10)).size == 768
 
 
 @pytest.mark.parametrize(
@@ -50,7 +52,7 @@ def test_rational_logarithms(number: int, base: str, expected: Fraction | None) 
     """Discounts that are rational give rational values, others irrational ones."""
     measure = parse_measure(f"DCG(discount='max(1,log{base}(rank))')")
     run = np.array([[*[0] * (number - 1), 1]])
-    found = exact_values(measure, run).value(0)
+    found = compute_exact_values(measure, run).value(0)
     if expected is None:
         assert isinstance(found, Irrational)
         assert float(found) == pytest.approx(score_runs(measure, run)[0], rel=1e-15)
@@ -75,7 +77,7 @@ def test_images_and_scales_agree(
     values = image(text, length, grades)
     assert found.exact
     assert (found.own.scale is INTERVAL) == values.gaps().equispaced
-    own = exact_values(as_measure(text, length), all_runs(length, grades), grades)
+    own = compute_exact_values(as_measure(text, length), all_runs(length, grades), grades)
     assert own.size == values.size
     monkeypatch.setattr(verdicts, "MAX_LISTED", 1)
     proved = scale_of(text, length, grades).own
@@ -95,7 +97,7 @@ def test_a_third_is_a_third() -> None:
 def test_irrational_numbers_are_ordered_and_subtracted() -> None:
     runs = all_runs(5, 2)
     for text in ("DCG", "nDCG", "DCG(gains={0: -0.3, 1: 0.2, 2: 0.5})"):
-        found = exact_values(parse_measure(text), runs, 2)
+        found = compute_exact_values(parse_measure(text), runs, 2)
         numbers = [found.value(index) for index in range(found.size)]
         floats = np.array([float(one) for one in numbers])
         assert (np.diff(floats) > 0).all()
@@ -107,7 +109,7 @@ def test_irrational_numbers_are_ordered_and_subtracted() -> None:
             assert float(a - b) == pytest.approx(floats[one] - floats[other], abs=1e-12)
             assert abs(a - b) == abs(b - a)
     # The values of DCG come from rational multiples of logarithms; sums of these may be rational.
-    a, b = (exact_values(DCG, np.array([run])).value(0) for run in ([1, 1], [0, 1]))
+    a, b = (compute_exact_values(DCG, np.array([run])).value(0) for run in ([1, 1], [0, 1]))
     assert a - b == 1
 
 
@@ -117,7 +119,7 @@ def test_values_that_nearly_tie_are_told_apart() -> None:
     runs = np.array([[2, 0], [0, 1]])
     for gain in (close, close + 2.0**-23):
         measure = DCG(gains={1: 1e9, 2: gain})
-        found = exact_values(measure, runs, 2)
+        found = compute_exact_values(measure, runs, 2)
         assert found.size == 2
         with localcontext() as context:
             context.prec = 50
@@ -130,7 +132,9 @@ def test_values_that_nearly_tie_are_told_apart() -> None:
 
 def test_different_divisors_are_not_subtracted() -> None:
     with pytest.raises(PolicyError, match="divisors"):
-        one, other = (exact_values(nDCG, np.array([[0, 1, 0]]), 1, k).value(0) for k in (2, 3))
+        one, other = (
+            compute_exact_values(nDCG, np.array([[0, 1, 0]]), 1, k).value(0) for k in (2, 3)
+        )
         assert isinstance(one, Irrational) and isinstance(other, Irrational)
         one - other
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.measures import REGISTRY, parse_measure
-from cranfield.scales.forms.exact_values import Walk, exact_values, split
+from cranfield.scales.forms.exact_values import Walk, compute_exact_values, split_form
 from cranfield.scales.forms.form import (
     ONE,
     Additive,
@@ -92,7 +92,7 @@ def test_forms_give_the_values(text: str, judgments: Any) -> None:
         walk = Walk.from_form(found.shape)
         raw = walk.values(runs) * float(walk.unit)
     assert found.offset + found.unit * raw == pytest.approx(scores, rel=1e-12, abs=1e-12)
-    exact = exact_values(measure, runs, 2, judgments)
+    exact = compute_exact_values(measure, runs, 2, judgments)
     values = np.array([float(exact.value(index)) for index in range(exact.size)])
     assert exact.exact and (np.diff(values) > 0).all()
     assert values[exact.index] == pytest.approx(scores, rel=1e-12, abs=1e-12)
@@ -167,7 +167,7 @@ def test_parts_have_the_sums(weights: Any, bases: Any, limit: int | None) -> Non
     rows = tuple(tuple(Fraction(one, 4) for one in row) for row in weights)
     shape = Additive(tuple(bases[: len(rows)]), rows)
     limit = None if limit is None or limit >= len(rows) else limit
-    held = Sums(split(shape, 1), limit, 2**20, 1)
+    held = Sums(split_form(shape, 1), limit, 2**20, 1)
     runs = [
         run
         for run in product(range(3), repeat=len(rows))
@@ -188,7 +188,7 @@ def test_parts_have_the_sums(weights: Any, bases: Any, limit: int | None) -> Non
     rank = {one: index + 1 for index, one in enumerate(ordered)}
     assert held.size == len(ordered) and held.runs == len(runs)
     assert held.ranks(np.array(runs)).tolist() == [rank[key(run)] for run in runs]
-    below, same = held.counts(np.array(runs))
+    below, same = held.count_lower_and_equal(np.array(runs))
     assert same.tolist() == [counts[key(run)] for run in runs]
     before = {one: sum(counts[other] for other in ordered[: rank[one] - 1]) for one in ordered}
     assert below.tolist() == [before[key(run)] for run in runs]
@@ -216,5 +216,5 @@ def test_pairs_are_counted(inner: Any, outer: Any, x: Any, slack: int) -> None:
 
 def test_an_image_of_every_recall_base_is_held_once() -> None:
     one, other = image("AP", 8, judgments=3), image("AP", 8, judgments=5)
-    assert one._store is other._store
+    assert one._representation is other._representation
     assert one.values() * 3 == pytest.approx(other.values() * 5)

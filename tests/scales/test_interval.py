@@ -155,7 +155,7 @@ def test_the_lowest_relevant_grade_reaches_the_measure_inside() -> None:
 
 def test_gains_of_documents_that_are_not_relevant_are_refused() -> None:
     for gains in ("{0: 1, 1: 2}", "{-1: -1, 1: 2}"):
-        with pytest.raises(MeasureError, match="gains of grades 0 and below"):
+        with pytest.raises(MeasureError, match="the gain of grade"):
             evaluated({"a": [1]}, f"interval(DCG(gains={gains})@3)")
 
 

@@ -142,7 +142,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: meaningfulness(LIST), "expected the result of compare(), got list"),
     (lambda: natural_distance(NONE), "ranks must be a list of numbers, one for each run"),
     (lambda: natural_distance(TABLE), "ranks must be a list of numbers, one for each run"),
-    (lambda: natural_distance(np.array([1.0, np.inf])), "ranks must be finite numbers"),
+    (lambda: natural_distance(np.array([1.0, np.inf])), "ranks must be finite, got inf"),
     (lambda: induced_order("P", [[0, 1]], judgments=TEXT), "list of their grades"),
     (lambda: at_or_below([1, [2]], [1]), ROWS),
     (lambda: order_matrix([[1], None]), ROWS),

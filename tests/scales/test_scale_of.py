@@ -35,11 +35,11 @@ from cranfield.measures import (
     parse_measure,
 )
 from cranfield.scales import measure_scales, verdicts
-from cranfield.scales.forms.exact_values import exact_values
+from cranfield.scales.forms.exact_values import compute_exact_values
 from cranfield.scales.forms.form import Additive
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.measure_scales import (
-    is_evenly_spaced,
+    is_form_evenly_spaced,
     prove_total_orders,
     scale_of,
     scale_over_topics,
@@ -53,7 +53,7 @@ FLAT = DCG(discount="max(1,log10(rank))")
 
 
 def value(measure: Measure, run: list[int], grades: int, judgments: int | None = None) -> Fraction:
-    found = exact_values(measure, np.array([run]), grades, judgments).value(0)
+    found = compute_exact_values(measure, np.array([run]), grades, judgments).value(0)
     assert isinstance(found, Fraction)
     return found
 
@@ -278,7 +278,7 @@ def test_additive_proofs_for_any_gains(
     set_based, rank_based = prove_total_orders(found, found.shape, 1)
     assert rank_based.scale is full.rank_based.scale
     assert set_based.scale is full.set_based.scale
-    assert is_evenly_spaced(found) is (full.own.scale is INTERVAL)
+    assert is_form_evenly_spaced(found) is (full.own.scale is INTERVAL)
 
 
 def test_only_the_ranks_and_gains_that_count() -> None:

@@ -60,6 +60,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: click_u([1], cast(Any, [1.5]), 10), "integers"),
         (lambda: click_u([1, 2], [1], 10), "a number for each click"),
         (lambda: click_u([1], [1], [10, 20]), "one for all or for each of 1 clicks"),
+        (lambda: click_u([1], [1], cast(Any, {})), "lengths and gains must be numbers"),
         (lambda: click_u([1], [1], -5), "at least 0"),
         (lambda: click_u([1], [1], cast(Any, "long")), "numbers"),
         (lambda: click_u([1], [1], 10, proportion_read=2), "proportion_read must be"),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from cranfield import evaluate_answers
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
-from cranfield.measures.texts.rouge import count_pairs, skip_overlap
+from cranfield.measures.texts.rouge import count_pairs, count_skip_overlap
 from cranfield.texts import judge_answers, judge_summaries
 from tests.collection.refusals import refuses, warns, written
 from tests.conftest import ROOT
@@ -132,7 +132,7 @@ def test_skip_bigrams_by_brute_force(
 ) -> None:
     one, other = skip_bigrams(text, gap), skip_bigrams(reference, gap)
     wanted = (sum((one & other).values()), sum(one.values()), sum(other.values()))
-    assert skip_overlap(text, reference, gap) == wanted
+    assert count_skip_overlap(text, reference, gap) == wanted
     assert count_pairs(len(text), gap) == wanted[1]
     common = wanted[0] + sum((Counter(text) & Counter(reference)).values())
     whole = wanted[1] + len(text) + wanted[2] + len(reference)

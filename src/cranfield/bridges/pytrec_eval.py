@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield.base.errors import InputError, MeasureError, quoted
-from cranfield.measures.aliases import FAMILIES, NICKNAMES, SINGLE_MEASURES, trec_name
+from cranfield.measures.aliases import CUTOFF_FORMS, NICKNAMES, SINGLE_MEASURES, find_trec_name
 from cranfield.measures.grammar import parse_measures
 from cranfield.scores.averages import FLOOR
 
@@ -43,7 +43,7 @@ _TEXT_MEASURES = {"runid", "relstring"}
 _NEW_IN_10 = {"rbp", "rbp_resid", "unj", "dcg"}
 """Measures of trec_eval 10 that pytrec_eval does not have."""
 
-supported_measures: set[str] = ({*SINGLE_MEASURES, *FAMILIES} - _NEW_IN_10) | _TEXT_MEASURES
+supported_measures: set[str] = ({*SINGLE_MEASURES, *CUTOFF_FORMS} - _NEW_IN_10) | _TEXT_MEASURES
 """Names of the supported measures, without parameters."""
 
 supported_nicknames: dict[str, set[str]] = {
@@ -290,7 +290,7 @@ def _parse_names(
     ]
     definitions = parse_measures(texts, compat="trec_eval-9", rel=rel) if texts else []
     # pytrec_eval omits the parameter of `set_F`.
-    names = [re.sub("^set_F_.*", "set_F", trec_name(measure, rel)) for measure in definitions]
+    names = [re.sub("^set_F_.*", "set_F", find_trec_name(measure, rel)) for measure in definitions]
     by_name = dict(zip(names, definitions, strict=True))
     ranks = {name: _MEASURE_ORDER.index(_split_name(name)[0]) for name in (*by_name, *constants)}
     return constants, by_name, sorted(ranks, key=ranks.__getitem__)

@@ -11,7 +11,7 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.base.text import json_text
 from cranfield.cli import options as cli
-from cranfield.measures.listing import Entry, entries, entries_named, families
+from cranfield.measures.listing import Entry, find_entries, group_by_family, list_entries
 
 if TYPE_CHECKING:
     from cranfield.scales.measure_scales import ScaleFacts
@@ -72,7 +72,7 @@ def measures(
     cranfield measures --family diversity
     cranfield measures --needs lengths
     """
-    catalogue = entries() if name is None else entries_named(name)
+    catalogue = list_entries() if name is None else find_entries(name)
     if family is not None:
         catalogue = _select_family(family, catalogue)
     if needs is not None:
@@ -124,7 +124,7 @@ def _describe_scale(
 def _select_family(word: str, catalogue: list[Entry]) -> list[Entry]:
     members = [entry for entry in catalogue if word.lower() in entry.info.family.lower()]
     if not members:
-        names = ", ".join(families(catalogue))
+        names = ", ".join(group_by_family(catalogue))
         if len(catalogue) == 1:
             raise MeasureError(f"{catalogue[0].info.name} is in the family {names!r}, not {word!r}")
         raise MeasureError(f"unknown family {word!r}; expected one of: {names}")
@@ -154,7 +154,7 @@ def _format_list(catalogue: list[Entry], output: str | None) -> str:
     table.add_column("measure", no_wrap=True)
     table.add_column("description")
     table.add_column("trec_eval", no_wrap=True)
-    for family, members in families(catalogue).items():
+    for family, members in group_by_family(catalogue).items():
         table.add_section()
         table.add_row(f"[bold]{family}[/bold]")
         for entry in members:

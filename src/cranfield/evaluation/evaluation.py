@@ -106,7 +106,7 @@ def _restrict_to_cells(judged: JudgedRuns, cells: Bools) -> JudgedRuns:
 def has_ties(judged: JudgedRuns, measures: Iterable[Measure], first: Ints | None = None) -> bool:
     """Return True if ties can change a score; `first` are the first ranks of groups of ties."""
     first = judged.tie_groups[1] if first is None else first
-    depths = [np.inf if m.judged_only else m.deepest or np.inf for m in measures]
+    depths = [np.inf if m.judged_only else m.last_rank or np.inf for m in measures]
     return bool((first <= max(depths, default=0)).any())
 
 
@@ -603,7 +603,7 @@ def score(
             judged.topics,
             judged.systems,
             settings=judged.settings_for(measure),
-            scale=None if grades is None else measure.scale_with(grades),
+            scale=None if grades is None else measure.scale_for_grades(grades),
             scale_source=measure.scale_source,
             shards=judged.shard_labels,
             definition=measure,

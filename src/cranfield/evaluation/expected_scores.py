@@ -67,7 +67,7 @@ class _Ties:
         self.judged = judged.condensed() if measure.judged_only else judged
         # Ranks below are those after unjudged documents are removed.
         self.measure = measure(judged_only=False) if measure.judged_only else measure
-        deepest = min(measure.deepest or _MAX_RANK, judged.policies.depth or _MAX_RANK)
+        deepest = min(measure.last_rank or _MAX_RANK, judged.policies.depth or _MAX_RANK)
         ties = self.judged.ties
         cell, rank, grade, first, size = ties[:, ties[3] <= deepest]
         last_ranks = (first + size - 1, self.judged.documents.rank)

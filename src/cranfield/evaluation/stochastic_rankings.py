@@ -158,7 +158,7 @@ def _score_exposure(
     """Return the scores by expected exposure; shape (topics, systems)."""
     view = measure.cut_off(judged)
     n_topics, n_groups = view.shape[0], len(view.groups(str(measure)).names)
-    rows, exposed = measure.by_group(view)
+    rows, exposed = measure.sum_exposure_by_group(view)
     rankings = _sum_by_system(view.scored.astype(np.float64), run_systems, n_systems)
     cell = run_systems[rows.cell // n_topics] * n_topics + rows.topic
     weight = exposed * rows.at(view.scored)
@@ -301,7 +301,7 @@ def _accumulate(
     """Return the table of equity of attention, and the number of excluded rankings."""
     view = parsed.cut_off(judged)
     n_topics, n_groups = view.shape[0], len(view.groups(str(parsed)).names)
-    rows, exposed = parsed.by_group(view)
+    rows, exposed = parsed.sum_exposure_by_group(view)
     attention = ratio(exposed, rows.at(rows.total(exposed)))
     keys, relevance = _sum_by_group(parsed, view, parsed.judgment_gains(view))
     topic, group = keys // n_groups, keys % n_groups

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from cranfield.base.text import did_you_mean
-from cranfield.measures.families import ALIASES, HOME, REGISTRY
+from cranfield.measures.families import ALIASES, MODULES, REGISTRY
 
 if TYPE_CHECKING:
     from cranfield.measures.base import Info, Measure, measure
@@ -42,7 +42,7 @@ __all__ = [  # noqa: PLE0604
     "parse_measure",
     "parse_measures",
     "user_model",
-    *(name for name, module in HOME.items() if module.startswith(__name__)),
+    *(name for name, module in MODULES.items() if module.startswith(__name__)),
 ]
 
 

@@ -18,7 +18,7 @@ _SUFFIX = r"(?P<tail>(?:\(.*\))?(?:@[\d.]+)?)"
 """Pattern of parameters and a cutoff after a name."""
 
 _SIMILARITY = r"(?:cosine|cos_sim|dot|dot_score|euclidean|manhattan|maxsim)[-_]"
-"""Prefixes of names in sentence-transformers; its MAP has the divisor min(k, RB)."""
+"""Prefixes of names in sentence-transformers, whose MAP has the divisor min(k, RB)."""
 
 _PAPER_FORMS: Forms = (
     # The F-measure, as rouge1 and rouge2 of Hugging Face.
@@ -224,7 +224,7 @@ def rewrite_ir_measures(text: str) -> str:
     return _rewrite(_IR_MEASURES_FORMS, text)
 
 
-def program_names(program: str | None, text: str) -> list[str]:
+def translate_program_name(program: str | None, text: str) -> list[str]:
     """Return the text forms for a name of a program, such as `ndeval`, else the text unchanged."""
     if program not in _PROGRAM_FORMS:
         return [text]
@@ -233,10 +233,10 @@ def program_names(program: str | None, text: str) -> list[str]:
     return [_rewrite(_PROGRAM_FORMS[program], name) for name in names]
 
 
-_USE_MAX_GAIN = {"RBP", "ERR", "nERR", "EBR"}
+_MAX_GAIN_MEASURES = {"RBP", "ERR", "nERR", "EBR"}
 """Measures of NTCIREVAL that depend on the highest gain."""
 
-_USE_GAINS = {"Q", "OMeasure", "PMeasure", "PPlus", "NCU", "nDCG", *_USE_MAX_GAIN}
+_GAIN_MEASURES = {"Q", "OMeasure", "PMeasure", "PPlus", "NCU", "nDCG", *_MAX_GAIN_MEASURES}
 """Measures of NTCIREVAL that depend on gains."""
 
 
@@ -259,13 +259,13 @@ def split_gains(program: str | None, text: str) -> tuple[str, tuple[float, ...]]
 
 def set_gains(measure: Measure, gains: tuple[float, ...]) -> Measure:
     """Set the gains of grades 1, 2, ... and the highest grade of a measure of NTCIREVAL."""
-    if measure.name not in _USE_GAINS:
+    if measure.name not in _GAIN_MEASURES:
         return measure
     is_linear = gains == tuple(range(1, len(gains) + 1))
     if not is_linear:
         divisor = max(gains) if measure.name == "RBP" else 1.0
         measure = measure(gains={grade: gain / divisor for grade, gain in enumerate(gains, 1)})
-    if measure.name in _USE_MAX_GAIN and (is_linear or measure.name != "RBP"):
+    if measure.name in _MAX_GAIN_MEASURES and (is_linear or measure.name != "RBP"):
         measure = measure(max_grade=len(gains))
     return measure
 
@@ -300,9 +300,9 @@ SINGLE_MEASURES: dict[str, str] = {
 }
 """Text forms of names of trec_eval without a parameter."""
 
-Family = tuple[tuple[str, ...], Callable[[str], float], str]
+CutoffForms = tuple[tuple[str, ...], Callable[[str], float], str]
 
-FAMILIES: dict[str, Family] = {
+CUTOFF_FORMS: dict[str, CutoffForms] = {
     "iprec_at_recall": (_LEVELS, float, "IPrec@{}"),
     "P": (CUTOFFS, int, "P@{}"),
     "recall": (CUTOFFS, int, "R@{}"),
@@ -332,34 +332,34 @@ NICKNAMES: dict[str, tuple[str, ...]] = {
 """Names of trec_eval that stand for several names."""
 
 
-def trec_texts(text: str, compat: str | None = None) -> list[str] | None:
+def translate_trec_name(text: str, compat: str | None = None) -> list[str] | None:
     """Return the text forms for a name of trec_eval, such as `P.5,10` or `all_trec`, or None."""
     if text in NICKNAMES:
         names = NICKNAMES[text]
         if text == "all_trec" and compat == "trec_eval-10":
             names += ("rbp", "rbp_resid", "unj")
-        return [form for name in names for form in trec_texts(name) or []]
+        return [form for name in names for form in translate_trec_name(name) or []]
     if text in SINGLE_MEASURES:
         return [SINGLE_MEASURES[text]]
     try:
-        return _parse_parameters(text)
+        return _translate_parameters(text)
     except MeasureError:
         raise
     except (ValueError, OverflowError):
         raise MeasureError(f"parameters of {quoted(text)} must be numbers") from None
 
 
-def _parse_parameters(text: str) -> list[str] | None:
+def _translate_parameters(text: str) -> list[str] | None:
     """Return the text forms for a name of trec_eval with cutoffs or other parameters, or None."""
-    if text in FAMILIES:
-        cutoffs, convert, form = FAMILIES[text]
+    if text in CUTOFF_FORMS:
+        cutoffs, convert, form = CUTOFF_FORMS[text]
         return [form.format(convert(cutoff)) for cutoff in cutoffs]
     match = re.fullmatch(r"([A-Za-z_][A-Za-z_]*?|11pt_avg)[_.]([-+0-9.,=]+)", text)
     if not match:
         return None
     name, values = match[1], match[2]
-    if name in FAMILIES:
-        _, convert, form = FAMILIES[name]
+    if name in CUTOFF_FORMS:
+        _, convert, form = CUTOFF_FORMS[name]
         return [form.format(convert(cutoff)) for cutoff in values.split(",")]
     if name == "set_F":
         # The parameter of trec_eval is the weight of recall, which is the square of beta.
@@ -389,8 +389,8 @@ def restore_case(text: str) -> str:
     match = re.fullmatch(r"([A-Za-z_][A-Za-z_]*?|11pt_avg)([_.][-+0-9.,=]+)", text)
     if match is None:
         return text
-    families = [family for family in FAMILIES if family.lower() == match[1].lower()]
-    return f"{families[0]}{match[2]}" if len(families) == 1 else text
+    names = [name for name in CUTOFF_FORMS if name.lower() == match[1].lower()]
+    return f"{names[0]}{match[2]}" if len(names) == 1 else text
 
 
 _RECALL_LEVEL_MEASURES = ("IPrec", "AP11")
@@ -406,7 +406,7 @@ def set_rounding(measure: Measure, compat: str | None) -> Measure:
 _TREC_NAMES = {form: name for name, form in SINGLE_MEASURES.items()}
 
 
-def trec_name(measure: Measure, rel: int = 1) -> str:
+def find_trec_name(measure: Measure, rel: int = 1) -> str:
     """Return the name of a measure in trec_eval, or its text form if trec_eval does not have it.
 
     `rel` is the lowest relevant grade (option -l of trec_eval) that all requested measures share;
@@ -419,10 +419,10 @@ def trec_name(measure: Measure, rel: int = 1) -> str:
         default = measure(rel=1)
     if default.name in _RECALL_LEVEL_MEASURES:
         default = default(rounding="up")
-    return _TREC_NAMES.get(str(default)) or _name_with_parameters(default) or str(measure)
+    return _TREC_NAMES.get(str(default)) or _find_parametric_name(default) or str(measure)
 
 
-def _name_with_parameters(measure: Measure) -> str | None:
+def _find_parametric_name(measure: Measure) -> str | None:
     """Return the name of trec_eval for a measure with parameters, or None."""
     values = vars(measure)
     if measure.name == "IPrec" and values["recall"] is not None:
@@ -435,12 +435,12 @@ def _name_with_parameters(measure: Measure) -> str | None:
     elif measure.name == "SetF":
         default, name = measure(beta=1), f"set_F_{values['beta'] ** 2:g}"
     elif measure.cutoff is not None:
-        families = {form.format(7): name for name, (_, _, form) in FAMILIES.items() if "@" in form}
-        family = families.get(str(measure(cutoff=7)))
-        return family and f"{family}_{measure.cutoff}"
+        names = {form.format(7): name for name, (_, _, form) in CUTOFF_FORMS.items() if "@" in form}
+        stem = names.get(str(measure(cutoff=7)))
+        return stem and f"{stem}_{measure.cutoff}"
     elif isinstance(gains := getattr(values.get("gains"), "kind", None), tuple):
-        family = _TREC_NAMES.get(str(measure(gains="linear")))
-        return family and f"{family}_" + ",".join(
+        stem = _TREC_NAMES.get(str(measure(gains="linear")))
+        return stem and f"{stem}_" + ",".join(
             f"{grade}={short_text(gain)}" for grade, gain in gains
         )
     else:

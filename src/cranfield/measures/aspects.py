@@ -54,13 +54,13 @@ from cranfield.base.spec import (
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, find_positions, ratio, row_keys
 from cranfield.measures.base import Measure, check_ranks, measure
-from cranfield.measures.gains import Gain
+from cranfield.measures.gains import P_DOC, Gain
 from cranfield.measures.ranked.precision import REL_DOC
 from cranfield.measures.users.model import UnitGains
-from cranfield.measures.wrapping import Wrapping, wrapping
+from cranfield.measures.wrapping import Wrapper, wrapping
 
 
-class _Compatibility(
+class _CompatibilityMeasure(
     Measure,
     family="preferences",
     scale_note="not known to be on an interval scale, as overlaps are discounted by depth",
@@ -74,14 +74,14 @@ class _Compatibility(
         True, flag, "whether to divide by the overlap of the ideal ranking with itself"
     )
 
-    def _overlap(self, judged: JudgedRuns, sign: int = 1) -> Floats:
+    def _compute_compatibility(self, judged: JudgedRuns, sign: int = 1) -> Floats:
         """Compute compatibility with relevant documents (sign 1) or harmful ones (sign -1)."""
         judged_rows, judgments = judged.judged(), judged.judgments
         is_harmful = -judged_rows.grade >= self.rel
         rows = judged.relevant(self.rel) if sign == 1 else judged_rows.where(is_harmful)
         is_ideal = (sign * judgments.grade >= self.rel) & (judgments.grade >= judgments.judged_from)
         grades, topics = sign * judgments.grade[is_ideal], judgments.topic[is_ideal]
-        base = np.bincount(topics, minlength=judgments.n_topics)[:, None]
+        recall_base = np.bincount(topics, minlength=judgments.n_topics)[:, None]
         ideal_rank = np.zeros(rows.grade.size, dtype=np.int64)
         for grade in np.unique(rows.grade):
             # Ideal documents of a higher grade come first, then those of the grade as in the run.
@@ -89,21 +89,21 @@ class _Compatibility(
             is_equal = rows.grade == grade
             ranks = n_better[rows.topic] + rows.counted(is_equal)
             ideal_rank[is_equal] = ranks[is_equal]
-        depth = np.maximum(judged.retrieved, base)
+        depth = np.maximum(judged.retrieved, recall_base)
         if self.cutoff is not None:
             check_ranks(self.cutoff, self)
             depth = np.full_like(depth, self.cutoff)
-        # A document in both rankings from rank m on adds a sum over depths m to D.
+        # A document that is in both rankings from rank m on adds a sum over the depths m to D.
         depths = np.arange(1, int(depth.max(initial=1)) + 1)
         cumulative = np.concatenate(([0.0], np.cumsum(self.p ** (depths - 1.0) / depths)))
-        end = rows.at(cumulative[depth])
+        total_at_depth = rows.at(cumulative[depth])
         common_rank = np.minimum(np.maximum(rows.rank, ideal_rank), depths.size + 1)
-        overlap = rows.total(np.maximum(end - cumulative[common_rank - 1], 0.0))
+        overlap = rows.total(np.maximum(total_at_depth - cumulative[common_rank - 1], 0.0))
         if not self.normalised:
             return ratio(overlap * (1.0 - self.p), 1.0 - self.p**depth)
-        n_filled = np.minimum(base, depth)
+        n_filled = np.minimum(recall_base, depth)
         tail = cumulative[depth] - cumulative[n_filled]
-        max_overlap = (1.0 - self.p**n_filled) / (1.0 - self.p) + base * tail
+        max_overlap = (1.0 - self.p**n_filled) / (1.0 - self.p) + recall_base * tail
         # Rounding may put the ideal ranking slightly above 1.
         return np.minimum(ratio(overlap, max_overlap), 1.0)
 
@@ -121,11 +121,11 @@ class _Compatibility(
         "compatibility.py": "Compat@1000",
     },
 )
-class Compatibility(_Compatibility):
+class Compatibility(_CompatibilityMeasure):
     """Compatibility; 0 for a topic without relevant documents."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self._overlap(judged)
+        return self._compute_compatibility(judged)
 
 
 @measure(
@@ -136,7 +136,7 @@ class Compatibility(_Compatibility):
     range=(-1.0, 1.0),
     needs="grades below 0 for harmful documents, or judgments of harm as an aspect",
 )
-class CompatibilityDifference(_Compatibility):
+class CompatibilityDifference(_CompatibilityMeasure):
     """Compatibility with helpful documents minus compatibility with harmful ones.
 
     By default a document with a grade of -rel or below is harmful, and the lowest grade is the most
@@ -157,8 +157,10 @@ class CompatibilityDifference(_Compatibility):
 
     def values(self, judged: JudgedRuns) -> Floats:
         if self.harm is None:
-            return self._overlap(judged) - self._overlap(judged, -1)
-        return self._overlap(judged) - self._overlap(judged.aspect(self.harm, str(self)))
+            return self._compute_compatibility(judged) - self._compute_compatibility(judged, -1)
+        return self._compute_compatibility(judged) - self._compute_compatibility(
+            judged.aspect(self.harm, str(self))
+        )
 
 
 RELEVANCE = "relevance"
@@ -170,7 +172,7 @@ _FAMILY = "several aspects"
 _NEEDS = "judgments on relevance and on other aspects"
 
 
-class AspectMean(Wrapping, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
+class AspectMean(Wrapper, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
     """Base class of means of a measure over several aspects, such as relevance and credibility.
 
     Weights need not sum to 1; an aspect without a weight does not count. By default relevance and
@@ -241,7 +243,7 @@ _ASPECTS_DOC = "aspects that a document needs besides relevance, separated by co
 _SOURCE = "Zuccon (2016)"
 
 
-def original_ranks(rows: Rows) -> Ints:
+def find_original_ranks(rows: Rows) -> Ints:
     """Return the rank of each row before unjudged documents were removed.
 
     Unlike the rank among judged documents, this rank does not depend on the aspect.
@@ -249,11 +251,11 @@ def original_ranks(rows: Rows) -> Ints:
     if not isinstance(rows.source, tuple):
         return rows.rank
     source, selection = rows.source
-    ranks = original_ranks(source)
+    ranks = find_original_ranks(source)
     return ranks if selection is None else ranks[selection]
 
 
-class _AspectRBP(
+class _BiasedRBP(
     UnitGains,
     family=_FAMILY,
     inputs=("aspects",),
@@ -263,11 +265,7 @@ class _AspectRBP(
 ):
     """Base class of RBP of several aspects; gains of relevance are those of RBP."""
 
-    p: float = parameter(
-        0.8,
-        OPEN_PROBABILITY,
-        "persistence: the probability that a user goes on to the next document",
-    )
+    p: float = parameter(0.8, OPEN_PROBABILITY, P_DOC)
     aspect_gains: Gain = parameter(
         Gain("binary"),
         UnitGains.parameters["gains"].check,
@@ -288,19 +286,19 @@ class _AspectRBP(
         if not names:
             raise MeasureError(NO_ASPECT.format(self))
         for aspect in names:
-            gains = gains * self._degrees(judged.aspect(aspect, str(self)), rows)
+            gains = gains * self._compute_degrees(judged.aspect(aspect, str(self)), rows)
         return rows.total(gains * (1.0 - self.p) * self.p ** (rows.rank - 1))
 
-    def _degrees(self, aspect_runs: JudgedRuns, rows: Rows) -> Floats:
+    def _compute_degrees(self, aspect_runs: JudgedRuns, rows: Rows) -> Floats:
         """Return the degree to which each document has an aspect; 0 without a judgment."""
         judged_rows = aspect_runs.judged()
         positions, has_degree = find_positions(
-            row_keys(judged_rows.cell, original_ranks(judged_rows)),
-            row_keys(rows.cell, original_ranks(rows)),
+            row_keys(judged_rows.cell, find_original_ranks(judged_rows)),
+            row_keys(rows.cell, find_original_ranks(rows)),
         )
         grades = judged_rows.grade
         if isinstance(self.aspect_gains.kind, tuple):
-            degrees = self.aspect_gains.from_mapping(grades)
+            degrees = self.aspect_gains.look_up_gains(grades)
         elif self.aspect_gains.kind == "graded":
             degrees = np.maximum(grades, 0) / max(aspect_runs.judgments.max_grade, 1)
         else:
@@ -315,7 +313,7 @@ class _AspectRBP(
     source=_SOURCE,
     elsewhere={"ubire": "uRBP; uRBPgr with aspect_gains='graded' or a mapping"},
 )
-class UnderstandabilityRBP(_AspectRBP):
+class UnderstandabilityRBP(_BiasedRBP):
     """Understandability-biased RBP.
 
     With `aspect_gains='binary'` a document is either understandable or not; with 'graded' or a
@@ -333,7 +331,7 @@ class UnderstandabilityRBP(_AspectRBP):
     source=_SOURCE + ", with credibility in place of understandability"
     " as in Ferro and Maistro (2024), section 8",
 )
-class CredibilityRBP(_AspectRBP):
+class CredibilityRBP(_BiasedRBP):
     """Credibility-biased RBP."""
 
     aspects: str = parameter("credibility", name_list, _ASPECTS_DOC)
@@ -346,7 +344,7 @@ class CredibilityRBP(_AspectRBP):
     source=_SOURCE + ", for any number of aspects",
     needs=_NEEDS,
 )
-class AspectRBP(_AspectRBP):
+class AspectRBP(_BiasedRBP):
     """RBP biased by several aspects, by default by all judged aspects.
 
     Aspects are assumed to be independent, as relevance and understandability are in the source.

@@ -17,7 +17,7 @@ from cranfield.base.scale_types import Scale
 from cranfield.base.spec import Spec, flag, integer, optional, parameter, short_text, text_of
 from cranfield.collection.judged.coverage import describe_input
 from cranfield.collection.judged.judged_runs import JudgedRuns, runs_of_grades
-from cranfield.measures.families import ALIASES, HOME, KINDS, REGISTRY
+from cranfield.measures.families import ALIASES, KINDS, MODULES, REGISTRY
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Info:
         Required data besides judgments and rankings, by name: `intents`, `lengths`,
         `groups`, `aspects`, `columns` (of the judgments), `queries` or `clicks` of sessions.
     scale, scale_note
-        The scale type that scores have for all parameters, for rankings in the order of the scores;
-        and a note, such as on the total orders of Ferrante, Ferro and Pontarollo (2019).
+        Scale type of the scores for any parameters, if runs are ordered by their scores; and a
+        note, such as on the total orders of Ferrante, Ferro and Pontarollo (2019).
     elsewhere
         Names of the same measure in other tools.
     beyond_grades
@@ -125,7 +125,7 @@ MAX_SCORED_RUNS = 1_500
 """Maximum number of runs to score; enough for runs of five documents with grades 0 to 3."""
 
 MAX_TRIED_GRADE = 5
-"""Highest grade with which spacing is tested; spacing that is even up to it stays even above."""
+"""Highest grade with which spacing is tested; above it, spacing is assumed to stay the same."""
 
 DUPLICATE_TOLERANCE = 1e-13
 """Values that differ by less than this fraction of the largest value count as equal."""
@@ -137,12 +137,12 @@ MAX_SUMMED_RANKS = 1 << 20
 """Maximum cutoff of measures that sum over all ranks, including ranks without documents."""
 
 
-def check_ranks(ranks: int, name: object) -> None:
+def check_ranks(cutoff: int, name: object) -> None:
     """Refuse a cutoff that would exhaust memory."""
-    if ranks > MAX_SUMMED_RANKS:
+    if cutoff > MAX_SUMMED_RANKS:
         raise MeasureError(
             f"{name} sums over all ranks up to its cutoff, which must be at most"
-            f" {MAX_SUMMED_RANKS:,}, got {ranks:,}"
+            f" {MAX_SUMMED_RANKS:,}, got {cutoff:,}"
         )
 
 
@@ -322,34 +322,34 @@ class Measure(Spec):
         RR@2 (0, 1/2 or 1) are on interval scales, RR@3 is not. It is the highest type that is
         known: a measure that is reported as ordinal may be on an interval scale.
         """
-        grades = sorted({*range(1, MAX_TRIED_GRADE + 1), *self._grades_of_parameters()})
-        is_interval = self.info.scale < Scale.INTERVAL and all(map(self.evenly_spaced, grades))
+        grades = sorted({*range(1, MAX_TRIED_GRADE + 1), *self._yield_parameter_grades()})
+        is_interval = self.info.scale < Scale.INTERVAL and all(map(self.is_evenly_spaced, grades))
         return Scale.INTERVAL if is_interval else self.info.scale
 
-    def scale_with(self, highest: int) -> Scale:
-        """Return the scale for grades 0 to `highest`: that of ERR@1, for example, depends on it."""
-        if self.info.scale < Scale.INTERVAL and self.evenly_spaced(max(highest, 1)):
+    def scale_for_grades(self, max_grade: int) -> Scale:
+        """Return the scale type for grades 0 to `max_grade`, on which that of ERR@1 depends."""
+        if self.info.scale < Scale.INTERVAL and self.is_evenly_spaced(max(max_grade, 1)):
             return Scale.INTERVAL
         return self.info.scale
 
-    def evenly_spaced(self, highest: int) -> bool:
-        """Return True if all values are known to be equally spaced, for grades 0 to `highest`.
+    def is_evenly_spaced(self, max_grade: int) -> bool:
+        """Return True if all values are known to be equally spaced, for grades 0 to `max_grade`.
 
         By default this is tested by scoring all possible runs, if only a few ranks count. A
         subclass may derive the result from its formula instead.
         """
         is_built_in = (
-            self.kind == KINDS[0] and self.info.name in HOME and self.data_class is JudgedRuns
+            self.kind == KINDS[0] and self.info.name in MODULES and self.data_class is JudgedRuns
         )
-        length, highest = self.deepest, min(highest, MAX_TRIED_GRADE)
+        length, max_grade = self.last_rank, min(max_grade, MAX_TRIED_GRADE)
         if not is_built_in or self.info.inputs or self.info.beyond_grades:
             return False
         if length is None or length > MAX_SCORED_LENGTH:
             return False
-        n_runs = sum((highest + 1) ** size for size in range(length + 1))
-        return n_runs <= MAX_SCORED_RUNS and _scores_evenly_spaced(self, length, highest)
+        n_runs = sum((max_grade + 1) ** size for size in range(length + 1))
+        return n_runs <= MAX_SCORED_RUNS and _are_scores_evenly_spaced(self, length, max_grade)
 
-    def _grades_of_parameters(self) -> Iterator[int]:
+    def _yield_parameter_grades(self) -> Iterator[int]:
         """Yield the grades in parameters and the next ones, where steps of gains may differ."""
         yield max(getattr(self, "rel", 1), 1)
         kind = getattr(getattr(self, "gains", None), "kind", None)
@@ -362,8 +362,8 @@ class Measure(Spec):
         return "max_grade" in self.parameters and self.max_grade is None  # type: ignore[attr-defined]
 
     @property
-    def deepest(self) -> int | None:
-        """The last rank that can change the score; None if every rank can."""
+    def last_rank(self) -> int | None:
+        """Last rank that can change the score; None if every rank can."""
         return self.cutoff
 
     @property
@@ -401,31 +401,31 @@ class Measure(Spec):
 
 
 @cache
-def _all_runs(length: int, highest: int) -> JudgedRuns:
-    """Return all runs of up to `length` documents, on a topic with enough documents per grade."""
+def _make_all_runs(length: int, max_grade: int) -> JudgedRuns:
+    """Make all runs of up to `length` documents, on a topic with enough documents per grade."""
     grades = [
         (*run, *(-1,) * (length - size))
         for size in range(length + 1)
-        for run in product(range(highest + 1), repeat=size)
+        for run in product(range(max_grade + 1), repeat=size)
     ]
-    return runs_of_grades(np.array(grades), np.full(length, highest), highest, every_grade=True)
+    return runs_of_grades(np.array(grades), np.full(length, max_grade), max_grade, every_grade=True)
 
 
 @cache
-def _scores_evenly_spaced(measure: Measure, length: int, highest: int) -> bool:
+def _are_scores_evenly_spaced(measure: Measure, length: int, max_grade: int) -> bool:
     """Return True if the scores of all runs of up to `length` ranks are equally spaced.
 
     The result is False for a measure that cannot score the runs, and for a single value at the
     highest grade tried, as the relevant grades may be higher.
     """
     try:
-        values = np.unique(measure.score(_all_runs(length, highest))[0])
+        values = np.unique(measure.score(_make_all_runs(length, max_grade))[0])
     except CranfieldError:
         return False
     steps = np.diff(values)
     steps = steps[~(steps <= DUPLICATE_TOLERANCE * float(np.abs(values).max()))]
     if not steps.size:
-        return highest < MAX_TRIED_GRADE
+        return max_grade < MAX_TRIED_GRADE
     return bool(np.ptp(steps) <= STEP_TOLERANCE * steps.min())
 
 
@@ -445,7 +445,7 @@ def measure(name: str, **attributes: Any) -> Callable[[M], M]:
     aliases: tuple[str, ...] = attributes.pop("aliases", ())
 
     def register(cls: M) -> M:
-        is_listed = HOME.get(name) == cls.__module__ and name not in REGISTRY.components
+        is_listed = MODULES.get(name) == cls.__module__ and name not in REGISTRY.components
         for label in () if is_listed else (name, *aliases):
             if label in REGISTRY or label in ALIASES:
                 raise MeasureError(f"measure {label} already exists")

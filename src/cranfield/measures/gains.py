@@ -35,15 +35,15 @@ MAX_EXPONENT = 60
 class Gain:
     """The gain of each grade.
 
-    The gain is the grade itself for `linear`, 2^grade - 1 for `exponential`, and 1 for `binary`; a
-    mapping gives the gains of its grades, and other grades have linear gains. Grades below 0, and
-    below `rel` for `binary`, have gain 0 unless they are in the mapping. Gains are exact if grades
-    are an array of objects and gains of a mapping are fractions (see :meth:`as_fractions`).
+    The gain is the grade for `linear` and 2^grade - 1 for `exponential`; a mapping gives the gains
+    of its grades, and other grades have linear gains. Grades below 0 have gain 0 unless they are in
+    the mapping. Gains of `binary` and `graded` are computed by the measures. Gains are exact if
+    grades are an array of objects and gains of a mapping are fractions (:meth:`as_fractions`).
     """
 
     kind: str | tuple[tuple[int, float], ...] = "linear"
 
-    def for_grades(self, grades: NDArray[Any]) -> Floats:
+    def compute_gains(self, grades: NDArray[Any]) -> Floats:
         is_exact = grades.dtype == object
         gains: Floats = np.maximum(grades, 0).astype(object if is_exact else np.float64)
         if self.kind == "exponential":
@@ -57,18 +57,18 @@ class Gain:
                 gains[grades == grade] = gain
         return gains
 
-    def max_gain(self, highest: int) -> float:
-        """Return the highest gain of grades up to `highest`; gains need not rise with the grade."""
-        return float(self.for_grades(self.candidates(highest)).max())
+    def max_gain(self, max_grade: int) -> float:
+        """Return the highest gain of grades up to a maximum; gains need not rise with the grade."""
+        return float(self.compute_gains(self.candidate_grades(max_grade)).max())
 
-    def candidates(self, highest: int) -> NDArray[np.int64]:
-        """Return grades up to `highest` that include the grade with the highest gain."""
-        mapped = [grade for grade, _ in self.kind] if isinstance(self.kind, tuple) else []
+    def candidate_grades(self, max_grade: int) -> NDArray[np.int64]:
+        """Return grades up to a maximum that include the grade with the highest gain."""
+        mapped_grades = [grade for grade, _ in self.kind] if isinstance(self.kind, tuple) else []
         # Of the grades that are not in the mapping, the highest one has the highest gain.
-        grades = {*mapped, *range(highest - len(mapped), highest + 1)}
-        return np.array(sorted(grade for grade in grades if 0 <= grade <= highest), dtype=np.int64)
+        grades = {*mapped_grades, *range(max_grade - len(mapped_grades), max_grade + 1)}
+        return np.array(sorted(g for g in grades if 0 <= g <= max_grade), dtype=np.int64)
 
-    def from_mapping(self, grades: NDArray[Any]) -> Any:
+    def look_up_gains(self, grades: NDArray[Any]) -> Any:
         """Return the gain of each grade; 0 for a grade that is not in the mapping."""
         gains = np.zeros(grades.shape, np.result_type(grades, np.float64))
         for grade, gain in self.kind if isinstance(self.kind, tuple) else ():
@@ -95,10 +95,10 @@ LINEAR = Gain("linear")
 Pairs = tuple[tuple[int, float], ...]
 
 
-def gain_check(
+def make_gain_check(
     description: str, *words: str, is_valid: Callable[[Pairs], bool] = bool
 ) -> Callable[[Any], Gain]:
-    """Return a check that accepts the words, and mappings whose pairs are valid."""
+    """Make a check that accepts the words, and mappings whose pairs are valid."""
 
     def check(value: Any) -> Gain:
         if isinstance(value, Gain):
@@ -140,7 +140,7 @@ class Discount:
     form: str = "log(rank+1)"
     base: float = 2.0
 
-    def argument(self, rank: int) -> Fraction:
+    def log_argument(self, rank: int) -> Fraction:
         """Return the number x for which the divisor at a rank is ln x / ln base."""
         base = fraction_of(self.base)
         arguments = {
@@ -166,10 +166,10 @@ class Discount:
             " (bases above 1)"
         )
 
-    def for_ranks(self, ranks: NDArray[Any]) -> Floats:
+    def compute_divisors(self, ranks: NDArray[Any]) -> Floats:
         if self.form == "log(rank+1)":
-            return _log(ranks + 1, self.base)
-        logs = _log(ranks, self.base)
+            return _compute_log(ranks + 1, self.base)
+        logs = _compute_log(ranks, self.base)
         return np.maximum(1.0, logs) if self.form == "max(1,log(rank))" else 1.0 + logs
 
     @property
@@ -185,20 +185,21 @@ _PATTERNS = {
 }
 
 
-def _log(values: NDArray[Any], base: float) -> Floats:
-    """Compute the logarithm, exact at powers of 2 and 10, where discounts change their form."""
+def _compute_log(values: NDArray[Any], base: float) -> Floats:
+    """Compute the logarithm; bases 2 and 10 are exact at their powers, where discounts change."""
     logarithm = {2: np.log2, 10: np.log10}.get(int(base) if base % 1 == 0 else 0)
     logs: Floats = logarithm(values) if logarithm else np.log(values) / log(base)
     return logs
 
 
+P_DOC = "persistence: probability of continuing to the next document"
 GAINS_DOC = "gain of a grade: 'linear', 'exponential' (2^g - 1), or a mapping of grades to gains"
 
-grade_gains = gain_check(
+grade_gains = make_gain_check(
     "'linear', 'exponential' or a mapping of grades to gains, such as {1: 1, 2: 3}",
     *("linear", "exponential"),
 )
-nonnegative_gains = gain_check(
+nonnegative_gains = make_gain_check(
     "'linear', 'exponential' or a mapping of grades to gains of at least 0, such as {1: 1, 2: 3}",
     *("linear", "exponential"),
     is_valid=lambda pairs: all(gain >= 0 for _, gain in pairs),
@@ -206,7 +207,7 @@ nonnegative_gains = gain_check(
 """Check that all gains are at least 0, for measures that need proportions of the total gain."""
 
 GAINS = parameter(LINEAR, grade_gains, GAINS_DOC)
-POSITIVE_GAINS = parameter(LINEAR, nonnegative_gains, GAINS_DOC)
+NONNEGATIVE_GAINS = parameter(LINEAR, nonnegative_gains, GAINS_DOC)
 
 
 class GainMeasure(Measure, needs="graded or binary judgments"):
@@ -215,36 +216,34 @@ class GainMeasure(Measure, needs="graded or binary judgments"):
     gains: Gain = GAINS
 
     def has_equal_weights(self) -> bool:
-        """Return True if scores are sums of gains with the same weight at each rank."""
+        """Return True if scores are proportional, on a topic, to the sum of gains in the top k."""
         return False
 
-    def evenly_spaced(self, highest: int) -> bool:
-        """Return True if scores are known to be equally spaced, for grades 0 to `highest`."""
+    def is_evenly_spaced(self, max_grade: int) -> bool:
+        """Return True if scores are known to be equally spaced, for grades 0 to `max_grade`."""
         if not self.has_equal_weights():
-            return super().evenly_spaced(highest)
-        if highest > (MAX_EXPONENT if self.gains.kind == "exponential" else MAX_COMPARED_GRADE):
+            return super().is_evenly_spaced(max_grade)
+        if max_grade > (MAX_EXPONENT if self.gains.kind == "exponential" else MAX_COMPARED_GRADE):
             return False
-        return gains_evenly_spaced(
-            self.gains.as_fractions().for_grades(grades_up_to(highest)), self.cutoff
+        return has_even_gain_sums(
+            self.gains.as_fractions().compute_gains(grades_up_to(max_grade)), self.cutoff
         )
 
 
 MAX_COMPARED_GRADE = 1_000
-"""The highest grade for which gains are compared grade by grade."""
+"""Highest grade for which gains are compared grade by grade."""
 
 
-def grades_up_to(highest: int) -> NDArray[Any]:
-    """Return the grades 0 to `highest` as an array of objects, for exact arithmetic."""
-    return np.arange(highest + 1).astype(object)
+def grades_up_to(max_grade: int) -> NDArray[Any]:
+    """Return the grades 0 to `max_grade` as an array of objects, for exact arithmetic."""
+    return np.arange(max_grade + 1).astype(object)
 
 
 MAX_ENUMERATED_SUM = 2_000
 """Maximum sum of gains to enumerate, in units of their common divisor."""
 
 
-def sums_evenly_spaced(
-    gains: Iterable[Fraction], ranks: int | None, base: Fraction | int = 1
-) -> bool:
+def has_even_sums(gains: Iterable[Fraction], n_ranks: int | None, base: Fraction | int = 1) -> bool:
     r"""Return True if the possible weighted sums of gains over the ranks are equally spaced.
 
     The sums are :math:`\sum_{r=1}^{k} g_r \, b^{k-r}` over k ranks, where each :math:`g_r` is any
@@ -252,60 +251,60 @@ def sums_evenly_spaced(
     equal steps, :math:`0, h, \dots, m h`, are the digits 0 to m of numbers in base b, and they
     represent all integers up to the largest one if and only if :math:`b \le m + 1`. A base that is
     not an integer gives unequal steps. If the sums of two ranks have no gap, those of more ranks
-    have none either; `ranks` is None for sums of every length.
+    have none either; `n_ranks` is None for sums of every length.
 
-    >>> sums_evenly_spaced([Fraction(0), Fraction(1, 2), Fraction(1)], None, base=3)
+    >>> has_even_sums([Fraction(0), Fraction(1, 2), Fraction(1)], None, base=3)
     True
-    >>> sums_evenly_spaced([Fraction(0), Fraction(1)], None, base=3)
+    >>> has_even_sums([Fraction(0), Fraction(1)], None, base=3)
     False
     """
     gains = sorted(set(gains))
     if len(gains) == 1:
         return True
-    if base.denominator != 1 and ranks != 1:
+    if base.denominator != 1 and n_ranks != 1:
         return False
-    if ranks is None:
-        return all(sums_evenly_spaced(gains, length, base) for length in (1, 2))
+    if n_ranks is None:
+        return all(has_even_sums(gains, length, base) for length in (1, 2))
     denominator = lcm(*(gain.denominator for gain in gains))
     steps = [int((gain - gains[0]) * denominator) for gain in gains]
     unit = gcd(*steps)
-    digits = [number // unit for number in steps]
+    digits = [step // unit for step in steps]
     if digits[-1] == len(digits) - 1:
-        return ranks == 1 or base <= len(digits)
+        return n_ranks == 1 or base <= len(digits)
     sums = {0}
-    for _ in range(ranks):
-        sums = {int(base) * number + digit for number in sums for digit in digits}
+    for _ in range(n_ranks):
+        sums = {int(base) * total + digit for total in sums for digit in digits}
         if max(sums) > MAX_ENUMERATED_SUM:
             break
     return len(sums) == max(sums) + 1
 
 
-def gains_evenly_spaced(gains: Iterable[Any], ranks: int | None, base: Fraction | int = 1) -> bool:
+def has_even_gain_sums(gains: Iterable[Any], n_ranks: int | None, base: Fraction | int = 1) -> bool:
     """Return True if sums of gains are equally spaced, with and without unjudged documents."""
     judged_gains = set(map(Fraction, gains))
     all_gains = judged_gains | {Fraction(0)}
-    return all(sums_evenly_spaced(values, ranks, base) for values in (judged_gains, all_gains))
+    return all(has_even_sums(values, n_ranks, base) for values in (judged_gains, all_gains))
 
 
 def gain_rows(judged: JudgedRuns, gains: Gain) -> Rows:
     """Return the judged retrieved documents whose gain is not 0, with their gains."""
     if isinstance(gains.kind, str) and gains.kind != "levels":
         # These gains are above 0 exactly for grades from 1.
-        return relevant(judged, 1, gains)
+        return relevant_rows(judged, 1, gains)
 
     def compute() -> Rows:
         rows = judged.judged()
-        row_gains = gains.for_grades(rows.grade)
+        row_gains = gains.compute_gains(rows.grade)
         return rows.with_gains(row_gains).where(row_gains != 0)
 
     return judged.view(("gains", gains), compute)
 
 
-def relevant(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
+def relevant_rows(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
     """Return the retrieved documents with grade >= rel, with their gains, which may be 0."""
     key = ("relevant", max(rel, judged.judgments.judged_from), gains)
     rows = judged.relevant(rel)
-    return judged.view(key, lambda: rows.with_gains(gains.for_grades(rows.grade)))
+    return judged.view(key, lambda: rows.with_gains(gains.compute_gains(rows.grade)))
 
 
 def ideal_rows(
@@ -316,7 +315,7 @@ def ideal_rows(
     key = ("ideal", gains, rel)
     rows: Rows | None = judgments.cache.get(key)
     if rows is None:
-        judgment_gains = gains.for_grades(judgments.grade)
+        judgment_gains = gains.compute_gains(judgments.grade)
         if rel is not None:
             judgment_gains[judgments.grade < max(rel, judgments.judged_from)] = 0.0
         rows = judgments.cache[key] = judgments.ideal(judgment_gains)
@@ -329,12 +328,12 @@ def sum_by_topic(judgments: Judgments, values: Floats) -> Floats:
     return sums.astype(np.float64)[:, None]
 
 
-def running_total_at(ideal: Rows, running: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
+def look_up_total(ideal: Rows, totals: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
     """Return the running total of the ideal ranking at each rank, or at its end; and that rank."""
     last_rank = np.minimum(rank, ideal.sizes[topic])
     # For a topic without an ideal ranking, row 0 is a placeholder that is not used.
     rows = np.where(last_rank > 0, ideal.starts[topic] + last_rank - 1, 0)
-    return np.where(last_rank > 0, running[rows] if running.size else 0.0, 0.0), last_rank
+    return np.where(last_rank > 0, totals[rows] if totals.size else 0.0, 0.0), last_rank
 
 
 MAX_GRADE = parameter(
@@ -345,7 +344,7 @@ MAX_GRADE = parameter(
 
 
 def or_word(check: Check, word: str) -> Check:
-    """Return a check that accepts a word besides the values of another check."""
+    """Make a check that accepts a word besides the values of another check."""
 
     def check_or_word(value: Any) -> Any:
         if isinstance(value, str) and value == word:
@@ -358,7 +357,7 @@ def or_word(check: Check, word: str) -> Check:
     return check_or_word
 
 
-SCALE_END = parameter(
+MAX_GRADE_OR_TOPIC = parameter(
     None,
     optional(or_word(integer(1, MAX_EXPONENT), "topic")),
     "highest grade of the scale; by default the highest grade of all judgments; 'topic':"
@@ -368,13 +367,13 @@ SCALE_END = parameter(
 
 def highest_grade(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
     """Return the highest grade of the scale, which no judgment may exceed."""
-    highest = judged.judgments.max_grade
+    judged_max = judged.judgments.max_grade
     if max_grade is None:
-        return max(highest, 1)
-    if highest > max_grade:
+        return max(judged_max, 1)
+    if judged_max > max_grade:
         raise MeasureError(
             f"{name}: grades must be at most max_grade={max_grade}, got judgments with"
-            f" grade {highest}"
+            f" grade {judged_max}"
         )
     return max_grade
 
@@ -386,12 +385,12 @@ def highest_gain(
     if isinstance(max_grade, str):
         topic_max = np.zeros((judged.judgments.n_topics, 1))
         np.maximum.at(
-            topic_max[:, 0], judged.judgments.topic, gains.for_grades(judged.judgments.grade)
+            topic_max[:, 0], judged.judgments.topic, gains.compute_gains(judged.judgments.grade)
         )
         return np.asarray(rows.at(np.where(topic_max > 0, topic_max, 1.0)))
-    highest = highest_grade(judged, max_grade, name)
-    if highest > MAX_EXPONENT and gains.kind != "levels":
+    scale_max = highest_grade(judged, max_grade, name)
+    if scale_max > MAX_EXPONENT and gains.kind != "levels":
         raise MeasureError(
-            f"{name}: grades must be at most {MAX_EXPONENT}, got judgments with grade {highest}"
+            f"{name}: grades must be at most {MAX_EXPONENT}, got judgments with grade {scale_max}"
         )
-    return gains.max_gain(highest)
+    return gains.max_gain(scale_max)

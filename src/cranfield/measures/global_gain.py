@@ -22,11 +22,11 @@ from cranfield.collection.judged.rows import Groups, Judgments, Rows, number_row
 from cranfield.measures.base import Measure
 from cranfield.measures.gains import LINEAR, Gain, highest_grade
 from cranfield.measures.users.model import UnitGains
-from cranfield.measures.wrapping import Wrapping, wrapping
+from cranfield.measures.wrapping import Wrapper, wrapping
 
 _FAMILY = "diversity"
 _NEEDS = "judgments by subtopic"
-BLOCK_GAINS = 2**20
+MAX_BLOCK_GAINS = 2**20
 """Maximum number of gains by document and intent to hold in memory."""
 
 _GRADE_PARAMETERS = ("betas", "thresholds", "clicks", "by_grade")
@@ -44,11 +44,11 @@ class LevelGain(Gain):
     __eq__ = object.__eq__
     __hash__ = object.__hash__
 
-    def for_grades(self, grades: NDArray[Any]) -> Floats:
+    def compute_gains(self, grades: NDArray[Any]) -> Floats:
         return np.asarray(self.levels[np.maximum(grades, 0)])
 
 
-class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
+class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
     navigational_once = False
     """Whether only the first answer to a navigational intent counts."""
 
@@ -71,9 +71,9 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
         is_binary = gains.kind == "binary"
         if gains.kind == "graded":
             gains = LINEAR
-        # A measure that scales gains by itself does so before they are summed over intents.
-        scaled_gains = getattr(self.inner, "gain_of", None)
-        max_gain = None if scaled_gains else self._max_gain(judged, gains)
+        # A measure with its own scale of gains (U) applies it before they are summed over intents.
+        scaled_gains = getattr(self.inner, "scale_gains", None)
+        max_gain = None if scaled_gains else self._find_max_gain(judged, gains)
         gains_key = str(self.inner) if scaled_gains else gains
         key = (self.navigational_once, rel, gains_key, max_gain)
         intent_gains: Callable[[Any], Floats]
@@ -81,7 +81,7 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
             intent_gains = partial(scaled_gains, judged)
         else:
             # With binary gains, equation (27) is the probability that the document is relevant.
-            intent_gains = np.ones_like if is_binary else gains.for_grades
+            intent_gains = np.ones_like if is_binary else gains.compute_gains
         runs, level_gains = judged.view(
             key, lambda: self._set_global_gains(judged, intent_gains, rel, max_gain)
         )
@@ -93,7 +93,7 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
         }
         return np.asarray(self.inner(**inner_parameters).score(runs))
 
-    def _max_gain(self, judged: JudgedRuns, gains: Gain) -> float | None:
+    def _find_max_gain(self, judged: JudgedRuns, gains: Gain) -> float | None:
         """Return the highest gain of the scale if the inner measure sets it."""
         if gains.kind == "binary" or (
             isinstance(self.inner, UnitGains) and isinstance(gains.kind, tuple)
@@ -116,7 +116,7 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
         )
         judgment_gains = np.zeros(judgments.topic.size)
         answer_blocks = []
-        for block in row_slices(relevant_docs.size, intents.exists.shape[1], BLOCK_GAINS):
+        for block in row_slices(relevant_docs.size, intents.exists.shape[1], MAX_BLOCK_GAINS):
             docs = relevant_docs[block]
             grades = intents.grades(docs)
             probabilities = intents.probability[judgments.topic[docs]]
@@ -130,7 +130,7 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
             judgment, intent, gain = (
                 np.concatenate(column) for column in zip(*answer_blocks, strict=True)
             )
-            row_gains = _gain_once(documents, judgment, intent, gain, intents.navigational)
+            row_gains = _sum_gains_once(documents, judgment, intent, gain, intents.navigational)
         levels = np.unique(np.concatenate([[0.0, max_gain or 0.0], judgment_gains, row_gains]))
         min_judged = judgments.judged_from
 
@@ -139,7 +139,7 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
 
         grade = find_levels(judgment_gains, judgments.grade)
         order = np.lexsort((-grade, judgments.topic))
-        number = np.argsort(order)
+        new_index = np.argsort(order)
         runs = replace(
             judged,
             documents=Rows(
@@ -147,7 +147,7 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
                 documents.rank,
                 find_levels(row_gains, documents.grade),
                 documents.shape,
-                source=number[documents.judgment],
+                source=new_index[documents.judgment],
             ),
             judgments=Judgments(
                 judgments.n_topics,
@@ -159,24 +159,24 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
             annotations=replace(
                 judged.annotations,
                 intents=None,
-                groups=_reorder_groups(judged.annotations.groups, number),
+                groups=_reorder_groups(judged.annotations.groups, new_index),
             ),
             views={},
         )
         return runs, LevelGain(levels=levels)
 
 
-def _reorder_groups(groups: Groups | None, number: Ints) -> Groups | None:
+def _reorder_groups(groups: Groups | None, new_index: Ints) -> Groups | None:
     if groups is None:
         return None
-    judgment = number[groups.judgment]
+    judgment = new_index[groups.judgment]
     order = np.lexsort((groups.group, judgment))
     return replace(
         groups, judgment=judgment[order], group=groups.group[order], weight=groups.weight[order]
     )
 
 
-def _gain_once(
+def _sum_gains_once(
     rows: Rows, judgment: Ints, intent: Ints, gain: Floats, navigational: NDArray[np.bool_]
 ) -> Floats:
     """Return the gain of each row, counting only the first answer to a navigational intent."""

@@ -21,12 +21,11 @@ from cranfield.base.spec import keywords_of, literal
 from cranfield.base.text import did_you_mean, nearest
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.aliases import (
-    FAMILIES,
+    CUTOFF_FORMS,
     NICKNAMES,
     SINGLE_MEASURES,
     SYNONYMS,
     UNSUPPORTED_NAMES,
-    program_names,
     restore_case,
     rewrite_ignoring_case,
     rewrite_ir_measures,
@@ -34,7 +33,8 @@ from cranfield.measures.aliases import (
     set_gains,
     set_rounding,
     split_gains,
-    trec_texts,
+    translate_program_name,
+    translate_trec_name,
 )
 from cranfield.measures.base import Info, Measure
 from cranfield.measures.families import ALIASES, REGISTRY
@@ -86,7 +86,7 @@ def parse_measure(text: str | Measure) -> Measure:
 
 
 @lru_cache(maxsize=4096)
-def known_measure(name: str) -> Measure | None:
+def find_measure(name: str) -> Measure | None:
     """Parse the name of one measure; return None for any other text."""
     # Python issues syntax warnings for some other names when they are parsed.
     if not re.match("[A-Za-z_]|11pt", name):
@@ -142,7 +142,7 @@ def parse_measures(
     for text in texts:
         if isinstance(text, Measure):
             text.require_complete()
-            measures.setdefault(_with_rel(text, rel))
+            measures.setdefault(_set_rel(text, rel))
             continue
         if type(text).__module__.partition(".")[0] == "ir_measures":
             # The text of a measure of ir_measures may be rewritten, so it is not a label.
@@ -152,7 +152,7 @@ def parse_measures(
         else:
             raise MeasureError(f"expected a measure or its text form, got {type(text).__name__}")
         for name in _split_measures(all_names):
-            group = [_with_rel(measure, rel) for measure in parse(name, compat)]
+            group = [_set_rel(measure, rel) for measure in parse(name, compat)]
             if len(group) == 1 and group[0] in first_texts:
                 first = quoted(first_texts[group[0]])
                 warn(
@@ -167,16 +167,16 @@ def parse_measures(
     return list(measures)
 
 
-def _with_rel(measure: Measure, rel: int | None) -> Measure:
+def _set_rel(measure: Measure, rel: int | None) -> Measure:
     """Set the lowest relevant grade of a measure that has one, unless it is set explicitly."""
-    inner = innermost_measure(measure)
+    inner = find_innermost_measure(measure)
     if rel is None or "rel" not in inner.parameters or "rel" in inner.explicit:
         return measure
     # A measure of a measure passes it to the inner measure.
     return measure(rel=rel)
 
 
-def innermost_measure(measure: Measure) -> Measure:
+def find_innermost_measure(measure: Measure) -> Measure:
     """Return the innermost measure of nested measures, or the measure itself."""
     while isinstance(inner := getattr(measure, "inner", None), Measure):
         measure = inner
@@ -185,7 +185,7 @@ def innermost_measure(measure: Measure) -> Measure:
 
 def _split_measures(text: str) -> list[str]:
     """Split at commas, except inside parentheses and names."""
-    if "," not in text or len(text) > MAX_LENGTH or trec_texts(text) is not None:
+    if "," not in text or len(text) > MAX_LENGTH or translate_trec_name(text) is not None:
         return [text]
     forms, start, depth = [], 0, 0
     for position, character in enumerate(text):
@@ -216,11 +216,11 @@ def _parse_with_program(text: str, compat: str | None) -> list[Measure]:
     """Parse a text with the names of a program, ignoring case where that is unambiguous."""
     name, gains = split_gains(compat, text)
     if gains:
-        forms = program_names(compat, name)
+        forms = translate_program_name(compat, name)
         if forms == [name]:
             forms = [rewrite_ignoring_case(compat, name)]
         return [set_gains(measure, gains) for form in forms for measure in _parse(form, compat)]
-    names = program_names(compat, text)
+    names = translate_program_name(compat, text)
     rewritten = rewrite_ignoring_case(compat, text)
     stem = text.partition("@")[0]
     if names != [text] or rewritten == text or stem in REGISTRY or stem in ALIASES:
@@ -230,7 +230,7 @@ def _parse_with_program(text: str, compat: str | None) -> list[Measure]:
 
 def _parse_in_other_case(text: str, rewritten: str, compat: str | None) -> list[Measure]:
     """Parse a name of a program in another case, unless it has another meaning in cranfield."""
-    if trec_texts(text, compat) is not None:
+    if translate_trec_name(text, compat) is not None:
         return _parse(text, compat)
     measures = _parse(rewritten, compat)
     try:
@@ -240,7 +240,7 @@ def _parse_in_other_case(text: str, rewritten: str, compat: str | None) -> list[
     if own_measures == measures:
         return measures
     for measure in own_measures:
-        for alias in program_names(compat, str(measure)):
+        for alias in translate_program_name(compat, str(measure)):
             if _parse(alias, compat) != measures:
                 raise MeasureError(
                     f"{quoted(text)} is ambiguous: it is {measure} in cranfield and {measures[0]}"
@@ -254,15 +254,15 @@ def _parse(text: str, compat: str | None) -> list[Measure]:
         raise MeasureError(
             f"a measure must have at most {MAX_LENGTH:,} characters, got {len(text):,}"
         )
-    names = trec_texts(text, compat)
+    names = translate_trec_name(text, compat)
     if names is None and text not in REGISTRY and text not in ALIASES:
-        names = trec_texts(restore_case(text), compat)
+        names = translate_trec_name(restore_case(text), compat)
     if names is None:
-        return [_read_form(text if text in REGISTRY else rewrite_paper_name(text), text)]
-    return [set_rounding(_read_form(name, text), compat) for name in names]
+        return [_parse_form(text if text in REGISTRY else rewrite_paper_name(text), text)]
+    return [set_rounding(_parse_form(name, text), compat) for name in names]
 
 
-def _read_form(form: str, text: str) -> Measure:
+def _parse_form(form: str, text: str) -> Measure:
     """Parse a text form; `text` is the text that was passed, for messages."""
     try:
         if form.count("(") > MAX_NESTING:
@@ -272,8 +272,8 @@ def _read_form(form: str, text: str) -> Measure:
             simplefilter("ignore", SyntaxWarning)
             tree = ast.parse(form, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise _invalid_measure(text) from None
-    measure = _build(tree, text)
+        raise _make_syntax_error(text) from None
+    measure = _build_measure(tree, text)
     measure.require_complete()
     if len(str(measure)) > MAX_LENGTH:
         raise MeasureError(
@@ -283,8 +283,8 @@ def _read_form(form: str, text: str) -> Measure:
     return measure
 
 
-def _invalid_measure(text: str) -> MeasureError:
-    """Return the error for a text that cannot be parsed, with a hint."""
+def _make_syntax_error(text: str) -> MeasureError:
+    """Make the error for a text that cannot be parsed, with a hint."""
     names = text.replace(";", " ").split()
     match = re.fullmatch(r"(?P<name>[A-Za-z]\w*)@(?P<cutoffs>\d+(,\s*\d+)+)", text)
     if match:
@@ -311,7 +311,7 @@ def _is_measure(text: str) -> bool:
         return False
 
 
-def _build(node: ast.expr, text: str) -> Measure:
+def _build_measure(node: ast.expr, text: str) -> Measure:
     """Build a measure from a syntax tree; `text` is for messages."""
     cutoff: Any = None
     tree = node
@@ -333,7 +333,7 @@ def _build(node: ast.expr, text: str) -> Measure:
         parameters = keywords_of(tree, text, MeasureError)
         tree = tree.func
     if not isinstance(tree, ast.Name):
-        raise _invalid_measure(text)
+        raise _make_syntax_error(text)
     measure = _build_call(tree.id, arguments, parameters, text)
     return measure if cutoff is None else measure @ cutoff
 
@@ -350,7 +350,7 @@ def _build_call(
             )
         if len(arguments) > 1:
             raise MeasureError(f"{name} takes one inner measure, got several: {quoted(text)}")
-        measure = measure_class(_build(arguments[0], text), **parameters)
+        measure = measure_class(_build_measure(arguments[0], text), **parameters)
         return measure
     if arguments:
         names = ", ".join(key for key in measure_class.parameters if key != "cutoff")
@@ -379,25 +379,25 @@ def _find_class(name: str) -> tuple[Any, Mapping[str, str]]:
     matches = _find_forms(name.lower())
     if len(matches) == 1:
         [(form, parameters)] = matches.items()
-        return _class_of_form(form), parameters
+        return _find_form_class(form), parameters
     if matches:
         choices = " or ".join(sorted(matches))
         raise MeasureError(f"{quoted(name)} is ambiguous: {choices}; write it in the exact case")
-    raise MeasureError(f"unknown measure {quoted(name)}{_suggest(name)}")
+    raise MeasureError(f"unknown measure {quoted(name)}{_suggest_names(name)}")
 
 
-def _class_of_form(form: str) -> Any:
+def _find_form_class(form: str) -> Any:
     return REGISTRY[form.partition("(")[0]]
 
 
-def _suggest(name: str) -> str:
+def _suggest_names(name: str) -> str:
     """Return a hint for an unknown name: a similar name, or the command that lists all names."""
-    names = (*NICKNAMES, *FAMILIES, *ALIASES, *REGISTRY)
+    names = (*NICKNAMES, *CUTOFF_FORMS, *ALIASES, *REGISTRY)
     hint = did_you_mean(name, (n for n in names if n.isascii() and _is_similar(name, n)))
     if match := re.fullmatch(r"([A-Za-z_]+?)_?0*([1-9]\d*)", name):
         stem, cutoff = match.groups()
         forms = _find_forms(stem.lower())
-        if len(forms) == 1 and all(_class_of_form(form).takes_cutoff() for form in forms):
+        if len(forms) == 1 and all(_find_form_class(form).takes_cutoff() for form in forms):
             return f"; did you mean {stem}@{cutoff}?"
         suggestions = [
             n for n in nearest(stem, names) if n in REGISTRY and REGISTRY[n].takes_cutoff()
@@ -421,7 +421,7 @@ def _find_forms(lower_name: str) -> dict[str, Mapping[str, str]]:
     names = {
         **ALIASES,
         **{name: name for name in REGISTRY.names()},
-        **{name: form.partition("@")[0] for name, (_, _, form) in FAMILIES.items() if "@" in form},
+        **{n: form.partition("@")[0] for n, (_, _, form) in CUTOFF_FORMS.items() if "@" in form},
         **SINGLE_MEASURES,
     }
     forms: dict[str, Mapping[str, str]] = {
@@ -457,10 +457,10 @@ class UserDefinedMeasure(Measure):
     def __reduce__(self) -> tuple[Any, ...]:
         # The class cannot be imported by name, so the arguments that make the measure are pickled.
         definition = (type(self).function, self.scale_source, type(self).info)
-        return _user_measure, definition, vars(self)
+        return _make_user_measure, definition, vars(self)
 
 
-def _user_measure(
+def _make_user_measure(
     function: Callable[[JudgedRuns], Any], scale_source: str, info: Info
 ) -> UserDefinedMeasure:
     attributes = {
@@ -494,11 +494,11 @@ def define(
     function
         Function that takes the judged runs, already cut off and condensed as requested, and returns
         scores of shape (topics, systems).
+    summary, range, aggregate, source
+        Attributes of the :class:`Info` of the measure.
     lower_is_better
         Whether lower scores are better. By default higher scores are better, and a warning is
         issued if the name suggests the opposite.
-    summary, range, aggregate, source
-        Attributes of the :class:`Info` of the measure.
     scale
         Scale type of the scores: `nominal`, `ordinal` (the default), `interval` or `ratio`.
 
@@ -545,7 +545,7 @@ def define(
         source=source,
         scale=Scale.ORDINAL if scale is None else find_scale(scale),
     )
-    measure = _user_measure(function, "measure" if scale is None else "user", info)
+    measure = _make_user_measure(function, "measure" if scale is None else "user", info)
     REGISTRY[name] = type(measure)
-    known_measure.cache_clear()
+    find_measure.cache_clear()
     return measure

@@ -47,7 +47,7 @@ class Entry:
 
     @property
     def form(self) -> str:
-        """Text form with its cutoff, such as `AP[@…]`."""
+        """Template of the text form, such as `AP[@…]`."""
         info = self.measure_class.info
         if self.kind == KINDS[1]:
             return f"{info.name}(…)"
@@ -68,10 +68,10 @@ class Entry:
         """Scale type; if it depends on the grades, the scale type for each highest grade."""
         if self.measure is None:
             return str(self.measure_class.info.scale)
-        scales = {highest: self.measure.scale_with(highest) for highest in (1, 2, 3)}
+        scales = {grade: self.measure.scale_for_grades(grade) for grade in (1, 2, 3)}
         if len({*scales.values()}) == 1:
             return str(self.measure.scale)
-        return ", ".join(f"{scale} for grades 0 to {highest}" for highest, scale in scales.items())
+        return ", ".join(f"{scale} for grades 0 to {grade}" for grade, scale in scales.items())
 
     @property
     def parameters(self) -> dict[str, ParameterInfo]:
@@ -116,7 +116,7 @@ class Entry:
         return fields | {
             **{name: getattr(info, name) for name in INFO_FIELDS},
             "aliases": list(info.aliases),
-            "range": [end if isfinite(end) else None for end in info.range],
+            "range": [bound if isfinite(bound) else None for bound in info.range],
             "source": self.source,
             "scale": None if self.kind == KINDS[2] else self.scale,
             "elsewhere": dict(info.elsewhere),
@@ -128,12 +128,12 @@ class Entry:
         }
 
 
-def entries() -> list[Entry]:
+def list_entries() -> list[Entry]:
     """Return an entry for each registered measure."""
     return [Entry(measure_class) for measure_class in REGISTRY.values()]
 
 
-def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
+def group_by_family(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
     """Group entries by family, in order of appearance."""
     groups: dict[str, list[Entry]] = {}
     for entry in catalogue:
@@ -141,11 +141,11 @@ def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
     return groups
 
 
-def entries_named(name: str) -> list[Entry]:
+def find_entries(name: str) -> list[Entry]:
     """Return the entry with a name or alias, or the entries of all measures in a text."""
     from cranfield.measures import parse_measures
 
-    for entry in entries():
+    for entry in list_entries():
         if name == entry.info.name or name in entry.info.aliases:
             return [entry]
     return [

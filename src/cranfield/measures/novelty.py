@@ -34,13 +34,13 @@ from cranfield.collection.intents import Intents
 from cranfield.collection.judged.judged_runs import IntentBlock, JudgedRuns, expected_by_intent
 from cranfield.collection.judged.rows import Rows, number_rows, ratio
 from cranfield.measures.base import Measure, check_ranks, measure
-from cranfield.measures.gains import MAX_EXPONENT, POSITIVE_GAINS, Gain, highest_grade
-from cranfield.measures.grammar import innermost_measure
+from cranfield.measures.gains import MAX_EXPONENT, NONNEGATIVE_GAINS, P_DOC, Gain, highest_grade
+from cranfield.measures.grammar import find_innermost_measure
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.ntcir import PPlusMeasure, QMeasure
 from cranfield.measures.ranked.precision import REL, Precision
-from cranfield.measures.users.stopping import stopping_probabilities
-from cranfield.measures.wrapping import Wrapping, wrapping
+from cranfield.measures.users.stopping import compute_stopping_probabilities
+from cranfield.measures.wrapping import Wrapper, wrapping
 
 _FAMILY = "diversity"
 _NEEDS = "judgments by subtopic"
@@ -52,9 +52,9 @@ class IntentMeasure(Measure, family=_FAMILY, inputs=("intents",), needs=_NEEDS):
     rel: int = parameter(1, REL, "lowest grade that is relevant to an intent")
 
 
-def intent_aware_mean(inner: Measure, judged: JudgedRuns, name: str) -> Floats:
-    """Compute the mean of a measure over the intents, weighted by their probability."""
-    # To cut runs off before they are split by intent is faster, and does not change scores.
+def average_over_intents(inner: Measure, judged: JudgedRuns, name: str) -> Floats:
+    """Average a measure over the intents, weighted by their probability."""
+    # Cutting runs off before splitting them by intent is faster and does not change scores.
     if inner.cutoff is not None and not inner.judged_only:
         judged = judged.top(inner.cutoff)
     rel = int(getattr(inner, "rel", 1))
@@ -71,7 +71,7 @@ def intent_aware_mean(inner: Measure, judged: JudgedRuns, name: str) -> Floats:
     family=_FAMILY,
     inputs=("intents",),
 )
-class IntentAware(Wrapping):
+class IntentAwareMeasure(Wrapper):
     """The intent-aware version of any measure.
 
     Examples
@@ -94,7 +94,7 @@ class IntentAware(Wrapping):
             raise MeasureError(f"IA: {inner} needs data that cannot be split by intent")
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return intent_aware_mean(self.inner, judged, str(self))
+        return average_over_intents(self.inner, judged, str(self))
 
 
 @measure(
@@ -109,7 +109,7 @@ class AveragePrecisionIA(IntentMeasure):
     """IA(AP)."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return intent_aware_mean(AveragePrecision(rel=self.rel), judged, str(self))
+        return average_over_intents(AveragePrecision(rel=self.rel), judged, str(self))
 
 
 @measure(
@@ -124,7 +124,7 @@ class PrecisionIA(IntentMeasure):
     """IA(P@k)."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return intent_aware_mean(Precision(rel=self.rel, cutoff=self.cutoff), judged, str(self))
+        return average_over_intents(Precision(rel=self.rel, cutoff=self.cutoff), judged, str(self))
 
 
 @measure(
@@ -156,9 +156,9 @@ class SubtopicRecall(IntentMeasure):
             rows = rows.where(rows.rank <= intents.n_intents[rows.topic, 0])
         row, intent = intents.relevant_pairs(rows.judgment, self.rel)
         is_counted = intents.exists[rows.topic[row], intent]
-        size = intents.exists.shape[1]
-        answers = np.unique(rows.cell[row[is_counted]] * size + intent[is_counted])
-        n_answered = np.bincount(answers // size, minlength=judged.shape[0] * judged.shape[1])
+        n_intents = intents.exists.shape[1]
+        answers = np.unique(rows.cell[row[is_counted]] * n_intents + intent[is_counted])
+        n_answered = np.bincount(answers // n_intents, minlength=judged.shape[0] * judged.shape[1])
         return ratio(n_answered.reshape(judged.shape[::-1]).T.astype(float), intents.n_intents)
 
 
@@ -176,7 +176,7 @@ class PPlusQ(IntentMeasure):
     beta: float = parameter(
         1.0, number(0, 1e6), "weight of gain relative to precision in the blended ratio"
     )
-    gains: Gain = POSITIVE_GAINS
+    gains: Gain = NONNEGATIVE_GAINS
 
     def values(self, judged: JudgedRuns) -> Floats:
         names = ("rel", "beta", "gains", "cutoff")
@@ -206,7 +206,7 @@ class PPlusQ(IntentMeasure):
     family=_FAMILY,
     inputs=("intents",),
 )
-class Sharp(Wrapping):
+class Sharp(Wrapper):
     """Weighted mean of intent recall and another measure, such as D#-nDCG."""
 
     gamma: float = parameter(0.5, number(0, 1), "weight of intent recall")
@@ -220,14 +220,14 @@ class Sharp(Wrapping):
             )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rel = getattr(innermost_measure(self.inner), "rel", 1)
+        rel = getattr(find_innermost_measure(self.inner), "rel", 1)
         recall = SubtopicRecall(rel=rel, cutoff=self.cutoff, judged_only=self.judged_only)
         return self.gamma * recall.score(judged) + (1.0 - self.gamma) * self.inner.score(judged)
 
 
 _GAIN = r"ng(r) = \sum_i Pr(i|q) \, I_i(r) (1 - \alpha)^{C_i(r-1)}"
 _PERFECT = r"\sum_i Pr(i|q) (1 - \alpha)^{r-1}"
-"""Gain at rank r of a list of documents that answer every intent."""
+"""Formula of the gain at rank r if every document answers every intent."""
 
 _OVER_DOC = (
     "divisor of the sum: 'perfect', the sum for a list in which every document answers every"
@@ -240,7 +240,7 @@ _DECIMALS = 12
 """Decimals to which gains are compared, as the order of additions affects their last bits."""
 
 
-class _Novelty(IntentMeasure):
+class _NoveltyMeasure(IntentMeasure):
     """Base class of discounted sums of novelty-biased gains, normalised by the greedy ranking."""
 
     alpha: float = parameter(
@@ -253,9 +253,9 @@ class _Novelty(IntentMeasure):
         raise NotImplementedError
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return ratio(self.total_gain(judged), self.greedy_total(judged))
+        return ratio(self.compute_total_gain(judged), self.compute_greedy_total(judged))
 
-    def total_gain(self, judged: JudgedRuns) -> Floats:
+    def compute_total_gain(self, judged: JudgedRuns) -> Floats:
         intents = judged.intents(str(self), self.rel)
         rows = judged.relevant(min(self.rel, 1))
         row, intent = intents.relevant_pairs(rows.judgment, self.rel)
@@ -271,8 +271,8 @@ class _Novelty(IntentMeasure):
         gain = np.bincount(row, weights=answer_gains, minlength=rows.cell.size)
         return rows.total(gain * self.discount(rows.rank))
 
-    def greedy_total(self, judged: JudgedRuns) -> Floats:
-        """Return the discounted gain of the greedy ranking; shape (topics, 1)."""
+    def compute_greedy_total(self, judged: JudgedRuns) -> Floats:
+        """Compute the discounted gain of the greedy ranking; shape (topics, 1)."""
         judgments, intents = judged.judgments, judged.intents(str(self), self.rel)
         min_grade = max(self.rel, judgments.judged_from)
         judged_rows, intent = intents.relevant_pairs(np.arange(judgments.topic.size), min_grade)
@@ -286,17 +286,17 @@ class _Novelty(IntentMeasure):
             docs = answers[starts[topic] : starts[topic + 1]]
             weight = intents.probability[topic]
             hits = (intents.grades(docs) >= min_grade) & (weight > 0)
-            gains = _greedy_gains(hits, weight, 1.0 - self.alpha, self.cutoff)
+            gains = _compute_greedy_gains(hits, weight, 1.0 - self.alpha, self.cutoff)
             # Summed in order of rank, as for runs, so that the ideal ranking scores 1.
             totals[topic] = np.cumsum(gains * self.discount(np.arange(1, gains.size + 1)))[-1]
         return totals
 
-    def perfect_total(self, judged: JudgedRuns) -> Floats:
-        """Return the discounted gain if every document answers every intent; (topics, 1)."""
+    def compute_perfect_total(self, judged: JudgedRuns) -> Floats:
+        """Compute the discounted gain if every document answers every intent; (topics, 1)."""
         total = judged.intents(str(self), self.rel).probability.sum(axis=1)[:, None]
-        return np.asarray(total * self.perfect_discounts())
+        return np.asarray(total * self.sum_perfect_discounts())
 
-    def perfect_discounts(self) -> float:
+    def sum_perfect_discounts(self) -> float:
         """Sum the discounts, each times (1 - alpha)^(r - 1), over the ranks."""
         assert self.cutoff is not None
         check_ranks(self.cutoff, self)
@@ -304,50 +304,50 @@ class _Novelty(IntentMeasure):
         return float((self.discount(rank) * (1.0 - self.alpha) ** (rank - 1.0)).sum())
 
 
-def _greedy_gains(
+def _compute_greedy_gains(
     hits: NDArray[np.bool_], weight: Floats, factor: float, cutoff: int | None
 ) -> Floats:
-    """Return the gains of the greedy ranking of a topic; documents of `hits` are in tie order."""
-    size = min(len(hits), cutoff or len(hits))
-    # Documents that answer the same intents are interchangeable: a kind is chosen at each rank.
-    patterns = np.packbits(hits, axis=1)
-    _, first, kind = np.unique(patterns, axis=0, return_index=True, return_inverse=True)
-    kind = kind.ravel()
-    n_docs = np.bincount(kind)
+    """Compute the gains of the greedy ranking of a topic; `hits` are in the order of ties."""
+    n_ranks = min(len(hits), cutoff or len(hits))
+    # Documents that answer the same intents (a pattern) are interchangeable.
+    packed_hits = np.packbits(hits, axis=1)
+    _, first, pattern = np.unique(packed_hits, axis=0, return_index=True, return_inverse=True)
+    pattern = pattern.ravel()
+    n_docs = np.bincount(pattern)
     answers = hits[first].astype(np.float64)
-    # Documents of each kind in order, to resolve ties.
-    docs_of_kind = np.split(np.argsort(kind, kind="stable"), np.cumsum(n_docs)[:-1])
+    # Documents of each pattern in order, to resolve ties.
+    docs_by_pattern = np.split(np.argsort(pattern, kind="stable"), np.cumsum(n_docs)[:-1])
     intent_gains = weight.copy()
     n_used = np.zeros(len(answers), dtype=np.int64)
-    rank_gains = np.empty(size)
-    for rank in range(size):
+    rank_gains = np.empty(n_ranks)
+    for rank in range(n_ranks):
         sums = (answers * intent_gains).sum(axis=1)
         gains = np.where(n_used < n_docs, sums, -1.0).round(_DECIMALS)
-        tied = np.flatnonzero(gains == gains.max())
-        chosen_kind = min(tied.tolist(), key=lambda k: int(docs_of_kind[k][n_used[k]]))
-        rank_gains[rank] = float((answers[chosen_kind] * intent_gains).sum())
-        n_used[chosen_kind] += 1
-        intent_gains = np.where(answers[chosen_kind] > 0, intent_gains * factor, intent_gains)
+        tied_patterns = np.flatnonzero(gains == gains.max())
+        chosen = min(tied_patterns.tolist(), key=lambda k: int(docs_by_pattern[k][n_used[k]]))
+        rank_gains[rank] = float((answers[chosen] * intent_gains).sum())
+        n_used[chosen] += 1
+        intent_gains = np.where(answers[chosen] > 0, intent_gains * factor, intent_gains)
     return rank_gains
 
 
-class _PerfectNormalised(_Novelty, at_usage="required"):
+class _PerfectNormalisedMeasure(_NoveltyMeasure, at_usage="required"):
     over: str = parameter("perfect", choice("perfect", "none"), _OVER_DOC)
 
     def _score_range(self) -> tuple[float, float]:
         return self.info.range if self.over == "perfect" else (0.0, float("inf"))
 
     def values(self, judged: JudgedRuns) -> Floats:
-        total = self.total_gain(judged)
-        return total if self.over == "none" else ratio(total, self.perfect_total(judged))
+        total = self.compute_total_gain(judged)
+        return total if self.over == "none" else ratio(total, self.compute_perfect_total(judged))
 
 
-class _AlphaDCG(_Novelty, source="Clarke and others (2008)"):
+class _AlphaDCGBase(_NoveltyMeasure, source="Clarke and others (2008)"):
     def discount(self, rank: Ints) -> Floats:
         return np.asarray(1.0 / np.log2(rank + 1.0))
 
 
-class _ERRIA(_Novelty):
+class _ERRIABase(_NoveltyMeasure):
     def discount(self, rank: Ints) -> Floats:
         return np.asarray(1.0 / rank)
 
@@ -361,7 +361,7 @@ class _ERRIA(_Novelty):
     parameter_sources={"over='perfect'": "Clarke and others (2011)"},
     elsewhere={"ndeval": "alpha-DCG@k (with over='none' for k = 1)", "ir_measures": "alpha_DCG@k"},
 )
-class AlphaDCG(_PerfectNormalised, _AlphaDCG):
+class AlphaDCG(_PerfectNormalisedMeasure, _AlphaDCGBase):
     """Alpha-DCG, by default divided by its value if every document answers every intent."""
 
 
@@ -373,7 +373,7 @@ class AlphaDCG(_PerfectNormalised, _AlphaDCG):
     range=_GREEDY_RANGE,
     elsewhere={"ndeval": "alpha-nDCG@k", "ir_measures": "alpha_nDCG@k"},
 )
-class AlphaNDCG(_AlphaDCG):
+class AlphaNDCG(_AlphaDCGBase):
     """Alpha-nDCG; it is above 1 if a ranking is better than the greedy one."""
 
 
@@ -389,7 +389,7 @@ class AlphaNDCG(_AlphaDCG):
         "with grades": "IA(ERR@k)",
     },
 )
-class ERRIA(_PerfectNormalised, _ERRIA):
+class ERRIA(_PerfectNormalisedMeasure, _ERRIABase):
     """ERR-IA, by default divided by its value if every document answers every intent.
 
     This is the form of the TREC Web track. `IA(ERR@k)`, in contrast, is the mean of ERR over
@@ -405,17 +405,17 @@ class ERRIA(_PerfectNormalised, _ERRIA):
     source="Clarke and others (2011)",
     elsewhere={"ndeval": "nERR-IA@k", "ir_measures": "nERR_IA@k"},
 )
-class NormalisedERRIA(_ERRIA):
+class NormalisedERRIA(_ERRIABase):
     """Normalised ERR-IA; it is above 1 if a ranking is better than the greedy one."""
 
 
-class _NRBP(_Novelty, source="Clarke, Kolla and Vechtomova (2009)"):
-    beta: float = parameter(0.5, OPEN_PROBABILITY, "probability of continuing to the next document")
+class _NRBPBase(_NoveltyMeasure, source="Clarke, Kolla and Vechtomova (2009)"):
+    beta: float = parameter(0.5, OPEN_PROBABILITY, P_DOC)
 
     def discount(self, rank: Ints) -> Floats:
         return np.asarray(self.beta ** (rank - 1.0))
 
-    def perfect_discounts(self) -> float:
+    def sum_perfect_discounts(self) -> float:
         return 1.0 / (1.0 - (1.0 - self.alpha) * self.beta)
 
 
@@ -426,11 +426,11 @@ class _NRBP(_Novelty, source="Clarke, Kolla and Vechtomova (2009)"):
     rf" \quad {_GAIN}",
     elsewhere={"ndeval": "NRBP", "ir_measures": "NRBP"},
 )
-class NoveltyRBP(_NRBP):
+class NoveltyRBP(_NRBPBase):
     """NRBP, divided by its value for infinitely many documents that answer every intent."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return ratio(self.total_gain(judged), self.perfect_total(judged))
+        return ratio(self.compute_total_gain(judged), self.compute_perfect_total(judged))
 
 
 @measure(
@@ -440,7 +440,7 @@ class NoveltyRBP(_NRBP):
     range=_GREEDY_RANGE,
     elsewhere={"ndeval": "nNRBP", "ir_measures": "nNRBP"},
 )
-class NormalisedNRBP(_NRBP):
+class NormalisedNRBP(_NRBPBase):
     """Normalised NRBP; it is above 1 if a ranking is better than the greedy one."""
 
 
@@ -469,7 +469,7 @@ class RankBiasedUtility(Measure):
     not divided by their sum.
     """
 
-    p: float = parameter(0.8, OPEN_PROBABILITY, "probability of continuing to the next document")
+    p: float = parameter(0.8, OPEN_PROBABILITY, P_DOC)
     e: float = parameter(0.03, number(0, 1), "cost of reading a document")
     max_grade: int | None = parameter(
         None,
@@ -479,27 +479,27 @@ class RankBiasedUtility(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         intents = judged.intents(str(self), 1)
-        (topics, systems), size = judged.shape, intents.exists.shape[1]
+        (n_topics, n_systems), n_intents = judged.shape, intents.exists.shape[1]
         rows = judged.relevant(1)
         row, entry = intents.entries(rows.judgment)
         is_relevant = intents.grade[entry] >= 1
         row, entry = row[is_relevant], entry[is_relevant]
-        cell = rows.cell[row] * size + intents.position[entry]
+        cell = rows.cell[row] * n_intents + intents.position[entry]
         order = np.argsort(cell, kind="stable")
         rank, grade = rows.rank[row[order]], intents.grade[entry[order]].astype(np.int64)
         gain = Gain("exponential")
         # The answers to each intent, in order of rank, as if it were a topic.
-        shape = (topics * size, systems)
-        answers = Rows(cell[order], rank, grade, shape, gain.for_grades(grade))
-        max_grades = self._max_grades(judged, intents)
-        max_gains = answers.at(gain.for_grades(max_grades.reshape(-1, 1)))
+        shape = (n_topics * n_intents, n_systems)
+        answers = Rows(cell[order], rank, grade, shape, gain.compute_gains(grade))
+        max_grades = self._find_max_grades(judged, intents)
+        max_gains = answers.at(gain.compute_gains(max_grades.reshape(-1, 1)))
         weights = answers.by_rank(lambda rank: (1.0 - self.p) * self.p ** (rank - 1))
-        by_intent = answers.total(stopping_probabilities(answers, max_gains) * weights)
-        by_intent = by_intent.reshape(topics, size, systems)
+        by_intent = answers.total(compute_stopping_probabilities(answers, max_gains) * weights)
+        by_intent = by_intent.reshape(n_topics, n_intents, n_systems)
         utility = (by_intent * intents.probability[:, :, None]).sum(axis=1)
         return np.asarray(utility - self.e * (1.0 - self.p**judged.retrieved))
 
-    def _max_grades(self, judged: JudgedRuns, intents: Intents) -> Ints:
+    def _find_max_grades(self, judged: JudgedRuns, intents: Intents) -> Ints:
         """Return the highest grade of each intent of each topic; shape (topics, intents)."""
         if self.max_grade is not None:
             max_grade = highest_grade(judged, self.max_grade, str(self))

@@ -76,7 +76,7 @@ def click_u(
     try:
         length = np.broadcast_to(np.asarray(lengths, dtype=np.float64), rank.shape)
         gain = np.broadcast_to(np.asarray(gains, dtype=np.float64), rank.shape)
-    except ValueError:
+    except (TypeError, ValueError):
         raise MeasureError(
             f"click_u: lengths and gains must be numbers, one for all or for each of {rank.size}"
             f" clicks, got {lengths!r:.60} and {gains!r:.60}"
@@ -120,21 +120,21 @@ def _discount_clicks(
     gains: Floats,
     limit: float,
 ) -> Floats:
-    """Return the discounted gain of each click; snippet lengths are sums down to its rank."""
+    """Compute the discounted gain of each click; snippet lengths are sums down to its rank."""
     if not rank.size:
         return np.zeros(0)
-    # The deepest rank of each list so far, with the clicks sorted by list and time.
+    # Maximum clicked rank of each list so far, with the clicks sorted by list and time.
     order = np.lexsort((query, cell))
     is_new_list = (cell[order][1:] != cell[order][:-1]) | (query[order][1:] != query[order][:-1])
     offset = np.cumsum(np.append(0, is_new_list), dtype=np.int64) << 32
-    deepest = np.maximum.accumulate(offset | rank[order]) - offset
-    previous_deepest = np.append(0, deepest[:-1])
-    previous_deepest[1:][is_new_list] = 0
-    is_deeper = deepest > previous_deepest
+    max_rank = np.maximum.accumulate(offset | rank[order]) - offset
+    previous_max_rank = np.append(0, max_rank[:-1])
+    previous_max_rank[1:][is_new_list] = 0
+    is_deeper = max_rank > previous_max_rank
     # The deepest click so far is the last one that was deeper than all earlier clicks of its list.
     last_deeper = np.maximum.accumulate(np.where(is_deeper, np.arange(rank.size), 0))
     previous_text = np.append(0.0, snippet_lengths[order][last_deeper][:-1])
-    previous_text[previous_deepest == 0] = 0.0
+    previous_text[previous_max_rank == 0] = 0.0
     new_text = np.empty(rank.size)
     new_text[order] = np.where(is_deeper, snippet_lengths[order] - previous_text, 0.0)
     pos = scan(new_text + read_lengths, number_rows(cell), np.add)
@@ -193,7 +193,7 @@ class ClickU(Measure):
     def values(self, judged: JudgedRuns) -> Floats:
         clicks = judged.clicks(str(self))
         if self.judged_only:
-            raise MeasureError(f"{self}: judged_only cannot be combined with clicks; remove it")
+            raise MeasureError(f"{self}: judged_only cannot be combined with clicks")
         is_counted = ~clicks.is_repeated if self.once else np.ones(clicks.cell.size, dtype=bool)
         length = clicks.length
         is_unknown = np.isnan(length) & is_counted
@@ -205,17 +205,17 @@ class ClickU(Measure):
                     " such documents by ClickU(length=...)"
                 )
             length = np.where(np.isnan(length), self.length, length)
-        is_own = isinstance(self.snippet, str)
-        snippet_lengths: Floats = (
-            clicks.snippet_length if is_own else np.multiply(clicks.rank, self.snippet, dtype=float)
-        )
+        if isinstance(self.snippet, str):
+            snippet_lengths = clicks.snippet_length
+        else:
+            snippet_lengths = np.multiply(clicks.rank, self.snippet, dtype=float)
         if np.isnan(snippet_lengths).any():
             raise MeasureError(
                 f"{self}: the log has no length for some snippets; set one length for all, such as"
                 " snippet=200"
             )
         read_lengths = np.where(is_counted, self.F * length, 0.0)
-        gain = self.gain if self.gains is None else self.gains.for_grades(clicks.grade)
+        gain = self.gain if self.gains is None else self.gains.compute_gains(clicks.grade)
         gains = np.where(is_counted, gain, 0.0)
         terms = _discount_clicks(
             clicks.cell, clicks.query, clicks.rank, snippet_lengths, read_lengths, gains, self.L
@@ -279,8 +279,8 @@ class SessionGainMeasure(
         " 'jarvelin', 1 + log(r) and 1 + log(q), with ranks in each query's list",
     )
 
-    def discount(self, query: Ints, rank: Ints, list_rank: Ints) -> Floats:
-        """Return the divisor of gains; `rank` is in the concatenated ranking."""
+    def divisors(self, query: Ints, rank: Ints, list_rank: Ints) -> Floats:
+        """Compute the divisors of gains; `rank` is in the concatenated ranking."""
         if self.variant == "jarvelin":
             return (1.0 + _log(query, self.bq)) * (1.0 + _log(list_rank, self.b))
         position = rank if self.variant == "kanoulas" else list_rank
@@ -289,7 +289,7 @@ class SessionGainMeasure(
     def sum_gains(self, judged: JudgedRuns, *, once: bool = False) -> Floats:
         """Sum discounted gains; with `once`, only a document's first occurrence has a gain."""
         rows = judged.judged()
-        gains = self.gains.for_grades(rows.grade)
+        gains = self.gains.compute_gains(rows.grade)
         if once:
             gains = np.where(mask_first_occurrences(rows), gains, 0.0)
         queries = judged.queries(str(self))
@@ -298,7 +298,7 @@ class SessionGainMeasure(
         positions = np.searchsorted(queries.keys, rows.keys)
         list_index = list_of_row[positions]
         list_rank = rows.rank - lists.offset[list_index]
-        return rows.total(gains / self.discount(lists.query[list_index], rows.rank, list_rank))
+        return rows.total(gains / self.divisors(lists.query[list_index], rows.rank, list_rank))
 
 
 _VARIANT_SOURCES = {
@@ -391,7 +391,7 @@ class NormalisedSessionDCG(SessionGainMeasure):
         if self.ideal == "single":
             ideal = ideal_rows(judged, self.gains, cutoff=self.cutoff)
             query = np.ones_like(ideal.rank)
-            ideal_sum = ideal.total(ideal.gains / self.discount(query, ideal.rank, ideal.rank))
+            ideal_sum = ideal.total(ideal.gains / self.divisors(query, ideal.rank, ideal.rank))
             return ratio(self.sum_gains(judged, once=True), ideal_sum)
         return ratio(self.sum_gains(judged), self._sum_repeated_ideal(judged))
 
@@ -410,7 +410,7 @@ class NormalisedSessionDCG(SessionGainMeasure):
         list_index, ideal_row = ranges(starts, starts + np.minimum(length, ideal.sizes[topic]))
         list_rank = ideal_row - starts[list_index] + 1
         rank = offset[list_index] + list_rank
-        terms = ideal.gains[ideal_row] / self.discount(lists.query[list_index], rank, list_rank)
+        terms = ideal.gains[ideal_row] / self.divisors(lists.query[list_index], rank, list_rank)
         return Rows(lists.cell[list_index], list_rank, list_rank, judged.shape).total(terms)
 
 

@@ -25,7 +25,7 @@ from cranfield.measures.families import KINDS
 from cranfield.measures.grammar import parse_measure
 
 
-class Wrapping(Measure):
+class Wrapper(Measure):
     """Base class of measures of a measure: `Name(inner, option=value)`.
 
     The inner measure receives the value after an `@`, and all parameters that the outer measure
@@ -142,11 +142,11 @@ class Wrapping(Measure):
         return f"{self.outer_info.name}({self.inner}{''.join(settings)})"
 
 
-W = TypeVar("W", bound=type[Wrapping])
+W = TypeVar("W", bound=type[Wrapper])
 
 
 def wrapping(name: str, **attributes: Any) -> Callable[[W], W]:
-    """Decorate a subclass of :class:`Wrapping`; parameters as for :func:`measure`."""
+    """Decorate a subclass of :class:`Wrapper`; parameters as for :func:`measure`."""
 
     def register(cls: W) -> W:
         cls.outer_info = measure(name, **attributes)(cls).info
@@ -172,24 +172,24 @@ def weigh_losses(values: Floats, baseline: Floats, alpha: float) -> Floats:
     return np.asarray(np.where(differences < 0, 1.0 + alpha, 1.0) * differences)
 
 
-def standard_error(differences: Floats) -> Floats:
+def compute_standard_errors(differences: Floats) -> Floats:
     """Compute the standard error of the mean difference of each system, ignoring NaN.
 
-    The error is 0 where all differences are equal up to rounding.
+    The standard error is 0 where all differences are equal up to rounding.
     """
     is_scored = np.isfinite(differences)
-    count = is_scored.sum(axis=0)
+    n_scored = is_scored.sum(axis=0)
     values = np.where(is_scored, differences, 0.0)
-    centred = np.where(is_scored, values - values.sum(axis=0) / np.maximum(count, 1), 0.0)
-    largest = np.abs(values).max(axis=0, initial=0.0)
+    deviations = np.where(is_scored, values - values.sum(axis=0) / np.maximum(n_scored, 1), 0.0)
+    max_difference = np.abs(values).max(axis=0, initial=0.0)
     with np.errstate(over="ignore"):
-        variance = (centred**2).sum(axis=0) / np.maximum(count - 1, 1)
-    is_equal = np.abs(centred).max(axis=0, initial=0.0) <= _ROUNDING * largest
-    return np.asarray(np.where(is_equal, 0.0, np.sqrt(variance / np.maximum(count, 1))))
+        variance = (deviations**2).sum(axis=0) / np.maximum(n_scored - 1, 1)
+    is_equal = np.abs(deviations).max(axis=0, initial=0.0) <= _ROUNDING * max_difference
+    return np.asarray(np.where(is_equal, 0.0, np.sqrt(variance / np.maximum(n_scored, 1))))
 
 
-class _Risk(
-    Wrapping,
+class _RiskMeasure(
+    Wrapper,
     family="risk",
     range=_INFINITE,
     beyond_grades="the scores of another system",
@@ -210,7 +210,7 @@ class _Risk(
     def combine_info(self) -> Info:
         return replace(super().combine_info(), range=_INFINITE)
 
-    def differences(self, judged: JudgedRuns) -> Floats:
+    def compute_differences(self, judged: JudgedRuns) -> Floats:
         """Compute weighted differences from the baseline; NaN on topics without baseline score."""
         if self.baseline not in judged.systems:
             systems = ", ".join(quoted(name) for name in judged.systems[:5])
@@ -229,7 +229,7 @@ class _Risk(
     source="Wang, Bennett and Collins-Thompson (2012)",
     elsewhere={"ndeval, gdeval": "risk-sensitive versions of the Web track 2013 and 2014"},
 )
-class RiskReward(_Risk):
+class RiskReward(_RiskMeasure):
     """Term of U_risk for each topic; the mean over topics is U_risk.
 
     Examples
@@ -243,7 +243,7 @@ class RiskReward(_Risk):
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self.differences(judged)
+        return self.compute_differences(judged)
 
 
 @wrapping(
@@ -253,16 +253,16 @@ class RiskReward(_Risk):
     source="Dinçer, Macdonald and Ounis (2014)",
     elsewhere={"its distribution": "Student's t with n - 1 degrees of freedom, for one system"},
 )
-class StandardisedRisk(_Risk):
+class StandardisedRisk(_RiskMeasure):
     """Term of T_risk for each topic; the mean over topics is T_risk.
 
     All terms are 0 if all topics have the same weighted difference from the baseline.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
-        differences = self.differences(judged)
-        errors = standard_error(np.where(judged.scored, differences, np.nan))
-        return np.where(np.isnan(differences), np.nan, ratio(differences, errors))
+        differences = self.compute_differences(judged)
+        standard_errors = compute_standard_errors(np.where(judged.scored, differences, np.nan))
+        return np.where(np.isnan(differences), np.nan, ratio(differences, standard_errors))
 
 
 @wrapping(
@@ -275,7 +275,7 @@ class StandardisedRisk(_Risk):
     needs="equivalence classes of documents (column `class`)",
     elsewhere={"NTCIREVAL": "option -ec", "in the papers": "EC-Q is Classes(Q)"},
 )
-class ByClasses(Wrapping):
+class EquivalenceClassMeasure(Wrapper):
     """Version of a measure in which documents of an equivalence class are redundant.
 
     The documents of a class have the same content: the first one that is retrieved keeps its grade,
@@ -284,15 +284,15 @@ class ByClasses(Wrapping):
     """
 
     def check(self, inner: Measure) -> None:
-        if isinstance(inner, ByClasses):
+        if isinstance(inner, EquivalenceClassMeasure):
             raise MeasureError(f"Classes: {inner} already uses equivalence classes; use {inner}")
 
     @property
     def scale(self) -> Scale:
         return self.inner.scale
 
-    def scale_with(self, highest: int) -> Scale:
-        return self.inner.scale_with(highest)
+    def scale_for_grades(self, max_grade: int) -> Scale:
+        return self.inner.scale_for_grades(max_grade)
 
     def values(self, judged: JudgedRuns) -> Floats:
         return self.inner.score(first_of_classes(judged, str(self)))

@@ -13,7 +13,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.text import json_text, plain
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.measures.aliases import trec_name
+from cranfield.measures.aliases import find_trec_name
 from cranfield.measures.base import Measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import long_table, overall_table
@@ -28,7 +28,7 @@ def trec_lines(
 
     With `runid`, the name of the run is printed even if there is only one system.
     """
-    names = {measure: trec_name(measure, rel) for measure in evaluation.measures}
+    names = {measure: find_trec_name(measure, rel) for measure in evaluation.measures}
     relstrings = relevance_strings(evaluation.judged) if relstring and by_topic else None
     topics = sorted(range(len(evaluation.topics)), key=lambda t: evaluation.topics[t].encode())
     overall = [scores.overall() for scores in evaluation.values()]

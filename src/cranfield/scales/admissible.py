@@ -74,7 +74,7 @@ STATISTICS: dict[str, Statistic] = {
 }
 """Source: Ferrante, Ferro and Fuhr (2021), section 2.3; Ferro and Maistro (2024), section 7.4.
 Statistics that these sections do not name (minimum, effect size, ratio, ...) are classified by the
-operations that they allow on a scale."""
+operations on scores that they require."""
 
 
 _INFOS: list[Statistic | TestInfo] = [*STATISTICS.values(), *(test.info for test in TESTS.values())]
@@ -135,8 +135,8 @@ def admitted_statistics(scale: Scale | str) -> list[str]:
     >>> admitted_statistics("nominal")
     ['mode', 'frequency']
     """
-    highest = find_scale(scale)
-    return [info.name for info in STATISTICS.values() if info.scale <= highest]
+    max_scale = find_scale(scale)
+    return [info.name for info in STATISTICS.values() if info.scale <= max_scale]
 
 
 def admitted_tests(scale: Scale | str) -> list[str]:
@@ -147,14 +147,14 @@ def admitted_tests(scale: Scale | str) -> list[str]:
     >>> admitted_tests("ordinal")
     ['sign', 'rank-sum', 'kruskal-wallis', 'friedman']
     """
-    highest = find_scale(scale)
-    return [name for name, test in TESTS.items() if test.info.scale <= highest]
+    max_scale = find_scale(scale)
+    return [name for name, test in TESTS.items() if test.info.scale <= max_scale]
 
 
 ROUNDING = 2.0**-44
 """Scores that differ by less than this fraction of the largest score count as equal."""
 
-BLOCK = 2**15
+BLOCK_SIZE = 2**15
 """Number of scores in a block of pairs, whose arrays should fit into the processor's cache."""
 
 
@@ -222,18 +222,18 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
     ([True, False], [nan, 0.0])
     """
     scores = as_scores(scores).finite()
-    size = len(scores.systems)
-    first, second = as_indices(first, "first", size), as_indices(second, "second", size)
+    n = len(scores.systems)
+    first, second = as_indices(first, "first", n), as_indices(second, "second", n)
     if first.size != second.size:
         raise PolicyError(
             f"first and second must have the same length, got {first.size} and {second.size}"
         )
     rows = np.ascontiguousarray(scores.over_shards().values.T)
     slack = float(ROUNDING * np.nanmax(np.abs(rows), initial=0.0))
-    blocks = list(row_slices(first.size, 2 * rows.shape[1], BLOCK)) or [slice(0)]
-    parts = [_decide_pairs(rows, first[block], second[block], slack) for block in blocks]
-    names = [field.name for field in fields(Dominance)]
-    return Dominance(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    blocks = list(row_slices(first.size, 2 * rows.shape[1], BLOCK_SIZE)) or [slice(0)]
+    results = [_decide_pairs(rows, first[block], second[block], slack) for block in blocks]
+    columns = ([getattr(result, field.name) for result in results] for field in fields(Dominance))
+    return Dominance(*map(np.concatenate, columns))
 
 
 def _decide_pairs(rows: Floats, first: Indices, second: Indices, slack: float) -> Dominance:
@@ -245,9 +245,9 @@ def _decide_pairs(rows: Floats, first: Indices, second: Indices, slack: float) -
     signed_gcd = np.gcd(n, m) * np.where(means[first] >= means[second], 1, -1)
     # Merging two sorted rows is faster than sorting their scores.
     ascending = np.sort(rows, axis=1, kind="stable")
-    merged = np.concatenate([ascending[first], ascending[second]], axis=1)
-    order = np.argsort(merged, axis=1, kind="stable")
-    scores = np.take_along_axis(merged, order, axis=1)
+    merged_rows = np.concatenate([ascending[first], ascending[second]], axis=1)
+    order = np.argsort(merged_rows, axis=1, kind="stable")
+    scores = np.take_along_axis(merged_rows, order, axis=1)
     first_weight, second_weight = m // signed_gcd, -n // signed_gcd
     weights = np.where(order < rows.shape[1], first_weight[:, None], second_weight[:, None])
     weights[np.isnan(scores)] = 0

@@ -45,7 +45,7 @@ lo <= x <= hi, P > hi - lo, and psi(t) = t - ceil(t) + 1/2. Then
     F(x) = 1/2 + (x - E X) / P + E psi((X - x) / P) + R,  |R| <= epsilon,
 
 if sum_{j >= 0} P(X >= hi + j P) and sum_{j >= 0} P(X <= lo - j P) are at most epsilon, and R = 0
-if X is always within [lo, hi]. For the right-hand side without R is the mean of
+if X is always within [lo, hi]. Proof: the right-hand side without R is the mean of
 1 - ceil((X - x) / P), which is 1 for x - P < X <= x and 0 for x < X <= x + P. Outside this range
 the error grows by one with every further P, and those two sums bound its mean.
 
@@ -61,8 +61,8 @@ an X that is nearly normal. No polynomials of degree K enclose psi more closely 
     P(X - E X >= t) <= exp(-r t) prod_k E exp(r (s_k - E s_k)) for every r > 0.
 
 Sources: Vaaler (1985), Bull. AMS 12; Chernoff (1952), Ann. Math. Stat. 23; Hoeffding (1963), JASA
-58, for a wider window; Gil-Pelaez (1951), Biometrika 38, Davies (1973), Biometrika 60, and (1980),
-Applied Statistics 29, for inversion on a lattice of frequencies whose cut-off error is estimated.
+58, whose window is wider; Gil-Pelaez (1951), Biometrika 38, Davies (1973), Biometrika 60, and
+(1980), Applied Statistics 29, for inversion on a lattice of frequencies with an estimated error.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ UNIT = 2.0**-53
 """Unit roundoff."""
 SIDE = 512
 """Side of the square blocks of frequencies: k = start + SIDE row + column."""
-CHUNK = 1024
+CHUNK_SIZE = 1024
 """Number of values of a variable, or of frequencies of a polynomial, processed at a time."""
 SPARSE_FACTOR = 16
 """Frequencies are computed one by one if fewer than 1 / SPARSE_FACTOR exceed the threshold."""
@@ -126,12 +126,12 @@ class Spectrum:
         """Bound on the sum of the errors of both means that `evaluate_means` returns."""
         # |Phi| <= 1 and sum 1/k <= 1 + ln K, so that errors of phi change the mean of V_K by at
         # most phi_error (1 + ln K) / pi and the mean of D_K / (2 K + 2) by at most phi_error / 2.
-        # The summation in `evaluate_means` adds at most (2 CHUNK + 2 rows + 100) units of rounding,
-        # relative to the sum of the coefficients' magnitudes.
+        # The summation in `evaluate_means` adds at most (2 CHUNK_SIZE + 2 rows + 100) units of
+        # rounding, relative to the sum of the coefficients' magnitudes.
         spread = self.phi_error * ((1 + np.log(self.degree)) / np.pi + 0.5)
         magnitude = float(np.abs(self.sawtooth).sum() + np.abs(self.kernel).sum()) + 1
-        n_rows = self.degree // CHUNK + 1
-        return float(spread + (2 * CHUNK + 2 * n_rows + 100) * UNIT * magnitude)
+        n_rows = self.degree // CHUNK_SIZE + 1
+        return float(spread + (2 * CHUNK_SIZE + 2 * n_rows + 100) * UNIT * magnitude)
 
     @property
     def slope(self) -> float:
@@ -144,51 +144,53 @@ class Spectrum:
         # The first bound is the sum of magnitudes. If it exceeds the target, the second bound is
         # the polynomial's largest value at 8 (K + 1) equidistant points, divided by cos(pi / 8)
         # (Ehlich and Zeller). Its computation stops once it is certain to exceed the target.
-        count, kernel = self.degree + 1, self.kernel
-        first_bound = 0.5 / count + float(np.abs(kernel).sum())
-        if first_bound <= target or self.frequencies.size * SPARSE_FACTOR < count:
+        n_points, kernel = self.degree + 1, self.kernel
+        first_bound = 0.5 / n_points + float(np.abs(kernel).sum())
+        if first_bound <= target or self.frequencies.size * SPARSE_FACTOR < n_points:
             return first_bound
         highest = 0.0
         for shift in range(8):
-            spectrum = np.zeros(count, dtype=np.complex128)
+            spectrum = np.zeros(n_points, dtype=np.complex128)
             spectrum[self.frequencies] = kernel * np.exp(
-                -2j * np.pi / (8 * count) * (self.frequencies * shift)
+                -2j * np.pi / (8 * n_points) * (self.frequencies * shift)
             )
             values = fft.fft(spectrum, workers=jobs, overwrite_x=True).real
-            highest = max(highest, 0.5 / count + float(values.max()))
+            highest = max(highest, 0.5 / n_points + float(values.max()))
             if highest > target > 0:
                 return first_bound
-        rounding = 100 * UNIT * np.log2(count) * first_bound * np.sqrt(count)
+        rounding = 100 * UNIT * np.log2(n_points) * first_bound * np.sqrt(n_points)
         return float(min(first_bound, highest / np.cos(np.pi / 8) + rounding))
 
     def evaluate_means(self, points: Floats) -> tuple[Floats, Floats]:
         """Compute the means of Vaaler's polynomial V_K(theta - t) and of its error bound."""
         # The error bound is D_K(theta - t) / (2 K + 2).
         middle, width = np.zeros(points.size), np.zeros(points.size)
-        row, column = np.divmod(self.frequencies, CHUNK)
+        row, column = np.divmod(self.frequencies, CHUNK_SIZE)
         rows, first = np.unique(row, return_index=True)
         ends = np.append(first, row.size)
         stacked = np.stack([self.sawtooth, self.kernel])
         for start in range(0, points.size, 512):
-            part = slice(start, start + 512)
-            waves = compute_waves(np.arange(CHUNK), -points[part])
+            batch = slice(start, start + 512)
+            waves = compute_waves(np.arange(CHUNK_SIZE), -points[batch])
             for begin in range(0, rows.size, 64):
                 block_rows = rows[begin : begin + 64]
                 block = slice(ends[begin], ends[begin + block_rows.size])
                 if row[block].size <= 32 * block_rows.size:
                     sawtooth, kernel = stacked[:, block] @ compute_waves(
-                        self.frequencies[block], -points[part]
+                        self.frequencies[block], -points[batch]
                     )
                 else:
                     # e(-k t) for the frequencies of a row is e(-k t) of row 0 times one factor.
-                    table = np.zeros((2, block_rows.size, CHUNK), dtype=np.complex128)
+                    table = np.zeros((2, block_rows.size, CHUNK_SIZE), dtype=np.complex128)
                     index = np.searchsorted(block_rows, row[block])
                     table[:, index, column[block]] = stacked[:, block]
-                    products = (table.reshape(-1, CHUNK) @ waves).reshape(2, block_rows.size, -1)
-                    shifts = compute_waves(block_rows * CHUNK, -points[part])
+                    products = (table.reshape(-1, CHUNK_SIZE) @ waves).reshape(
+                        2, block_rows.size, -1
+                    )
+                    shifts = compute_waves(block_rows * CHUNK_SIZE, -points[batch])
                     sawtooth, kernel = (products * shifts).sum(axis=1)
-                middle[part] += sawtooth.imag
-                width[part] += kernel.real
+                middle[batch] += sawtooth.imag
+                width[batch] += kernel.real
         return middle, width + 0.5 / (self.degree + 1)
 
 
@@ -219,29 +221,29 @@ class Variable:
         # adds 2 m UNIT and a complex product 3 UNIT.
         return (64 + 2 * self.n_values) * UNIT
 
-    def phi_on_square(self, start: int) -> Numbers:
+    def compute_factor_on_square(self, start: int) -> Numbers:
         """Compute phi on a square block of frequencies; shape (SIDE, SIDE)."""
         total: Numbers = np.zeros((SIDE, SIDE), np.float64 if self.is_symmetric else np.complex128)
-        for begin in range(0, self.values.size, CHUNK):
-            part = slice(begin, begin + CHUNK)
-            rows = compute_waves(start + SIDE * np.arange(SIDE), self.values[part])
-            rows *= self.weights[part]
-            columns = compute_waves(np.arange(SIDE), self.values[part]).T
+        for begin in range(0, self.values.size, CHUNK_SIZE):
+            batch = slice(begin, begin + CHUNK_SIZE)
+            rows = compute_waves(start + SIDE * np.arange(SIDE), self.values[batch])
+            rows *= self.weights[batch]
+            columns = compute_waves(np.arange(SIDE), self.values[batch]).T
             stacked = np.vstack([columns.real, columns.imag])
             total.real += _multiply(np.hstack([rows.real, -rows.imag]), stacked)
             if not self.is_symmetric:
                 total.imag += _multiply(np.hstack([rows.imag, rows.real]), stacked)
         return total
 
-    def phi_at(self, frequencies: Ints) -> Numbers:
+    def compute_factor(self, frequencies: Ints) -> Numbers:
         """Compute phi at the given frequencies."""
-        out = np.empty(frequencies.size, dtype=np.float64 if self.is_symmetric else np.complex128)
-        chunk = max(1, 2**20 // self.values.size)
-        for start in range(0, frequencies.size, chunk):
-            part = slice(start, start + chunk)
-            waves = compute_waves(frequencies[part], self.values)
-            out[part] = (waves.real if self.is_symmetric else waves) @ self.weights
-        return out
+        phi = np.empty(frequencies.size, dtype=np.float64 if self.is_symmetric else np.complex128)
+        batch_size = max(1, 2**20 // self.values.size)
+        for start in range(0, frequencies.size, batch_size):
+            batch = slice(start, start + batch_size)
+            waves = compute_waves(frequencies[batch], self.values)
+            phi[batch] = (waves.real if self.is_symmetric else waves) @ self.weights
+        return phi
 
 
 def _multiply(first: Floats, second: Floats) -> Floats:
@@ -261,10 +263,10 @@ def compute_waves(multipliers: Ints, turns: Floats) -> Complex:
     angle -= np.rint(angle)
     angle += np.multiply.outer(multipliers, turns - high)
     angle *= 2 * np.pi
-    out = np.empty(angle.shape, dtype=np.complex128)
-    np.cos(angle, out=out.real)
-    np.sin(angle, out=out.imag)
-    return out
+    waves = np.empty(angle.shape, dtype=np.complex128)
+    np.cos(angle, out=waves.real)
+    np.sin(angle, out=waves.imag)
+    return waves
 
 
 def compute_phi(
@@ -286,7 +288,7 @@ def _compute_square(
     square = np.ones((SIDE, SIDE), dtype=np.float64 if is_real else np.complex128)
     n_done = 0
     for n_done, variable in enumerate(variables, 1):
-        square *= variable.phi_on_square(start)
+        square *= variable.compute_factor_on_square(start)
         if (
             n_done % 4 == 0
             and np.count_nonzero(np.abs(square) >= threshold) * SPARSE_FACTOR < square.size
@@ -296,7 +298,7 @@ def _compute_square(
     frequencies = np.flatnonzero(np.abs(phi) >= threshold)
     frequencies, phi = frequencies + start, phi[frequencies]
     for index, variable in enumerate(variables[n_done:]):
-        phi = phi * variable.phi_at(frequencies)
+        phi = phi * variable.compute_factor(frequencies)
         if index % 8 == 0:
             is_large = np.abs(phi) >= threshold
             frequencies, phi = frequencies[is_large], phi[is_large]
@@ -335,8 +337,8 @@ class FourierInversion:
         shift = 2 * self.rounding / self.period * (1 + self.spectrum.slope)
         return self.tail + self.spectrum.mean_error + shift
 
-    def bounds(self, x: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return lower bounds, estimates and upper bounds of F(x) for ascending x."""
+    def compute_bounds(self, x: Floats) -> tuple[Floats, Floats, Floats]:
+        """Compute lower bounds, estimates and upper bounds of F(x) for ascending x."""
         low, high = self.window
         points = (np.clip(x, low, high) - self.middle) / self.period
         sawtooth, width = self.spectrum.evaluate_means(points)
@@ -368,26 +370,26 @@ def invert(
     phi_error = threshold + 1.01 * sum(variable.rounding for variable in variables)
     mean = math.fsum(float(np.mean(values)) for values in centred) / period
     frequencies, phi = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.complex128)
-    n_computed, count = 0, SIDE * SIDE
+    n_computed, stop = 0, SIDE * SIDE
     while True:
-        new_frequencies, new_phi = compute_phi(variables, n_computed, count, threshold, jobs)
+        new_frequencies, new_phi = compute_phi(variables, n_computed, stop, threshold, jobs)
         frequencies = np.concatenate([frequencies, new_frequencies])
         phi = np.concatenate([phi, new_phi])
-        spectrum = Spectrum(count - 1, frequencies, phi, phi_error)
-        lowest, highest = (middle + end for end in window)
+        spectrum = Spectrum(stop - 1, frequencies, phi, phi_error)
+        lowest, highest = (middle + bound for bound in window)
         inversion = FourierInversion(
             spectrum, middle, period, mean, (lowest, highest), tail, 1.2 * rounding
         )
         target = max(max_error - inversion.added_error, max_error / 2)
         error = inversion.added_error + spectrum.bound_peak(jobs, target)
-        n_computed, count = count, 2 * count
+        n_computed, stop = stop, 2 * stop
         # If phi does not decay, every frequency requires all values, and is stored.
         is_dense = new_frequencies.size * 4 > n_computed
         n_values = sum(variable.n_values for variable in variables) if is_dense else 0
         bytes_next = BYTES_PER_FREQUENCY * 2 * frequencies.size + (
-            64 * count if frequencies.size * SPARSE_FACTOR >= n_computed else 0
+            64 * stop if frequencies.size * SPARSE_FACTOR >= n_computed else 0
         )
-        is_too_large = count > MAX_FREQUENCIES or bytes_next > memory or n_values * count > MAX_WORK
+        is_too_large = stop > MAX_FREQUENCIES or bytes_next > memory or n_values * stop > MAX_WORK
         if error <= max_error or is_too_large:
             return inversion, min(error, 0.5)
 
@@ -401,9 +403,9 @@ def is_affordable(sets: Sequence[Floats]) -> bool:
 
 def _centre(values: Floats) -> Floats:
     """Make a set that is symmetric about 0 up to rounding exactly symmetric (phi is then real)."""
-    mirrored = -values[::-1]
-    if np.abs(values - mirrored).max() <= 2e-15 * np.abs(values).max():
-        return np.asarray((values + mirrored) / 2)
+    mirrored_values = -values[::-1]
+    if np.abs(values - mirrored_values).max() <= 2e-15 * np.abs(values).max():
+        return np.asarray((values + mirrored_values) / 2)
     return values
 
 
@@ -479,7 +481,7 @@ class SumDistribution:
     def _compute_bounds(self, x: ArrayLike) -> tuple[Floats, Floats, Floats]:
         points = np.asarray(x, dtype=np.float64)
         unique, inverse = np.unique(points, return_inverse=True)
-        bounds = np.stack(self.method.bounds(unique))
+        bounds = np.stack(self.method.compute_bounds(unique))
         bounds[:, unique < self.lowest - self.rounding] = 0.0
         bounds[:, unique >= self.highest - self.rounding] = 1.0
         lower, middle, upper = bounds[:, inverse].reshape(3, *points.shape)
@@ -509,8 +511,8 @@ class ListedSums:
         # If all sums are listed, x is one of them; otherwise F is the midpoint of its bounds.
         return (n_uncertain - 1 if self.is_complete else n_uncertain / 2) / self.sums.size
 
-    def bounds(self, x: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return lower bounds, estimates and upper bounds of F(x)."""
+    def compute_bounds(self, x: Floats) -> tuple[Floats, Floats, Floats]:
+        """Compute lower bounds, estimates and upper bounds of F(x)."""
         first = np.searchsorted(self.sums, x - self.highest_other - self.rounding, side="right")
         high = np.searchsorted(self.sums, x - self.lowest_other + self.rounding, side="right")
         low = np.minimum(first + 1, high) if self.is_complete else first

@@ -13,9 +13,9 @@ from cranfield.base.scale_types import Scale
 from cranfield.base.spec import choice, flag, integer, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
-from cranfield.measures.wrapping import Wrapping, wrapping
+from cranfield.measures.wrapping import Wrapper, wrapping
 from cranfield.scales.forms.form import HINT, beyond_length, inner_measure, lowest_relevant
-from cranfield.scales.images.values import TIES, Image, image, image_of_topic
+from cranfield.scales.images.values import TIES, Image, image, make_topic_image
 from cranfield.scales.runs import as_measure, check_size, depends_on_recall_base
 
 ImageKey = tuple[int | None, tuple[int, ...] | None]
@@ -23,26 +23,26 @@ ImageKey = tuple[int | None, tuple[int, ...] | None]
 
 
 def group_cells(
-    judged: JudgedRuns, length: int, max_relevant: Ints | None, *, ideal: bool
+    judged: JudgedRuns, length: int, max_relevant: Ints | None, *, needs_ideal: bool
 ) -> dict[ImageKey, Ints]:
     """Group rankings by the image that they require; return the indices of the rankings.
 
-    `max_relevant` are maximum numbers of relevant documents of runs. With `ideal`, images depend
-    on the ideal ranking of the topic.
+    `max_relevant` are maximum numbers of relevant documents of runs. With `needs_ideal`, images
+    depend on the ideal ranking of the topic.
     """
-    topics, systems = judged.shape
+    n_topics, n_systems = judged.shape
     if max_relevant is not None:
         max_relevant = np.minimum(np.broadcast_to(max_relevant, judged.shape), length)
     cells: dict[ImageKey, list[int]] = {}
-    for topic in range(topics):
-        ideal_grades = _ideal_grades(judged, topic, length) if ideal else None
-        for system in range(systems):
+    for topic in range(n_topics):
+        ideal_grades = _find_ideal_grades(judged, topic, length) if needs_ideal else None
+        for system in range(n_systems):
             limit = None if max_relevant is None else int(max_relevant[topic, system])
-            cells.setdefault((limit, ideal_grades), []).append(topic * systems + system)
-    return {group: np.array(indices) for group, indices in cells.items()}
+            cells.setdefault((limit, ideal_grades), []).append(topic * n_systems + system)
+    return {key: np.array(indices) for key, indices in cells.items()}
 
 
-def _ideal_grades(judged: JudgedRuns, topic: int, length: int) -> tuple[int, ...]:
+def _find_ideal_grades(judged: JudgedRuns, topic: int, length: int) -> tuple[int, ...]:
     """Return the grades of the ideal ranking of a topic, down to the length of runs."""
     judgments = judged.judgments
     grades = judgments.grade[(judgments.topic == topic) & (judgments.grade >= 0)]
@@ -65,7 +65,7 @@ _FORMULA = (
     family="measures of a measure",
     scale=Scale.INTERVAL,
 )
-class Interval(Wrapping):
+class Interval(Wrapper):
     r"""Interval-scaled version of a measure, with scores replaced by their ranks.
 
     The rank of a score is computed among all values of the measure on runs of the same length, so
@@ -177,59 +177,59 @@ class Interval(Wrapping):
         assert self.cutoff is not None
         self._check_gains()
         # Checked before a table with that many ranks is allocated.
-        check_size(self.cutoff, max(self._max_grade(judged), 1))
+        check_size(self.cutoff, max(self._find_max_grade(judged), 1))
         is_binary, needs_ideal = self._is_binary(), self.inner.needs_ideal
         rel = lowest_relevant(self.inner)
         rows = judged.grades_by_rank(self.cutoff, rel if is_binary else None)
         rows = rows.reshape(-1, self.cutoff)
-        highest = int(max(rows.max(initial=0), self._max_grade(judged), 1))
-        out = np.zeros(judged.shape)
-        flat = out.reshape(-1)
+        max_grade = int(max(rows.max(initial=0), self._find_max_grade(judged), 1))
+        topic_scores = np.zeros(judged.shape)
+        flat_scores = topic_scores.reshape(-1)
         max_relevant = judged.recall_base(rel) if self.feasible else None
-        groups = group_cells(judged, self.cutoff, max_relevant, ideal=needs_ideal)
+        groups = group_cells(judged, self.cutoff, max_relevant, needs_ideal=needs_ideal)
         for (limit, ideal), cells in groups.items():
             if limit == 0:
                 # Without relevant documents there is only one run.
-                flat[cells] = 1.0 if self.raw else 0.0
+                flat_scores[cells] = 1.0 if self.raw else 0.0
                 continue
-            distinct, inverse = np.unique(rows[cells], axis=0, return_inverse=True)
-            inner_image = self._image(highest, limit, ideal)
+            distinct_rows, inverse = np.unique(rows[cells], axis=0, return_inverse=True)
+            inner_image = self._make_image(max_grade, limit, ideal)
             if self.raw or self.ties != "unique":
-                ranks = inner_image.rank_runs(distinct, ties=self.ties).astype(np.float64)
+                ranks = inner_image.rank_runs(distinct_rows, ties=self.ties).astype(np.float64)
                 scores = ranks if self.raw else self._normalise(ranks, inner_image)
             else:
-                scores = inner_image.relative_ranks(distinct)
+                scores = inner_image.relative_ranks(distinct_rows)
                 if inner_image.is_approximate:
                     warn(
                         f"{self}: too many values for exact ranks; scores are"
                         f" {inner_image.precision}, and scores that differ by less may be tied"
                     )
-            flat[cells] = scores[inverse.ravel()]
+            flat_scores[cells] = scores[inverse.ravel()]
         if depends_on_recall_base(self.inner):
             # An undefined score counts as the lowest value of the measure.
-            is_undefined = np.broadcast_to(judged.recall_base(rel) == 0, out.shape)
-            out[is_undefined] = 1.0 if self.raw else 0.0
-        return out
+            is_undefined = np.broadcast_to(judged.recall_base(rel) == 0, judged.shape)
+            topic_scores[is_undefined] = 1.0 if self.raw else 0.0
+        return topic_scores
 
-    def require(self, max_grade: int, runs: int) -> None:
+    def require(self, max_grade: int, n_runs: int) -> None:
         """Raise an error if ranking this number of runs is infeasible.
 
         With the parameter `feasible`, images of single topics may still be too large.
         """
         self.require_complete()
         self._check_gains()
-        inner_image = self._image(1 if self._is_binary() else max(max_grade, 1), None)
+        inner_image = self._make_image(1 if self._is_binary() else max(max_grade, 1), None)
         if self.raw or self.ties != "unique":
-            inner_image.require(runs, self.ties)
+            inner_image.require(n_runs, self.ties)
 
-    def _image(
+    def _make_image(
         self, grades: int, max_relevant: int | None, ideal: tuple[int, ...] | None = None
     ) -> Image:
         assert self.cutoff is not None
         # Grades have been mapped to 0 and 1, whatever the lowest relevant grade was.
         measure = self.inner(rel=1) if self._is_binary() else self.inner
         if measure.needs_ideal:
-            return image_of_topic(measure, self.cutoff, grades, ideal, max_relevant)
+            return make_topic_image(measure, self.cutoff, grades, ideal, max_relevant)
         return image(measure, self.cutoff, grades, at_most=max_relevant, seed=self.seed)
 
     def _normalise(self, ranks: Floats, inner_image: Image) -> Floats:
@@ -237,19 +237,20 @@ class Interval(Wrapping):
         gains = getattr(inner_image.measure, "gains", None)
         grades = np.arange(inner_image.grades + 1)
         grade_gains = (
-            grades if gains is None or isinstance(gains.kind, str) else gains.for_grades(grades)
+            grades if gains is None or isinstance(gains.kind, str) else gains.compute_gains(grades)
         )
         extremes = np.full((2, inner_image.length), int(np.argmin(grade_gains)))
         extremes[1] = 0
         extremes[1, : inner_image.at_most] = int(np.argmax(grade_gains))
-        lowest, highest = inner_image.rank_runs(extremes, ties=self.ties).astype(np.float64)
-        return np.asarray((ranks - lowest) / max(highest - lowest, 1.0))
+        min_rank, max_rank = inner_image.rank_runs(extremes, ties=self.ties).astype(np.float64)
+        return np.asarray((ranks - min_rank) / max(max_rank - min_rank, 1.0))
 
     def _check_gains(self) -> None:
         """Refuse gains of non-relevant documents, as unjudged documents have no gain."""
         kind = getattr(getattr(inner_measure(self.inner), "gains", None), "kind", None)
-        if isinstance(kind, tuple) and any(grade <= 0 and gain for grade, gain in kind):
-            raise MeasureError(f"{self}: gains of grades 0 and below must be 0")
+        for grade, gain in kind if isinstance(kind, tuple) else ():
+            if grade <= 0 and gain:
+                raise MeasureError(f"{self}: the gain of grade {grade} must be 0, got {gain:g}")
 
     def _is_binary(self) -> bool:
         """Return True if all relevant grades have the same gain."""
@@ -263,7 +264,7 @@ class Interval(Wrapping):
     def uses_highest_grade(self) -> bool:
         return not self._is_binary()
 
-    def _max_grade(self, judged: JudgedRuns) -> int:
+    def _find_max_grade(self, judged: JudgedRuns) -> int:
         return 1 if self._is_binary() else judged.judgments.max_grade
 
     def require_complete(self) -> None:

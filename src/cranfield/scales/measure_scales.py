@@ -27,9 +27,9 @@ from cranfield.scales.forms.exact_values import (
     TOLERANCE,
     RunValues,
     TooManySumsError,
-    exact_values,
-    form_values,
-    split,
+    compute_exact_values,
+    compute_form_values,
+    split_form,
 )
 from cranfield.scales.forms.form import (
     Additive,
@@ -58,17 +58,17 @@ from cranfield.scales.verdicts import (
     TopicsReport,
     Verdict,
     Witness,
+    add_required_cutoff,
     make_run_set,
-    with_required_cutoff,
 )
 
-BLOCK = 512
+BLOCK_SIZE = 512
 """Number of steps compared at a time."""
 
 Step = tuple[RunGrades, RunGrades]
 
 
-def rank_based_steps(length: int, top: int) -> Iterator[Step]:
+def yield_rank_based_steps(length: int, max_grade: int) -> Iterator[Step]:
     """Yield neighbours in the rank-based total order, one pair for each possible difference.
 
     The next run has the last grade below c raised by one, and all grades after it, which are c, set
@@ -76,31 +76,31 @@ def rank_based_steps(length: int, top: int) -> Iterator[Step]:
     """
     for k in reversed(range(length)):
         n_after = length - 1 - k
-        for grade in range(top):
-            yield (*[0] * k, grade, *[top] * n_after), (*[0] * k, grade + 1, *[0] * n_after)
+        for grade in range(max_grade):
+            yield (*[0] * k, grade, *[max_grade] * n_after), (*[0] * k, grade + 1, *[0] * n_after)
 
 
-def set_based_steps(length: int, top: int) -> Iterator[Step]:
+def yield_set_based_steps(length: int, max_grade: int) -> Iterator[Step]:
     """Yield the neighbours in the set-based total order that decide if all ranks weigh the same.
 
     The next run has one document of the lowest grade g above 0 raised by one, and the other
     documents of grade g set to 0.
     """
     yield (0,) * length, (1, *[0] * (length - 1))
-    for grade in range(1, top):
+    for grade in range(1, max_grade):
         for n_others in range(length):
             # Documents before are the same in both runs, here of the highest grade.
-            prefix = (top,) * (length - 1 - n_others)
+            prefix = (max_grade,) * (length - 1 - n_others)
             yield (*prefix, *[grade] * (n_others + 1)), (*prefix, grade + 1, *[0] * n_others)
 
 
 def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason: str) -> Verdict:
     """Judge the scale of a measure for a total order, from all differences of neighbours."""
     remaining = iter(steps)
-    first: tuple[Step, Any] | None = None
+    first_step: tuple[Step, Any] | None = None
     uneven_runs: tuple[RunGrades, ...] = ()
-    while block := list(islice(remaining, BLOCK)):
-        values = form_values(form, np.array(block).reshape(2 * len(block), -1))
+    while block := list(islice(remaining, BLOCK_SIZE)):
+        values = compute_form_values(form, np.array(block).reshape(2 * len(block), -1))
         lower, upper = values.index.reshape(-1, 2).T
         violations = np.flatnonzero(sign * (upper - lower) <= 0)
         if violations.size:
@@ -109,10 +109,10 @@ def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason
             return Verdict(order, None, True, _make_form_witness(kind, block[index], form), reason)
         gains = values.keys[upper] - values.keys[lower]
         # The keys of all blocks have the denominator of the form.
-        first = first or (block[0], gains[0])
-        differing = np.flatnonzero((gains != first[1]).any(axis=1))
-        if differing.size and not uneven_runs:
-            uneven_runs = (*first[0], *block[int(differing[0])])
+        first_step = first_step or (block[0], gains[0])
+        uneven = np.flatnonzero((gains != first_step[1]).any(axis=1))
+        if uneven.size and not uneven_runs:
+            uneven_runs = (*first_step[0], *block[int(uneven[0])])
     if uneven_runs:
         witness = _make_form_witness("gaps", uneven_runs, form)
         return Verdict(order, Scale.ORDINAL, True, witness, reason)
@@ -121,11 +121,13 @@ def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason
 
 def prove_total_orders(form: Form, shape: Additive, sign: int) -> list[Verdict]:
     """Judge the scale of an additive measure for the set-based and the rank-based order."""
-    size, reason = (shape.length, shape.grades), "from all steps between neighbouring runs"
-    set_based = _find_unequal_ranks(form, shape) or judge_steps(
-        SET_BASED, set_based_steps(*size), form, sign, reason
-    )
-    return [set_based, judge_steps(RANK_BASED, rank_based_steps(*size), form, sign, reason)]
+    reason = "from all steps between neighbouring runs"
+    set_steps = yield_set_based_steps(shape.length, shape.grades)
+    rank_steps = yield_rank_based_steps(shape.length, shape.grades)
+    return [
+        _find_unequal_ranks(form, shape) or judge_steps(SET_BASED, set_steps, form, sign, reason),
+        judge_steps(RANK_BASED, rank_steps, form, sign, reason),
+    ]
 
 
 def _find_unequal_ranks(form: Form, shape: Additive) -> Verdict | None:
@@ -144,7 +146,7 @@ def _find_unequal_ranks(form: Form, shape: Additive) -> Verdict | None:
     return None
 
 
-def lowest_runs(length: int, grades: int) -> Ints:
+def make_lowest_runs(length: int, grades: int) -> Ints:
     """Return the run without gain, and all runs with one document at one of the last two ranks."""
     rows = np.zeros((1 + grades * min(length, 2), length), dtype=np.int64)
     levels = np.arange(1, grades + 1)
@@ -164,15 +166,15 @@ def find_unequal_lowest_steps(values: RunValues, runs: Ints, sign: int) -> Witne
     has_gain = np.flatnonzero(ranks[1 : grades + 1] > ranks[0])
     if not has_gain.size:
         return None
-    distinct, first = np.unique(ranks[: grades + 1], return_index=True)
+    distinct_ranks, first = np.unique(ranks[: grades + 1], return_index=True)
     bound = 1 + grades + int(has_gain[0])
-    lowest = [*first[distinct < ranks[bound]].tolist(), bound]
-    if len(lowest) < 3:
+    run_indices = [*first[distinct_ranks < ranks[bound]].tolist(), bound]
+    if len(run_indices) < 3:
         return None
-    scores = [values.value(int(values.index[run])) for run in lowest]
+    scores = [values.value(int(values.index[run])) for run in run_indices]
     if (steps := find_unequal_steps(scores)) is None:
         return None
-    return _make_witness("gaps", values, runs, [lowest[step] for step in steps])
+    return _make_witness("gaps", values, runs, [run_indices[step] for step in steps])
 
 
 def find_unequal_steps(
@@ -186,7 +188,7 @@ def find_unequal_steps(
     return None
 
 
-def is_evenly_spaced(form: Form) -> bool | None:
+def is_form_evenly_spaced(form: Form) -> bool | None:
     """Return True if the values of an additive measure are equally spaced; None if unknown."""
     shape = form.shape
     assert isinstance(shape, Additive)
@@ -194,7 +196,7 @@ def is_evenly_spaced(form: Form) -> bool | None:
         return True
     try:
         # The number of relevant documents does not matter here, so that no grade is relevant.
-        return Sums(split(shape, shape.grades + 1), None, 2**30, None).gaps().equispaced
+        return Sums(split_form(shape, shape.grades + 1), None, 2**30, None).gaps().equispaced
     except TooManySumsError:
         return None
 
@@ -220,7 +222,7 @@ def _is_contiguous(shape: Additive) -> bool:
 
 def _make_form_witness(kind: str, runs: Any, form: Form) -> Witness:
     rows = np.array(runs)
-    return _make_witness(kind, form_values(form, rows), rows, range(len(rows)))
+    return _make_witness(kind, compute_form_values(form, rows), rows, range(len(rows)))
 
 
 OWN_ORDER = "its own order"
@@ -276,8 +278,8 @@ def judge_total_orders(run_set: RunSet, values: RunValues, runs: Ints) -> list[V
 
 
 def _make_witness(kind: str, values: RunValues, runs: Ints, indices: Any) -> Witness:
-    numbers: tuple[Number, ...] = tuple(values.value(int(values.index[i])) for i in indices)
-    return Witness(kind, tuple(tuple(map(int, runs[i])) for i in indices), numbers)
+    scores: tuple[Number, ...] = tuple(values.value(int(values.index[i])) for i in indices)
+    return Witness(kind, tuple(tuple(map(int, runs[i])) for i in indices), scores)
 
 
 MAX_SEARCHED = 2**10
@@ -289,7 +291,7 @@ def search_verdicts(run_set: RunSet, exact: Form | None) -> list[Verdict]:
     own_verdict = _search_own_order(run_set)
     if run_set.judgments is not None or exact is None or not isinstance(exact.shape, Additive):
         return [own_verdict, *_search_witnesses(run_set)]
-    if not own_verdict.decided and (is_even := is_evenly_spaced(exact)) is not None:
+    if not own_verdict.decided and (is_even := is_form_evenly_spaced(exact)) is not None:
         scale = Scale.INTERVAL if is_even else Scale.ORDINAL
         own_verdict = Verdict(OWN_ORDER, scale, True, None, "from its weights and gains")
     return [own_verdict, *prove_total_orders(exact, exact.shape, run_set.sign)]
@@ -304,11 +306,11 @@ def _search_own_order(run_set: RunSet) -> Verdict:
         return judge_spacing(OWN_ORDER, run_set.values(runs), runs)
     is_monotone = measure.info.monotone and _is_monotone(run_set)
     if is_monotone and depth > 1 and not run_set.has_grades:
-        runs = np.pad(lowest_runs(depth, grades), ((0, 0), (0, length - depth)))
+        runs = np.pad(make_lowest_runs(depth, grades), ((0, 0), (0, length - depth)))
         witness = find_unequal_lowest_steps(run_set.values(runs), runs, run_set.sign)
         if witness is not None:
             return Verdict(OWN_ORDER, Scale.ORDINAL, True, witness, "from its lowest values")
-    return Verdict(OWN_ORDER, Scale.ORDINAL, False, None, _describe_reach(grades))
+    return Verdict(OWN_ORDER, Scale.ORDINAL, False, None, _describe_max_length(grades))
 
 
 def _search_witnesses(run_set: RunSet) -> list[Verdict]:
@@ -316,7 +318,7 @@ def _search_witnesses(run_set: RunSet) -> list[Verdict]:
     depth = min(run_set.length, int(np.log(MAX_SEARCHED) / np.log(run_set.grades + 1) + 1e-9))
     runs = run_set.list_runs(max(depth, 1))
     verdicts = judge_total_orders(run_set, run_set.values(runs), runs)
-    reach = _describe_reach(run_set.grades)
+    reach = _describe_max_length(run_set.grades)
     return [
         verdict if verdict.scale is None else Verdict(verdict.order, None, False, None, reach)
         for verdict in verdicts
@@ -332,7 +334,7 @@ def _is_monotone(run_set: RunSet) -> bool:
     return exact is not None and exact.shape.is_monotone
 
 
-def _describe_reach(grades: int) -> str:
+def _describe_max_length(grades: int) -> str:
     longest = int(np.log(MAX_LISTED) / np.log(grades + 1) + 1e-9)
     return f"all runs can be enumerated up to length {longest}"
 
@@ -397,13 +399,14 @@ def scale_of(
         values = run_set.values(runs)
         set_based, rank_based = judge_total_orders(run_set, values, runs)
         own_verdict = judge_spacing(OWN_ORDER, values, runs)
-        count, exact = len(runs), values.exact
+        n_runs, is_exact = len(runs), values.exact
     else:
         form = run_set.form()
         own_verdict, set_based, rank_based = search_verdicts(run_set, form)
-        count, exact = run_set.count(), form is not None
-    size = run_set.length, run_set.grades, run_set.judgments, count
-    return ScaleReport(run_set.measure.label, *size, own_verdict, set_based, rank_based, exact)
+        n_runs, is_exact = run_set.count_runs(), form is not None
+    runs_of = run_set.length, run_set.grades, run_set.judgments, n_runs
+    verdicts = own_verdict, set_based, rank_based
+    return ScaleReport(run_set.measure.label, *runs_of, *verdicts, is_exact)
 
 
 @dataclass(frozen=True, eq=False)
@@ -454,11 +457,11 @@ def describe_scale(
     except CranfieldError as error:
         measure_image, refusal = None, str(error)
     admitted = admitted_statistics(report.scale), admitted_tests(report.scale)
-    inputs = depends_on_recall_base(measure), beyond_length(measure)
-    return ScaleFacts(report, measure_image, refusal, *inputs, *admitted)
+    dependencies = depends_on_recall_base(measure), beyond_length(measure)
+    return ScaleFacts(report, measure_image, refusal, *dependencies, *admitted)
 
 
-MAX_TOPICS = 2_500
+MAX_COMBINATIONS = 2_500
 """Maximum number of combinations of a length and a recall base."""
 
 
@@ -514,9 +517,9 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     check_recall_base(largest_base)
     parsed_measure = as_measure(measure, longest)
     check_depends_on_grades(parsed_measure)
-    if longest * largest_base > MAX_TOPICS:
+    if longest * largest_base > MAX_COMBINATIONS:
         raise PolicyError(
-            f"expected at most {MAX_TOPICS:,} combinations of a length and a recall base, got"
+            f"expected at most {MAX_COMBINATIONS:,} combinations of a length and a recall base, got"
             f" {longest * largest_base:,} in S[{longest}, {largest_base}]"
         )
     is_count = parsed_measure.info.ignores_order and (parsed_measure.cutoff or longest) >= longest
@@ -527,31 +530,31 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
         )
     # For each value the first run that has it, and the recall base of its topic.
     values: dict[Any, tuple[RunGrades, int]] = {}
-    exact = True
+    is_exact = True
     for length in range(1, longest + 1):
-        complete_measure = with_required_cutoff(as_measure(measure, length), length)
-        for base in range(1, largest_base + 1):
+        complete_measure = add_required_cutoff(as_measure(measure, length), length)
+        for recall_base in range(1, largest_base + 1):
             if is_count:
                 # A run for each number of relevant documents.
-                counts = np.arange(min(length, base) + 1)
+                counts = np.arange(min(length, recall_base) + 1)
                 runs = (np.arange(length) < counts[:, None]).astype(np.int64)
             else:
                 runs = all_runs(length)
-                runs = runs[runs.sum(axis=1) <= base]
-            run_values = exact_values(complete_measure, runs, 1, base)
-            exact &= run_values.form is not None and run_values.form.factor == 1.0
+                runs = runs[runs.sum(axis=1) <= recall_base]
+            run_values = compute_exact_values(complete_measure, runs, 1, recall_base)
+            is_exact &= run_values.form is not None and run_values.form.factor == 1.0
             indices, first = np.unique(run_values.index, return_index=True)
             for index, run in zip(indices.tolist(), runs[first].tolist(), strict=True):
-                values.setdefault(run_values.value(index), (tuple(run), base))
+                values.setdefault(run_values.value(index), (tuple(run), recall_base))
     divisors = {value.divisor for value in values if isinstance(value, Irrational)}
     if len(divisors) > 1:
         # No exact test for equality is known for sums of logarithms over different divisors.
-        exact = False
+        is_exact = False
         # In reverse order, so that the first example of equal floats prevails.
         values = {float(value): values[value] for value in reversed(values)}
     ordered = sorted(values)
-    slack = 0.0 if exact else TOLERANCE * max(abs(float(value)) for value in ordered)
-    if not exact:
+    slack = 0.0 if is_exact else TOLERANCE * max(abs(float(value)) for value in ordered)
+    if not is_exact:
         distinct = ordered[:1]
         for value in ordered:
             if value - distinct[-1] > slack:
@@ -564,4 +567,5 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
         labels = tuple(f"[{sum(run)}, {len(run)}, {base}]" for run, base in examples)
         witness = Witness("gaps", tuple(run for run, _ in examples), witness_values, labels)
     scale = Scale.INTERVAL if witness is None else Scale.ORDINAL
-    return TopicsReport(str(measure), longest, largest_base, scale, tuple(ordered), witness, exact)
+    bounds = longest, largest_base
+    return TopicsReport(str(measure), *bounds, scale, tuple(ordered), witness, is_exact)

@@ -33,8 +33,8 @@ from cranfield.base.arrays import Bools, Ints
 from cranfield.base.errors import PolicyError, as_array, has_numbers
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
-from cranfield.scales.forms.exact_values import exact_values, merge_close
-from cranfield.scales.runs import all_runs, as_measure, check_runs, check_size, exceeds, run_length
+from cranfield.scales.forms.exact_values import compute_exact_values, merge_close_values
+from cranfield.scales.runs import all_runs, as_measure, check_runs, check_size, has_more, run_length
 
 Ranks = NDArray[Any]
 """Integers: int64 if all ranks fit, otherwise an object array of Python integers."""
@@ -82,9 +82,9 @@ def sbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     [0, 1, 2, 3, 4, 5]
     """
     table = _check_table(runs, grades, length)
-    ordered = np.sort(table, axis=1)[:, ::-1]
+    sorted_grades = np.sort(table, axis=1)[:, ::-1]
     steps = _compute_set_steps(table.shape[1], grades)
-    return np.asarray(sum(steps[j][ordered[:, j]] for j in range(table.shape[1])))
+    return np.asarray(sum(steps[j][sorted_grades[:, j]] for j in range(table.shape[1])))
 
 
 def rbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
@@ -113,9 +113,9 @@ def rbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     [1, 4, 7]
     """
     table = _check_table(runs, grades, length)
-    size = table.shape[1]
-    max_rank = max_rbto_rank(size, grades)
-    powers = [(int(grades) + 1) ** (size - 1 - i) for i in range(size)]
+    n_ranks = table.shape[1]
+    max_rank = max_rbto_rank(n_ranks, grades)
+    powers = [(int(grades) + 1) ** (n_ranks - 1 - i) for i in range(n_ranks)]
     return np.asarray(table.astype(_choose_dtype(max_rank)) @ _to_ranks(powers, max_rank))
 
 
@@ -145,12 +145,12 @@ def sbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     [[1, 1], [2, 0]]
     """
     remaining = _check_ranks(ranks, max_sbto_rank(length, grades))
-    out = np.empty((len(remaining), length), dtype=np.int64)
+    runs = np.empty((len(remaining), length), dtype=np.int64)
     for j, step in enumerate(_compute_set_steps(length, grades)):
         # The highest grade whose step still fits into the remaining rank.
-        out[:, j] = np.searchsorted(step, remaining, side="right") - 1
-        remaining = remaining - step[out[:, j]]
-    return out
+        runs[:, j] = np.searchsorted(step, remaining, side="right") - 1
+        remaining = remaining - step[runs[:, j]]
+    return runs
 
 
 def rbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
@@ -167,11 +167,11 @@ def rbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     [[1, 0, 0], [1, 1, 1]]
     """
     remaining = _check_ranks(ranks, max_rbto_rank(length, grades))
-    out = np.empty((len(remaining), length), dtype=np.int64)
+    runs = np.empty((len(remaining), length), dtype=np.int64)
     for i in reversed(range(length)):
-        out[:, i] = remaining % (grades + 1)
+        runs[:, i] = remaining % (grades + 1)
         remaining = remaining // (grades + 1)
-    return out
+    return runs
 
 
 def natural_distance(ranks: Ranks) -> Ranks:
@@ -205,7 +205,7 @@ def natural_distance(ranks: Ranks) -> Ranks:
         largest = max(abs(int(array.min())), abs(int(array.max()))) if array.size else 0
         array = array.astype(_choose_dtype(largest))
     elif array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise PolicyError("ranks must be finite numbers")
+        raise PolicyError(f"ranks must be finite, got {array[~np.isfinite(array)][0]}")
     return np.asarray(array[None, :] - array[:, None])
 
 
@@ -244,7 +244,7 @@ def induced_order(
     """
     table = _check_table(runs, grades)
     measure = as_measure(measure, table.shape[1])
-    values = exact_values(measure, table, grades, judgments)
+    values = compute_exact_values(measure, table, grades, judgments)
     if measure.info.lower_is_better:
         return np.asarray(values.size - 1 - values.index)
     return values.index
@@ -390,7 +390,7 @@ def _make_relation(values: Any) -> Bools:
     if not is_square or (array.ndim == 4 and array.dtype != bool):
         raise PolicyError(f"{message}, got shape {array.shape}")
     if not has_numbers(array):
-        raise PolicyError("values and differences must be numbers")
+        raise PolicyError(f"values and differences must be numbers, got {array.dtype}")
     n = len(array)
     if n > MAX_OBJECTS:
         raise PolicyError(
@@ -401,7 +401,7 @@ def _make_relation(values: Any) -> Bools:
     differences = (natural_distance(array) if array.ndim == 1 else array).ravel()
     codes = np.unique(differences, return_inverse=True)[1].ravel()
     if differences.dtype.kind == "f":
-        _, codes = merge_close(differences)
+        _, codes = merge_close_values(differences)
     return np.asarray(codes[:, None] <= codes[None, :])
 
 
@@ -419,18 +419,18 @@ def _make_axiom(
     return Axiom(number, name, False, witness)
 
 
-def _first_violation(is_violated: Bools) -> tuple[int, ...] | None:
+def _find_violation(is_violated: Bools) -> tuple[int, ...] | None:
     indices = np.argwhere(is_violated)
     return tuple(map(int, indices[0])) if len(indices) else None
 
 
 def _check_weak_order(relation: Bools) -> tuple[int, ...] | None:
     """Return unrelated pairs x, y, or x <= y <= z without x <= z; None if the axiom holds."""
-    incomplete = _first_violation(~(relation | relation.T))
+    incomplete = _find_violation(~(relation | relation.T))
     if incomplete is not None:
         return incomplete
     adjacency = relation.astype(np.float32)
-    violation = _first_violation(((adjacency @ adjacency) > 0) & ~relation)
+    violation = _find_violation(((adjacency @ adjacency) > 0) & ~relation)
     if violation is None:
         return None
     x, z = violation
@@ -440,7 +440,7 @@ def _check_weak_order(relation: Bools) -> tuple[int, ...] | None:
 def _check_sign_reversal(relation: Bools, n: int) -> tuple[int, ...] | None:
     mirrored = np.arange(n * n).reshape(n, n).T.ravel()
     # Transposing and reversing both pairs gives the relation that dc is at most ba.
-    return _first_violation(relation & ~relation.T[np.ix_(mirrored, mirrored)])
+    return _find_violation(relation & ~relation.T[np.ix_(mirrored, mirrored)])
 
 
 def _check_monotonicity(relation: Bools, n: int) -> tuple[int, ...] | None:
@@ -466,7 +466,7 @@ def _check_solvability(relation: Bools, n: int) -> tuple[int, ...] | None:
     is_nonnegative = np.asarray(relation.reshape(n, n, n * n)[np.arange(n), np.arange(n)])
     premise = is_nonnegative[:, None, :] & relation.T.reshape(n, n, n * n)
     is_violated = np.asarray(premise & ~(starts[:, None, :] & ends[None, :, :]))
-    return _first_violation(is_violated.reshape(n * n, n * n))
+    return _find_violation(is_violated.reshape(n * n, n * n))
 
 
 MAX_COMPARED = 4096
@@ -502,10 +502,10 @@ def at_or_below(lower: Any, upper: Any, grades: int = 1) -> Bools:
     >>> at_or_below([[1, 0, 1, 1], [1, 1, 0, 0]], [[1, 1, 1, 0], [1, 0, 1, 1]]).tolist()
     [True, False]
     """
-    size = max(run_length(runs) for runs in (lower, upper))
-    check_size(size, grades)
+    n_ranks = max(run_length(runs) for runs in (lower, upper))
+    check_size(n_ranks, grades)
     first, second = (
-        _count_documents(check_runs(runs, size, grades), grades) for runs in (lower, upper)
+        _count_documents(check_runs(runs, n_ranks, grades), grades) for runs in (lower, upper)
     )
     return np.asarray((first <= second).all(axis=1))
 
@@ -536,10 +536,10 @@ def order_matrix(runs: Any, grades: int = 1) -> Bools:
             f" {len(table):,}; compare single pairs with at_or_below()"
         )
     counts = _count_documents(table, grades)
-    out = np.ones((len(table), len(table)), dtype=bool)
+    is_below = np.ones((len(table), len(table)), dtype=bool)
     for column in counts.T:
-        out &= column[:, None] <= column[None, :]
-    return out
+        is_below &= column[:, None] <= column[None, :]
+    return is_below
 
 
 def covers(length: int, grades: int = 1) -> Ints:
@@ -610,7 +610,7 @@ def _count_documents(runs: Ints, grades: int) -> Ints:
 
 def _compare_strictly(length: int, grades: int) -> Bools:
     check_size(length, grades)
-    if exceeds(MAX_COMPARED, length, grades):
+    if has_more(MAX_COMPARED, length, grades):
         raise PolicyError(
             f"a diagram can have at most {MAX_COMPARED:,} runs, got {grades + 1}^{length} runs of"
             f" length {length}; reduce the length to"

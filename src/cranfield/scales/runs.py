@@ -60,21 +60,21 @@ def document_grades(
     return tuple(sorted(map(int, documents), reverse=True))
 
 
-def check_recall_base(base: Any) -> None:
+def check_recall_base(recall_base: Any) -> None:
     """Check that a recall base is a positive integer of feasible size."""
-    check_integer("the recall base", base, 1, MAX_JUDGED)
+    check_integer("the recall base", recall_base, 1, MAX_JUDGED)
 
 
 MAX_RUNS = 2**22
 """Maximum number of runs that are enumerated."""
-MAX_RANKS = 2_000
+MAX_LENGTH = 2_000
 """Maximum length of a run; computations for longer runs take minutes."""
 MAX_GRADES = 1_000
 """Maximum of the highest grade."""
 MAX_WEIGHTS = 2**15
 """Maximum number of weights: one for each grade at each rank."""
 
-ROWS = "runs must be rows of integer grades, such as [[1, 0, 1]]"
+RUNS_MESSAGE = "runs must be rows of integer grades, such as [[1, 0, 1]]"
 
 
 def all_runs(length: int, grades: int = 1) -> Ints:
@@ -103,10 +103,10 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     check_integer("the length of a run", length, 1)
     check_integer("the highest grade", grades, 1)
     base = int(grades) + 1
-    if exceeds(MAX_RUNS, length, grades):
-        longest = int(np.log(MAX_RUNS) / np.log(base))
+    if has_more(MAX_RUNS, length, grades):
+        max_length = int(np.log(MAX_RUNS) / np.log(base))
         raise PolicyError(
-            f"the length of runs with {base} grades must be at most {longest} to list them all,"
+            f"the length of runs with {base} grades must be at most {max_length} to list them all,"
             f" got {length}"
         )
     codes = np.arange(base**length)
@@ -114,7 +114,7 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     return np.asarray(codes[:, None] // powers % base)
 
 
-def exceeds(limit: int, length: int, grades: int) -> bool:
+def has_more(limit: int, length: int, grades: int) -> bool:
     """Return True if there are more than `limit` runs of a length."""
     # Short-circuits to avoid huge powers.
     return bool(length >= limit.bit_length() or (int(grades) + 1) ** int(length) > limit)
@@ -124,8 +124,8 @@ def check_size(length: Any, grades: Any) -> None:
     """Check that a length and a highest grade are positive integers of feasible size."""
     check_integer("the length of a run", length, 1)
     check_integer("the highest grade", grades, 1)
-    if length > MAX_RANKS:
-        raise PolicyError(f"the length of runs must be at most {MAX_RANKS:,}, got {int(length):,}")
+    if length > MAX_LENGTH:
+        raise PolicyError(f"the length of runs must be at most {MAX_LENGTH:,}, got {int(length):,}")
     if grades > MAX_GRADES:
         raise PolicyError(f"the highest grade must be at most {MAX_GRADES:,}, got {int(grades):,}")
     if length * (grades + 1) > MAX_WEIGHTS:
@@ -139,15 +139,15 @@ def check_runs(runs: Any, length: int, grades: int) -> Ints:
     """Check runs and return them as an array of grades, padded with grade 0 to the length."""
     table = _as_rows(runs)
     if table.ndim != 2 or table.size == 0 or not np.issubdtype(table.dtype, np.integer):
-        raise PolicyError(ROWS)
+        raise PolicyError(f"{RUNS_MESSAGE}, got {runs!r:.60}")
     if table.shape[1] > length:
         raise PolicyError(f"runs must have at most {counted(length, 'rank')}, got {table.shape[1]}")
     if table.min() < 0 or table.max() > grades:
         grade = int(table.min()) if table.min() < 0 else int(table.max())
         raise PolicyError(f"grades must be from 0 to {grades}, got {grade}")
-    padded = np.zeros((len(table), length), dtype=np.int64)
-    padded[:, : table.shape[1]] = table
-    return padded
+    padded_runs = np.zeros((len(table), length), dtype=np.int64)
+    padded_runs[:, : table.shape[1]] = table
+    return padded_runs
 
 
 def run_length(runs: Any) -> int:
@@ -156,7 +156,7 @@ def run_length(runs: Any) -> int:
 
 
 def _as_rows(runs: Any) -> NDArray[Any]:
-    return np.atleast_2d(as_array(_pad_rows(runs), ROWS))
+    return np.atleast_2d(as_array(_pad_rows(runs), RUNS_MESSAGE))
 
 
 def _pad_rows(runs: Any) -> Any:
@@ -165,8 +165,8 @@ def _pad_rows(runs: Any) -> Any:
     rows = [row for row in runs if isinstance(row, Sequence) and not isinstance(row, (str, bytes))]
     if len(rows) < len(runs) or len({len(row) for row in rows}) < 2:
         return runs
-    longest = max(map(len, rows))
-    return [[*row, *([0] * (longest - len(row)))] for row in rows]
+    max_length = max(map(len, rows))
+    return [[*row, *([0] * (max_length - len(row)))] for row in rows]
 
 
 def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
@@ -206,7 +206,7 @@ def score_runs(
     grades
         The highest grade.
     judgments
-        Grades of the topic's relevant documents, or the number of documents of the highest grade,
+        Grades of the topic's judged documents, or the number of documents of the highest grade,
         for the recall base and the ideal ranking. By default there are as many documents as ranks,
         so that every run is possible.
 
@@ -251,10 +251,10 @@ def depends_on_recall_base(measure: Measure) -> bool:
     length = min(measure.cutoff or 3, 1000)
     runs = np.zeros((2, length), dtype=np.int64)
     runs[0, 0] = runs[1, -1] = max(1, lowest_relevant(measure))
-    highest = int(runs.max())
+    max_grade = int(runs.max())
     try:
         small_base, large_base = (
-            score_runs(measure, runs, grades=highest, judgments=count)
+            score_runs(measure, runs, grades=max_grade, judgments=count)
             for count in (1, 2 * length + 1)
         )
     except CranfieldError:
@@ -275,9 +275,9 @@ def _judge_all_inputs() -> JudgedRuns:
     """
     two_docs = {"d1": (3, 3), "d2": (0, 0)}
     three_docs = {**two_docs, "d3": (1, 0)}
-    extra = {"d4": (1, 0), "d5": (2, 0), "d6": (0, 1), "d7": (3, 3), "d8": (3, 3)}
-    docs = [*three_docs, *extra]
-    topics = {"1": two_docs, "2": two_docs | extra, "3": three_docs, "4": three_docs | extra}
+    extras = {"d4": (1, 0), "d5": (2, 0), "d6": (0, 1), "d7": (3, 3), "d8": (3, 3)}
+    docs = [*three_docs, *extras]
+    topics = {"1": two_docs, "2": two_docs | extras, "3": three_docs, "4": three_docs | extras}
     qrels = pl.DataFrame(
         [
             (topic, doc, grade, intent)
@@ -299,8 +299,8 @@ def _judge_all_inputs() -> JudgedRuns:
         groups={doc: "xy"[index // 2 % 2] for index, doc in enumerate(docs)},
         aspects={"understandability": qrels, "credibility": qrels},
     )
-    size = judged.judgments.grade.size
-    columns = {"stratum": np.full(size, "0"), "inclusion": np.ones(size), "class": np.arange(size)}
+    n = judged.judgments.grade.size
+    columns = {"stratum": np.full(n, "0"), "inclusion": np.ones(n), "class": np.arange(n)}
     rows = judged.annotations.lengths
     assert rows is not None
     # Each ranking is a session of one query.

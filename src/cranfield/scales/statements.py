@@ -102,7 +102,7 @@ def _decide_pairs(comparison: PairwiseComparison) -> Floats:
 
 def _repeat_decisions(comparison: PairwiseComparison, values: Floats) -> Floats:
     try:
-        repeated = compare(
+        repeated_comparison = compare(
             replace(comparison.scores, values=values),
             test=comparison.test,
             correction=comparison.correction,
@@ -112,7 +112,7 @@ def _repeat_decisions(comparison: PairwiseComparison, values: Floats) -> Floats:
         )
     except CranfieldError:
         return np.full(len(comparison), np.nan)
-    return _decide_pairs(repeated)
+    return _decide_pairs(repeated_comparison)
 
 
 MEANINGFUL = "meaningful"
@@ -238,15 +238,15 @@ class Meaningfulness:
             pair.reverse()
         a, b = (plain(comparison.systems[system]) for system, _ in pair)
         n_scored = [int(self._n_scored[system]) for system, _ in pair]
-        phrase, numbers = "on more topics", [str(number) for _, number in pair]
+        phrase, counts = "on more topics", [str(count) for _, count in pair]
         if n_scored[0] != n_scored[1]:
             phrase = "on a larger proportion of topics"
-            numbers = [f"{number} of {n}" for number, n in zip(numbers, n_scored, strict=True)]
+            counts = [f"{count} of {n}" for count, n in zip(counts, n_scored, strict=True)]
         side = "up to" if lower_is_better else "above"
         return (
             f"for example: {a} has the {'lower, better' if lower_is_better else 'higher'} mean, but"
             f" {b} has scores {side} {self.dominance.threshold[k]:.4g} {phrase}"
-            f" ({numbers[1]}, {a}: {numbers[0]})"
+            f" ({counts[1]}, {a}: {counts[0]})"
         )
 
     @cached_property
@@ -269,13 +269,13 @@ class Meaningfulness:
         """Return the tests of the same design that the scale of the measure admits."""
         if self.scale is None:
             return []
-        paired = self.comparison.info.paired
+        is_paired = self.comparison.info.paired
         highest = Scale.ORDINAL if self.depends_on_size else self.scale
         return [
             name
             for name, test in TESTS.items()
             if test.info.scale <= highest
-            and test.info.paired == paired
+            and test.info.paired == is_paired
             and (test.info.within_topics or not self.depends_on_topic)
             and not (test.info.refusal or test.info.shards == "needed")
         ]
@@ -285,12 +285,12 @@ class Meaningfulness:
         if self.verdict == MEANINGFUL:
             return
         name = plain(self.comparison.measure) or "the measure"
-        options = self.alternatives()
+        alternatives = self.alternatives()
         is_below_interval = self.scale is None or self.scale < Scale.INTERVAL
         measure = parse_measure_or_none(self.comparison.measure)
         if is_below_interval and not self.depends_on_topic and _can_be_scaled(measure):
-            options.append(f"the interval-scaled measure interval({name}) with a cutoff")
-        advice = f"; use {' or '.join(options)}" if options else ""
+            alternatives.append(f"the interval-scaled measure interval({name}) with a cutoff")
+        advice = f"; use {' or '.join(alternatives)}" if alternatives else ""
         raise PolicyError(f"{self.first_line}{advice}")
 
     def to_text(self, limit: int = 20) -> str:
@@ -310,12 +310,12 @@ class Meaningfulness:
             rows.append([*systems, f"{comparison.difference[k]:.4f}", *order_of_means])
         column = f"by scores {'up to' if comparison.scores.lower_is_better else 'above'}"
         head = ["first", "second", "difference", "order of means", column, "first", "second"]
-        parts = ["\n".join(self.lines())]
+        sections = ["\n".join(self.lines())]
         if rows:
-            parts.append(text_table(head, rows, left=(0, 1, 3)))
+            sections.append(text_table(head, rows, left=(0, 1, 3)))
         if len(pairs) > len(rows):
-            parts[-1] += f"\n… {len(pairs) - len(rows):,} more"
-        return "\n\n".join(parts)
+            sections[-1] += f"\n… {len(pairs) - len(rows):,} more"
+        return "\n\n".join(sections)
 
     def __str__(self) -> str:
         return self.to_text()
@@ -344,7 +344,7 @@ def describe_order(
 
 def describe_sensitivity(statement: Meaningfulness) -> str:
     """Describe for how many significant pairs the test still rejects with transformed scores."""
-    comparison, count = statement.comparison, statement.comparison.count()
+    comparison, n_significant = statement.comparison, statement.comparison.count()
     if statement.required_scale <= Scale.ORDINAL:
         return (
             "the decisions of the test are the same under every increasing transformation of"
@@ -358,20 +358,20 @@ def describe_sensitivity(statement: Meaningfulness) -> str:
         )
     masks = statement.still_significant
     counts = [int(mask.sum()) for mask in masks.values()]
-    if count == 1:
+    if n_significant == 1:
         same, changed = (
-            ", ".join(f"{p:g}" for p, n in zip(POWERS, counts, strict=True) if n == number)
-            for number in (1, 0)
+            ", ".join(f"{p:g}" for p, n in zip(POWERS, counts, strict=True) if n == n_pairs)
+            for n_pairs in (1, 0)
         )
         text = f"this pair is {'still' if same else 'not'} significantly different if scores are"
         text += f" raised to the power {same or changed}"
         return f"{text}, but not to {changed}" if same and changed else text
-    others = [f"{n:,} with the power {p:g}" for p, n in zip(POWERS[1:], counts[1:], strict=True)]
+    texts = [f"{n:,} with the power {p:g}" for p, n in zip(POWERS[1:], counts[1:], strict=True)]
     n_all = int(np.logical_and.reduce(list(masks.values())).sum())
     return (
-        f"of these {count:,} pairs, {counts[0]:,} {'is' if counts[0] == 1 else 'are'} still"
+        f"of these {n_significant:,} pairs, {counts[0]:,} {'is' if counts[0] == 1 else 'are'} still"
         f" significantly different if scores are raised to the power {POWERS[0]:g},"
-        f" {', '.join(others)}, and {n_all:,} with all four powers"
+        f" {', '.join(texts)}, and {n_all:,} with all four powers"
     )
 
 

@@ -16,7 +16,7 @@ from cranfield.base.errors import PolicyError, check_integer
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
-from cranfield.scales.forms.exact_values import RunValues, exact_values
+from cranfield.scales.forms.exact_values import RunValues, compute_exact_values
 from cranfield.scales.forms.form import Form, Number, check_depends_on_grades
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.runs import (
@@ -26,13 +26,13 @@ from cranfield.scales.runs import (
     check_runs,
     check_size,
     document_grades,
-    exceeds,
+    has_more,
 )
 
 RunGrades = tuple[int, ...]
 """Grades of a run, by rank."""
 
-MAX_WRITTEN = 12
+MAX_WRITTEN_LENGTH = 12
 """Maximum length of runs that are written rank by rank."""
 
 AS_FLOATS = "values are floats; differences below 2^-40 of the largest value are treated as ties"
@@ -77,8 +77,8 @@ class Witness:
         values = tuple(map(format_value, self.values))
         if self.kind != "gaps":
             return VIOLATIONS[self.kind].format(*runs, *values)
-        numbers: tuple[Any, ...] = self.values
-        steps = (abs(numbers[1] - numbers[0]), abs(numbers[3] - numbers[2]))
+        scores: tuple[Any, ...] = self.values
+        steps = (abs(scores[1] - scores[0]), abs(scores[3] - scores[2]))
         return "; ".join(
             f"the step from {values[i]} to {values[i + 1]}, for {runs[i]} and {runs[i + 1]},"
             f" is {format_value(step)}"
@@ -236,23 +236,23 @@ def format_run(run: Sequence[int]) -> str:
     >>> format_run((1, 0, 1)), format_run((1, *[0] * 39))
     ('(1, 0, 1)', '(1, 39 x 0)')
     """
-    if len(run) <= MAX_WRITTEN:
+    if len(run) <= MAX_WRITTEN_LENGTH:
         return f"({', '.join(map(str, run))})"
     groups = [(grade, len(list(group))) for grade, group in groupby(run)]
-    parts = [f"{times} x {grade}" if times > 1 else str(grade) for grade, times in groups]
-    return f"({', '.join(parts)})"
+    texts = [f"{times} x {grade}" if times > 1 else str(grade) for grade, times in groups]
+    return f"({', '.join(texts)})"
 
 
-def format_n_runs(runs: int) -> str:
+def format_n_runs(n_runs: int) -> str:
     """Format a number of runs, rounded if it is huge.
 
     >>> format_n_runs(1000), format_n_runs(2**100), format_n_runs(2**2000)
     ('1,000 runs', '1.3e+30 runs', 'about 2^2000 runs')
     """
-    if runs < 10**9:
-        return counted(runs, "run")
-    bits = runs.bit_length() - 1
-    return f"{float(runs):.2g} runs" if bits < 1000 else f"about 2^{bits} runs"
+    if n_runs < 10**9:
+        return counted(n_runs, "run")
+    bits = n_runs.bit_length() - 1
+    return f"{float(n_runs):.2g} runs" if bits < 1000 else f"about 2^{bits} runs"
 
 
 MAX_LISTED = 2**18
@@ -284,7 +284,7 @@ class RunSet:
 
     def can_be_listed(self, depth: int) -> bool:
         """Return True if there are few enough runs of a depth to enumerate them."""
-        return not exceeds(MAX_LISTED, depth, self.grades)
+        return not has_more(MAX_LISTED, depth, self.grades)
 
     def list_runs(self, depth: int) -> Ints:
         """Return all runs without relevant documents below a depth; shape (runs, ranks)."""
@@ -296,7 +296,7 @@ class RunSet:
             is_possible &= (runs == grade).sum(axis=1) <= self.documents.count(grade)
         return np.asarray(runs[is_possible])
 
-    def count(self) -> int:
+    def count_runs(self) -> int:
         """Count the runs without listing them."""
         if self.judgments is None:
             return int((self.grades + 1) ** self.length)
@@ -306,22 +306,22 @@ class RunSet:
         # Number of ways to place n documents of the grades so far at any ranks, by n.
         n_ways: list[int] = [1] + [0] * self.length
         for grade in range(1, self.grades + 1):
-            size = self.documents.count(grade)
+            n_docs = self.documents.count(grade)
             n_ways = [
-                sum(n_ways[n - k] * comb(self.length - n + k, k) for k in range(min(n, size) + 1))
+                sum(n_ways[n - k] * comb(self.length - n + k, k) for k in range(min(n, n_docs) + 1))
                 for n in range(self.length + 1)
             ]
         return sum(n_ways)
 
     def values(self, runs: Ints) -> RunValues:
-        return exact_values(self.measure, runs, self.grades, self.documents)
+        return compute_exact_values(self.measure, runs, self.grades, self.documents)
 
     def form(self) -> Form | None:
         return form(self.measure, self.length, self.grades, self.documents)
 
 
-def with_required_cutoff(measure: Measure, length: int) -> Measure:
-    """Return the measure; add the length as its cutoff if a required cutoff is missing."""
+def add_required_cutoff(measure: Measure, length: int) -> Measure:
+    """Add the length as the cutoff of a measure if a required cutoff is missing."""
     needs_cutoff = measure.info.at_parameter == "cutoff" and measure.info.at_usage == "required"
     return measure @ length if needs_cutoff and measure.cutoff is None else measure
 
@@ -332,16 +332,16 @@ def make_run_set(
     """Make the set of runs for the arguments of :func:`cranfield.scale_of`."""
     measure = as_measure(measure, length)
     check_depends_on_grades(measure)
-    size = measure.cutoff if length is None else length
-    if size is None:
+    length = measure.cutoff if length is None else length
+    if length is None:
         raise PolicyError("length is required, such as length=10")
-    check_size(size, grades)
-    complete_measure = with_required_cutoff(measure, size)
+    check_size(length, grades)
+    complete_measure = add_required_cutoff(measure, length)
     if isinstance(judgments, (int, np.integer)):
         check_recall_base(judgments)
         judgments = int(judgments)
-    documents = document_grades(judgments, size, grades)
+    documents = document_grades(judgments, length, grades)
     check_integer("the recall base", len(documents), 1)
     if judgments is not None and not isinstance(judgments, int):
         judgments = tuple(map(int, judgments))
-    return RunSet(complete_measure, size, grades, judgments, documents)
+    return RunSet(complete_measure, length, grades, judgments, documents)

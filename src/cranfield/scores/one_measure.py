@@ -234,7 +234,7 @@ class Scores(Averages, FrameMixin, Plotted):
             set_(self, "scale_source", self.scale_source or "user")
         set_(self, "measure", str(self.measure))
         if self.definition is None and self.measure:
-            self._define(LOADERS["measures"]().known_measure(self.measure))
+            self._define(LOADERS["measures"]().find_measure(self.measure))
         elif self.definition is not None and not self.measure:
             set_(self, "measure", self.definition.label)
             self._define(self.definition)

@@ -16,7 +16,7 @@ from scipy.special import ndtr, stdtr
 
 from cranfield.base.errors import CranfieldError, check_number
 from cranfield.base.text import counted
-from cranfield.measures.wrapping import standard_error, weigh_losses
+from cranfield.measures.wrapping import compute_standard_errors, weigh_losses
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.prepare import as_scores, index_of_baseline
 
@@ -143,7 +143,7 @@ def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) 
         name, reference = table.systems[index], values[:, [index]]
         gains = weigh_losses(values, reference, float(alpha))
         u_risk = gains.mean(axis=0)
-        error = standard_error(gains)
+        error = compute_standard_errors(gains)
         t_risk = np.divide(u_risk, error, out=np.full_like(u_risk, np.nan), where=error > 0)
         columns |= {
             "u_risk": u_risk,

@@ -20,7 +20,7 @@ from scipy import stats
 import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.measures import REGISTRY
-from cranfield.measures.families import HOME
+from cranfield.measures.families import MODULES
 from cranfield.reporting.prose import JUDGING_POLICIES, Citation, write_paragraph
 from cranfield.significance import CORRECTIONS, compare_measures
 from docs.measure_properties.properties import representative
@@ -622,7 +622,7 @@ def test_names_of_tests_and_corrections_fit_the_sentence() -> None:
 
 def test_no_measure_has_an_empty_citation() -> None:
     # Measures that other tests define have no source.
-    for name in HOME.keys() & REGISTRY.where(kind="measure").keys():
+    for name in MODULES.keys() & REGISTRY.where(kind="measure").keys():
         measure = representative(name)
         assert measure is not None
         told = write_paragraph([[name, Citation(measure.source), "."]], "text")

@@ -8,7 +8,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.scales import distribution
-from cranfield.scales.forms.exact_values import split
+from cranfield.scales.forms.exact_values import split_form
 from cranfield.scales.forms.form import Additive
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.images.sums import Sums
@@ -26,7 +26,7 @@ def approximated(name: str, length: int, grades: int = 1) -> Sums:
     found = form(cf.parse_measure(f"{name}@{length}"), length, grades)
     assert found is not None
     assert isinstance(found.shape, Additive)
-    return Sums(split(found.shape, 1), None, 2**30, None)
+    return Sums(split_form(found.shape, 1), None, 2**30, None)
 
 
 @pytest.mark.parametrize(

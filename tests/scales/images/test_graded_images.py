@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from cranfield.measures import parse_measure
-from cranfield.scales.images.values import image, image_of_topic
+from cranfield.scales.images.values import image, make_topic_image
 from cranfield.scales.runs import score_runs
 from tests.scales.exhaustive import Everything, Run, ap, binary, dcg, rational
 from tests.scales.images.test_images import same
@@ -230,7 +230,7 @@ def test_few_relevant_documents(text: str, length: int, grades: int, value: Any)
 def test_the_ideal_ranking_decides(ideal: tuple[int, ...]) -> None:
     """The image of a topic is that of its ideal ranking, of all runs."""
     every = Everything(rational(q(2, ideal=ideal)), 5, 2)
-    same(image_of_topic(parse_measure("Q@5"), 5, 2, ideal), every)
+    same(make_topic_image(parse_measure("Q@5"), 5, 2, ideal), every)
 
 
 def test_long_runs() -> None:

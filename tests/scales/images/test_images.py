@@ -172,8 +172,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(sides, "MIN_INNER", 16)
     monkeypatch.setattr(sides, "TYPICAL_RUNS", 1)
     monkeypatch.setattr(lexicographic.LexicographicParts, "from_parts", lambda *_: None)
-    monkeypatch.setattr(representation, "CHUNK", 128)
-    monkeypatch.setattr(representation, "TASK", 256)
+    monkeypatch.setattr(representation, "CHUNK_SIZE", 128)
+    monkeypatch.setattr(representation, "TASK_SIZE", 256)
     yield
     for cached in caches:
         cached.cache_clear()
@@ -205,7 +205,7 @@ def test_ways_for_large_images(text: str, length: int, grades: int, value: Any, 
     every = Everything(value, length, grades, keep)
     # Room for the tails of a few ranks, and for a few sums.
     found_ = image(text, length, grades, at_most=limit, memory=100_000, jobs=2)
-    assert isinstance(found_._store, (Windows, sums.Sums))
+    assert isinstance(found_._representation, (Windows, sums.Sums))
     same(found_, every)
     values = found_.values()
     assert values.size == found_.size
@@ -219,7 +219,7 @@ def test_tied_weights_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cranfield.scales.forms.exact_values.MAX_SUMS", 64)
     every = Everything(user("1/2", THIRDS), 6, 3)
     found_ = image("RBP(gains='graded', p=0.5)", 6, 3, memory=5000)
-    assert isinstance(found_._store, Windows)
+    assert isinstance(found_._representation, Windows)
     same(found_, every)
 
 

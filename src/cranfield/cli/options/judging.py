@@ -265,10 +265,10 @@ Value = TypeVar("Value")
 
 def list_measures() -> list[str]:
     """List names of measures for completion, with usual cutoffs."""
-    from cranfield.measures.families import HOME
+    from cranfield.measures.families import MODULES
 
     names = ("AP", "P", "R", "RR", "nDCG", "Judged", "Success", "ERR", "RBP")
-    return [*HOME, *(f"{name}@{depth}" for name in names for depth in (5, 10, 20, 100, 1000))]
+    return [*MODULES, *(f"{name}@{depth}" for name in names for depth in (5, 10, 20, 100, 1000))]
 
 
 def measures_option(default: tuple[str, ...], **attributes: Any) -> declaring.Decorator:

@@ -16,7 +16,7 @@ import polars as pl
 from cranfield.base.errors import InputError, in_source, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.collection.pairs import number_values
-from cranfield.measures.grammar import known_measure
+from cranfield.measures.grammar import find_measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import suggests_lower
 from cranfield.sources.schemas import Schema, optional, spelt
@@ -122,8 +122,8 @@ def resembles_measure(name: str) -> bool:
     return (
         not {spelt(name), spelt(family)}.isdisjoint(_UNKNOWN_MEASURES)
         or suggests_lower(name)
-        or known_measure(name) is not None
-        or (len(family) > 2 and known_measure(family) is not None)
+        or find_measure(name) is not None
+        or (len(family) > 2 and find_measure(family) is not None)
     )
 
 
@@ -139,7 +139,7 @@ def _refuse_measures_of_systems(names: Sequence[str], kind: str) -> None:
             # The longest measure that precedes a system, or the shortest one that follows it.
             for cut in (cuts if place else cuts[::-1])[:3]:
                 measure, system = cut[place], cut[1 - place]
-                is_measure = resembles_measure(measure) or known_measure(measure) is not None
+                is_measure = resembles_measure(measure) or find_measure(measure) is not None
                 if len(measure) > 1 and system and is_measure and not _SETTING.fullmatch(measure):
                     pairs[name] = measure, system
                     break
@@ -166,7 +166,7 @@ def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str 
     known = [name for name in sample if name in last_words or resembles_measure(name)]
     cutoffs = [name for name in sample if name not in known and CUTOFF.search(name)]
     likely = [*known, *cutoffs]
-    other_names = [name for name in sample if name not in likely and known_measure(name) is None]
+    other_names = [name for name in sample if name not in likely and find_measure(name) is None]
     if known and 2 * len(other_names) < len(sample):
         return True
     if not likely or not kind or (requested and not known):
@@ -183,8 +183,8 @@ def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str 
 
 
 def same_measure(name: str, other: str) -> bool:
-    measure = known_measure(name)
-    return name == other or (measure is not None and measure == known_measure(other))
+    measure = find_measure(name)
+    return name == other or (measure is not None and measure == find_measure(other))
 
 
 def choose_measure(names: Sequence[str], measure: str | None) -> str:

@@ -32,7 +32,7 @@ from cranfield.evaluation.scorefiles.cells import (
     resembles_measure,
     score_frame,
 )
-from cranfield.measures.grammar import known_measure
+from cranfield.measures.grammar import find_measure
 from cranfield.scores.one_measure import AXES
 from cranfield.sources.columns import (
     Columns,
@@ -73,7 +73,7 @@ def is_score_line(head: str) -> bool:
     if cells[0] == RUNID or "\t" not in head:
         return True
     is_score = finite(cells[-1]) is not None or is_missing(cells[-1])
-    return is_score or known_measure(cells[0]) is not None
+    return is_score or find_measure(cells[0]) is not None
 
 
 def read_lines(text: str, source: ScoreSource) -> ScorePart:
@@ -162,7 +162,7 @@ def _order_measures_first(columns: list[pl.Series], requested: Sequence[str]) ->
 
     def resembles_any_measure(name: str) -> bool:
         return bool(
-            resembles_measure(name) or known_measure(name) is not None or CUTOFF.search(name)
+            resembles_measure(name) or find_measure(name) is not None or CUTOFF.search(name)
         )
 
     labels = [column.unique(maintain_order=True).to_list() for column in columns]

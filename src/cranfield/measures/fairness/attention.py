@@ -55,18 +55,18 @@ from cranfield.measures.base import measure
 from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, nonnegative_gains, sum_by_topic
 from cranfield.measures.ranked.precision import RelevanceMeasure
 
-MODELS = ("log2(rank)", "log2(rank+1)", "geometric", "cascade")
-BROWSING_DOC = "how attention decreases with rank: " + ", ".join(map(repr, MODELS))
+EXPOSURE_MODELS = ("log2(rank)", "log2(rank+1)", "geometric", "cascade")
+BROWSING_DOC = "how attention decreases with rank: " + ", ".join(map(repr, EXPOSURE_MODELS))
 
 
 class ExposureMeasure(RelevanceMeasure, family="fairness"):
     """Base class of measures of exposure by a browsing model."""
 
-    browsing: str = parameter("log2(rank)", choice(*MODELS), BROWSING_DOC)
+    browsing: str = parameter("log2(rank)", choice(*EXPOSURE_MODELS), BROWSING_DOC)
     p: float = parameter(
         0.5,
         OPEN_PROBABILITY,
-        "patience: the probability that a user goes on to the next document (geometric, cascade)",
+        "persistence: probability of continuing to the next document (geometric, cascade)",
     )
     stop: float = parameter(
         0.5,
@@ -92,7 +92,7 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
         n_above -= np.searchsorted(keys, rows.cell << 32)
         return np.asarray(weights * (1.0 - self.stop) ** n_above)
 
-    def total(self, judged: JudgedRuns, power: int = 1) -> Floats:
+    def sum_exposure(self, judged: JudgedRuns, power: int = 1) -> Floats:
         """Sum the exposures, raised to a power, over each ranking; shape (topics, systems)."""
         depth = int(judged.retrieved.max(initial=0))
         weights = self.weights(np.arange(1, depth + 1)) ** power
@@ -106,8 +106,8 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
         decrease = factor ** (hits.seen - 1.0) - factor ** (hits.seen * 1.0)
         return sums - hits.total(decrease * (hits.at(sums) - cumulative[hits.rank]))
 
-    def by_group(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
-        """Return the exposure of each group in each ranking, as :func:`sum_by_group` does."""
+    def sum_exposure_by_group(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
+        """Sum exposure by group in each ranking; the result is that of :func:`sum_by_group`."""
         groups = judged.groups(str(self))
         exposure = self.exposure(judged, groups.rows) * groups.rows.gains
         return sum_by_group(groups.rows, exposure, len(groups.names))
@@ -135,15 +135,15 @@ def sum_judged(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
     return sums.reshape(judgments.n_topics, n_groups).astype(np.float64)
 
 
-def group_index(groups: Groups, name: str | None, measure: str) -> int:
-    """Return the index of a group; error messages start with `measure`."""
-    choices = ", ".join(quoted(group) for group in groups.names[:10])
+def find_group_index(groups: Groups, group: str | None, name: str) -> int:
+    """Return the index of a group; messages start with `name`, that of the measure."""
+    choices = ", ".join(map(quoted, groups.names[:10]))
     choices += ", …" if len(groups.names) > 10 else ""
-    if name is None:
-        raise MeasureError(f"{measure} requires protected='GROUP'; the groups are: {choices}")
-    if name not in groups.names:
-        raise MeasureError(f"{measure}: unknown group {quoted(name)}; expected one of: {choices}")
-    return groups.names.index(name)
+    if group is None:
+        raise MeasureError(f"{name} requires protected='GROUP'; groups: {choices}")
+    if group not in groups.names:
+        raise MeasureError(f"{name}: unknown group {quoted(group)}; expected one of: {choices}")
+    return groups.names.index(group)
 
 
 @measure(
@@ -175,39 +175,39 @@ class InequityOfAttention(ExposureMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         if self.by == "group":
-            rows, attention, merit = self.group_proportions(judged)
+            rows, attention, relevance = self.group_proportions(judged)
             has_documents = rows.total(attention) > 0
-            has_relevance = self._merit(judged).sum(axis=1)[:, None] > 0
+            has_relevance = self._relevance_by_group(judged).sum(axis=1)[:, None] > 0
         else:
             gains = self.judgment_gains(judged)
             total_gain = sum_by_topic(judged.judgments, gains)
             rows = judged.relevant(self.rel)
             rows = rows.where(gains[rows.judgment] > 0)
-            attention = ratio(self.exposure(judged, rows), rows.at(self.total(judged)))
-            merit = ratio(gains[rows.judgment], total_gain[rows.topic, 0])
+            attention = ratio(self.exposure(judged, rows), rows.at(self.sum_exposure(judged)))
+            relevance = ratio(gains[rows.judgment], total_gain[rows.topic, 0])
             has_documents, has_relevance = judged.retrieved > 0, total_gain > 0
         # Documents and groups without a row have either attention or relevance, but not both.
         missing_attention = np.where(has_documents, 1.0 - rows.total(attention), 0.0)
-        missing_relevance = 1.0 - rows.total(merit)
-        distance = rows.total(np.abs(attention - merit)) + missing_attention + missing_relevance
+        missing_relevance = 1.0 - rows.total(relevance)
+        distance = rows.total(np.abs(attention - relevance)) + missing_attention + missing_relevance
         return np.where(has_relevance, np.clip(distance, 0.0, 2.0), 0.0)
 
     def group_proportions(self, judged: JudgedRuns) -> tuple[Rows, Floats, Floats]:
         """Return the proportions of attention and of relevance of the groups of each ranking."""
-        rows, exposed = self.by_group(judged)
-        attention = ratio(exposed, rows.at(rows.total(exposed)))
-        return rows, attention, self._merit(judged)[rows.topic, rows.grade]
+        rows, exposure = self.sum_exposure_by_group(judged)
+        attention = ratio(exposure, rows.at(rows.total(exposure)))
+        return rows, attention, self._relevance_by_group(judged)[rows.topic, rows.grade]
 
-    def _merit(self, judged: JudgedRuns) -> Floats:
+    def _relevance_by_group(self, judged: JudgedRuns) -> Floats:
         """Return the proportion of relevance of each group; shape (topics, groups)."""
-        merit = sum_judged(judged, judged.groups(str(self)), self.judgment_gains(judged))
-        return ratio(merit, merit.sum(axis=1, keepdims=True))
+        relevance = sum_judged(judged, judged.groups(str(self)), self.judgment_gains(judged))
+        return ratio(relevance, relevance.sum(axis=1, keepdims=True))
 
     def judgment_gains(self, judged: JudgedRuns) -> Floats:
         """Return the gain of each judgment; 0 below the lowest relevant grade."""
         grades = judged.judgments.grade
         is_relevant = grades >= max(self.rel, judged.judgments.judged_from)
-        return np.where(is_relevant, self.gains.for_grades(grades), 0.0)
+        return np.where(is_relevant, self.gains.compute_gains(grades), 0.0)
 
 
 _TARGETS = ("relevant", "judged", "equal")
@@ -218,7 +218,7 @@ TARGET_DOC = (
 )
 
 
-def target_distribution_check(value: Any) -> str | NamedWeights:
+def check_target_distribution(value: Any) -> str | NamedWeights:
     if not isinstance(value, str):
         return named_weights(value)
     if value not in _TARGETS:
@@ -226,24 +226,24 @@ def target_distribution_check(value: Any) -> str | NamedWeights:
     return value
 
 
-def target_distribution(
-    judged: JudgedRuns, groups: Groups, target: str | NamedWeights, rel: int, measure: str
+def compute_target_distribution(
+    judged: JudgedRuns, groups: Groups, target: str | NamedWeights, rel: int, name: str
 ) -> Floats:
-    """Return the target distribution of each topic; shape (topics, groups)."""
-    topics, n_groups = judged.judgments.n_topics, len(groups.names)
+    """Compute the target distribution of each topic; shape (topics, groups)."""
+    shape = judged.judgments.n_topics, len(groups.names)
     if isinstance(target, NamedWeights):
-        return np.broadcast_to(_fixed_distribution(target, groups, measure), (topics, n_groups))
+        return np.broadcast_to(_fix_distribution(target, groups, name), shape)
     if target == "equal":
-        return np.full((topics, n_groups), 1.0 / n_groups)
+        return np.full(shape, 1.0 / len(groups.names))
     min_grade = rel if target == "relevant" else judged.judgments.judged_from
     counts = sum_judged(judged, groups, (judged.judgments.grade >= min_grade).astype(np.float64))
     return ratio(counts, counts.sum(axis=1, keepdims=True))
 
 
-def _fixed_distribution(target: NamedWeights, groups: Groups, measure: str) -> Floats:
-    for name, _ in target.pairs:
+def _fix_distribution(target: NamedWeights, groups: Groups, name: str) -> Floats:
+    for group, _ in target.pairs:
         # Refuses unknown groups.
-        group_index(groups, name, measure)
+        find_group_index(groups, group, name)
     return np.array(target.proportions(groups.names))
 
 
@@ -271,7 +271,7 @@ class AttentionWeightedRankFairness(ExposureMeasure):
     document has a group. Sapiezynski and others use a test in place of a divergence.
     """
 
-    target: str | NamedWeights = parameter("relevant", target_distribution_check, TARGET_DOC)
+    target: str | NamedWeights = parameter("relevant", check_target_distribution, TARGET_DOC)
     population: NamedWeights | None = parameter(
         None, optional(named_weights), "proportions of groups; the target is averaged with them"
     )
@@ -279,28 +279,29 @@ class AttentionWeightedRankFairness(ExposureMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         groups = judged.groups(str(self))
-        target = self._mixed_target(judged, groups)
-        pairs, exposed = self.by_group(judged)
-        is_exposed = exposed > 0
-        pairs, exposed = pairs.where(is_exposed), exposed[is_exposed]
-        total_exposure = pairs.total(exposed)
-        attention = exposed / pairs.at(total_exposure)
+        target = self._mix_target(judged, groups)
+        pairs, exposure = self.sum_exposure_by_group(judged)
+        is_exposed = exposure > 0
+        pairs, exposure = pairs.where(is_exposed), exposure[is_exposed]
+        total_exposure = pairs.total(exposure)
+        attention = exposure / pairs.at(total_exposure)
         row_target = target[pairs.topic, pairs.grade]
         middle = (attention + row_target) / 2
         terms = attention * np.log(attention / middle)
-        mask = row_target > 0
-        terms[mask] += row_target[mask] * np.log(row_target[mask] / middle[mask])
+        has_target = row_target > 0
+        logs = np.log(row_target[has_target] / middle[has_target])
+        terms[has_target] += row_target[has_target] * logs
         # A group without exposure adds ln 2 times its target.
-        missing = target.sum(axis=1)[:, None] - pairs.total(row_target)
-        divergence = (pairs.total(terms) + missing * np.log(2.0)) / 2
-        maximum = np.log(2.0) if self.base == "2" else 1.0
+        unexposed_target = target.sum(axis=1)[:, None] - pairs.total(row_target)
+        divergence = (pairs.total(terms) + unexposed_target * np.log(2.0)) / 2
+        divisor = np.log(2.0) if self.base == "2" else 1.0
         is_defined = (total_exposure > 0) & (target.sum(axis=1) > 0)[:, None]
-        return np.where(is_defined, np.clip(1.0 - divergence / maximum, 0.0, 1.0), 0.0)
+        return np.where(is_defined, np.clip(1.0 - divergence / divisor, 0.0, 1.0), 0.0)
 
-    def _mixed_target(self, judged: JudgedRuns, groups: Groups) -> Floats:
-        """Return the target of each topic, averaged with the population; (topics, groups)."""
-        target = target_distribution(judged, groups, self.target, self.rel, str(self))
+    def _mix_target(self, judged: JudgedRuns, groups: Groups) -> Floats:
+        """Average the target of each topic with the population; shape (topics, groups)."""
+        target = compute_target_distribution(judged, groups, self.target, self.rel, str(self))
         if self.population is None:
             return target
-        mixed = target + _fixed_distribution(self.population, groups, str(self))
+        mixed = target + _fix_distribution(self.population, groups, str(self))
         return ratio(mixed, mixed.sum(axis=1, keepdims=True))

@@ -45,9 +45,9 @@ from cranfield.collection.judged.rows import Groups, Judgments, Rows, find_posit
 from cranfield.measures.base import measure
 from cranfield.measures.fairness.attention import (
     BROWSING_DOC,
-    MODELS,
+    EXPOSURE_MODELS,
     ExposureMeasure,
-    group_index,
+    find_group_index,
     sum_by_group,
     sum_judged,
 )
@@ -81,24 +81,24 @@ class ExpectedExposure(
         " documents, so that each has exposure 0",
     )
 
-    def _products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
+    def _multiply(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
         target = self.targets(judged.judgments)
         if self.by == "group":
-            rows, exposed = self.by_group(judged)
+            rows, exposure = self.sum_exposure_by_group(judged)
             target = sum_judged(judged, judged.groups(str(self)), target)
-            relevance = rows.total(exposed * target[rows.topic, rows.grade])
-            return rows.total(exposed**2), relevance, (target**2).sum(axis=1)[:, None]
+            relevance = rows.total(exposure * target[rows.topic, rows.grade])
+            return rows.total(exposure**2), relevance, (target**2).sum(axis=1)[:, None]
         rows = judged.judged()
         relevance = rows.total(self.exposure(judged, rows) * target[rows.judgment])
-        return self.total(judged, 2), relevance, sum_by_topic(judged.judgments, target**2)
+        return self.sum_exposure(judged, 2), relevance, sum_by_topic(judged.judgments, target**2)
 
     def products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
-        """Return exposure squared, exposure times target, and target squared, as scalar products.
+        """Return the scalar products exposure squared, exposure times target, and target squared.
 
         The first two have shape (topics, systems), the last (topics, 1). Results are cached.
         """
         parameters = (self.rel, self.browsing, self.p, self.stop, self.by, self.corpus)
-        return judged.view(("expected exposure", *parameters), lambda: self._products(judged))
+        return judged.view(("expected exposure", *parameters), lambda: self._multiply(judged))
 
     def targets(self, judgments: Judgments) -> Floats:
         """Return the target exposure of each judged document."""
@@ -111,11 +111,12 @@ class ExpectedExposure(
             if grade < self.rel and self.corpus == "open":
                 continue
             is_level = (level == grade) & is_judged
-            size = np.bincount(judgments.topic[is_level], minlength=judgments.n_topics)
+            n_docs = np.bincount(judgments.topic[is_level], minlength=judgments.n_topics)
             n_better = judgments.count(int(grade) + 1)[:, 0]
-            first = (self.p * continuation) ** n_better
+            first_exposure = (self.p * continuation) ** n_better
             factor = self.p * continuation if grade >= self.rel else self.p
-            mean_exposure = ratio(first * (1.0 - factor**size), size * (1.0 - factor))
+            total_exposure = first_exposure * (1.0 - factor**n_docs)
+            mean_exposure = ratio(total_exposure, n_docs * (1.0 - factor))
             targets[is_level] = mean_exposure[judgments.topic[is_level]]
         return targets
 
@@ -188,12 +189,12 @@ class _ExposureRatio(
     protected: str | None = parameter(
         None, optional(any_name), _PROTECTED_DOC + "; by default all groups are compared"
     )
-    browsing: str = parameter("log2(rank+1)", choice(*MODELS), BROWSING_DOC)
+    browsing: str = parameter("log2(rank+1)", choice(*EXPOSURE_MODELS), BROWSING_DOC)
     gains: Gain | None = parameter(
         None, optional(nonnegative_gains), "utility of a grade; by default 1 for relevant documents"
     )
 
-    def _exposure_ratios(self, judged: JudgedRuns) -> tuple[Rows, Floats, Floats]:
+    def _compute_exposure_ratios(self, judged: JudgedRuns) -> tuple[Rows, Floats, Floats]:
         """Return a row for each cell and side, their exposure ratios, and divisors (topics, sides).
 
         A side is a group; with a protected group, side 1 is that group and side 0 all others.
@@ -201,44 +202,44 @@ class _ExposureRatio(
         groups = judged.groups(str(self))
         sides = np.arange(len(groups.names))
         if self.protected is not None:
-            sides = np.where(sides == group_index(groups, self.protected, str(self)), 1, 0)
+            sides = np.where(sides == find_group_index(groups, self.protected, str(self)), 1, 0)
         rows = replace(groups.rows, grade=sides[groups.rows.grade])
         n_sides = int(sides.max(initial=0)) + 1
-        pairs, exposed = sum_by_group(rows, self._weigh_exposure(judged, groups), n_sides)
-        by_group = self._divisors(judged, groups)
-        divisors = np.zeros((by_group.shape[0], n_sides))
-        np.add.at(divisors.T, sides, by_group.T)
-        divisors = self._side_divisors(divisors)
-        exposure_ratio = ratio(exposed, divisors[pairs.topic, pairs.grade])
+        pairs, exposure = sum_by_group(rows, self._weigh_exposure(judged, groups), n_sides)
+        group_divisors = self._compute_divisors(judged, groups)
+        divisors = np.zeros((len(group_divisors), n_sides))
+        np.add.at(divisors.T, sides, group_divisors.T)
+        divisors = self._adjust_divisors(divisors)
+        exposure_ratio = ratio(exposure, divisors[pairs.topic, pairs.grade])
         return pairs, exposure_ratio, divisors
 
     def _weigh_exposure(self, judged: JudgedRuns, groups: Groups) -> Floats:
         return np.asarray(self.exposure(judged, groups.rows) * groups.rows.gains)
 
-    def _divisors(self, judged: JudgedRuns, groups: Groups) -> Floats:
+    def _compute_divisors(self, judged: JudgedRuns, groups: Groups) -> Floats:
         """Return the divisor of the exposure of each group, its utility; shape (topics, groups)."""
-        return sum_judged(judged, groups, self._utility(judged.judgments.grade))
+        return sum_judged(judged, groups, self._compute_utility(judged.judgments.grade))
 
-    def _side_divisors(self, divisors: Floats) -> Floats:
+    def _adjust_divisors(self, divisors: Floats) -> Floats:
         """Return the divisor of each side, given the sum over its groups."""
         return divisors
 
-    def _utility(self, grades: Ints) -> Floats:
+    def _compute_utility(self, grades: Ints) -> Floats:
         if self.gains is None:
             return (grades >= self.rel).astype(np.float64)
-        return np.where(grades >= self.rel, self.gains.for_grades(grades), 0.0)
+        return np.where(grades >= self.rel, self.gains.compute_gains(grades), 0.0)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        pairs, exposure_ratio, divisors = self._exposure_ratios(judged)
+        pairs, exposure_ratio, divisors = self._compute_exposure_ratios(judged)
         has_divisor = (divisors > 0)[pairs.topic, pairs.grade]
         pairs, exposure_ratio = pairs.where(has_divisor), exposure_ratio[has_divisor]
         n_sides = (divisors > 0).sum(axis=1)[:, None]
-        highest = pairs.largest(exposure_ratio)
+        max_ratio = pairs.largest(exposure_ratio)
         # Rows have no method for the smallest value: it is the highest minus the largest distance.
-        lowest = highest - pairs.largest(pairs.at(highest) - exposure_ratio)
+        min_ratio = max_ratio - pairs.largest(pairs.at(max_ratio) - exposure_ratio)
         # A side without documents in a ranking has no exposure.
-        lowest = np.where(pairs.count < n_sides, 0.0, lowest)
-        return np.where(n_sides > 1, ratio(lowest, highest), 0.0)
+        min_ratio = np.where(pairs.count < n_sides, 0.0, min_ratio)
+        return np.where(n_sides > 1, ratio(min_ratio, max_ratio), 0.0)
 
 
 class _LogExposureRatio(_ExposureRatio, source=_LOG_SOURCE, range=(-_INFINITY, _INFINITY)):
@@ -247,8 +248,8 @@ class _LogExposureRatio(_ExposureRatio, source=_LOG_SOURCE, range=(-_INFINITY, _
     protected: str | None = parameter(None, optional(any_name), _PROTECTED_DOC + "; required")
 
     def values(self, judged: JudgedRuns) -> Floats:
-        group_index(judged.groups(str(self)), self.protected, str(self))
-        pairs, exposure_ratio, divisors = self._exposure_ratios(judged)
+        find_group_index(judged.groups(str(self)), self.protected, str(self))
+        pairs, exposure_ratio, divisors = self._compute_exposure_ratios(judged)
         has_two_sides = (divisors > 0).sum(axis=1)[:, None] == 2
         protected, others = (
             np.log(pairs.total(exposure_ratio * (pairs.grade == side)) + LOG_OFFSET)
@@ -267,23 +268,23 @@ class _DemographicMeasure(_ExposureRatio):
         " ('judged'), or 1 ('none'), as in Raj and Ekstrand (2022)",
     )
 
-    def _divisors(self, judged: JudgedRuns, groups: Groups) -> Floats:
+    def _compute_divisors(self, judged: JudgedRuns, groups: Groups) -> Floats:
         if self.size == "none":
             return np.ones((judged.judgments.n_topics, len(groups.names)))
         return sum_judged(judged, groups, np.ones(judged.judgments.grade.size))
 
-    def _side_divisors(self, divisors: Floats) -> Floats:
+    def _adjust_divisors(self, divisors: Floats) -> Floats:
         # The divisor of a side is 1 for any number of groups.
         return np.ones(divisors.shape) if self.size == "none" else divisors
 
 
 class _RealisedUtilityMeasure(_ExposureRatio):
-    """Base class of measures of the realised utility per utility of a group."""
+    """Base class of measures of the realised utility of a group, divided by its utility."""
 
     def _weigh_exposure(self, judged: JudgedRuns, groups: Groups) -> Floats:
         rows, judged_rows = groups.rows, judged.judged()
         positions, is_judged = find_positions(judged_rows.keys, rows.keys)
-        utility = np.append(self._utility(judged_rows.grade), 0.0)[positions]
+        utility = np.append(self._compute_utility(judged_rows.grade), 0.0)[positions]
         return super()._weigh_exposure(judged, groups) * np.where(is_judged, utility, 0.0)
 
 

@@ -41,12 +41,12 @@ from cranfield.collection.judged.rows import Groups, Rows, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.fairness.attention import (
     TARGET_DOC,
-    target_distribution,
-    target_distribution_check,
+    check_target_distribution,
+    compute_target_distribution,
 )
-from cranfield.measures.gains import SCALE_END, Gain, gain_rows
+from cranfield.measures.gains import MAX_GRADE_OR_TOPIC, Gain, gain_rows
 from cranfield.measures.ranked.precision import RelevanceMeasure
-from cranfield.measures.users.stopping import SATISFYING_GAINS, cached_stopping_probabilities
+from cranfield.measures.users.stopping import SATISFYING_GAINS, cache_stopping_probabilities
 
 DIVERGENCES = ("jsd", "nmd", "rnod")
 
@@ -65,26 +65,26 @@ class _GroupFairnessMeasure(
         "divergence from the target: 'jsd' (Jensen-Shannon); for ordered groups 'nmd' (normalised"
         " match distance) or 'rnod' (root normalised order-aware divergence)",
     )
-    target: str | NamedWeights = parameter("equal", target_distribution_check, TARGET_DOC)
+    target: str | NamedWeights = parameter("equal", check_target_distribution, TARGET_DOC)
     gains: Gain = SATISFYING_GAINS
-    max_grade: int | str | None = SCALE_END
+    max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
     def stopping_rows(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
         """Return the documents at which users may stop, and the stopping probability of each."""
         rows = gain_rows(judged, self.gains)
-        return rows, cached_stopping_probabilities(self, judged, rows)
+        return rows, cache_stopping_probabilities(self, judged, rows)
 
     def fairness(self, judged: JudgedRuns, rows: Rows, stop: Floats) -> Floats:
-        """Return the expected similarity to the target at the rank where the user stops."""
+        """Compute the expected similarity to the target at the rank where the user stops."""
         groups = judged.groups(str(self))
         if self.divergence != "jsd" and len(groups.names) < 2:
             raise MeasureError(
                 f"{self}: divergence={self.divergence!r} requires at least 2 groups, got 1"
             )
-        target = target_distribution(judged, groups, self.target, self.rel, str(self))
-        documents = _documents_with_groups(groups.rows)
-        n_documents = _running_sum(documents, np.ones(documents.cell.size), rows)
-        counts = _group_counts(groups, documents, rows)
+        target = compute_target_distribution(judged, groups, self.target, self.rel, str(self))
+        documents = _select_documents_with_groups(groups.rows)
+        n_documents = _sum_down_to_rows(documents, np.ones(documents.cell.size), rows)
+        counts = _yield_group_counts(groups, documents, rows)
         proportions = (ratio(count, n_documents) for count in counts)
         similarity = 1.0 - self._divergence(proportions, target, rows)
         is_defined = (n_documents > 0) & (target.sum(axis=1) > 0)[rows.topic]
@@ -118,7 +118,7 @@ class _GroupFairnessMeasure(
         return np.asarray(np.sqrt(divergence)) if self.divergence == "rnod" else divergence
 
 
-def _documents_with_groups(rows: Rows) -> Rows:
+def _select_documents_with_groups(rows: Rows) -> Rows:
     """Return a row for each document with a group, with the sum of its weights as the gain."""
     rows = rows.where(rows.gains > 0)
     is_first = np.diff(rows.keys, prepend=-1) != 0
@@ -126,19 +126,19 @@ def _documents_with_groups(rows: Rows) -> Rows:
     return rows.where(is_first).with_gains(totals)
 
 
-def _running_sum(terms: Rows, values: Floats, rows: Rows) -> Floats:
+def _sum_down_to_rows(terms: Rows, values: Floats, rows: Rows) -> Floats:
     """Sum the values of `terms` down to the rank of each of `rows`, in the same cell."""
     positions = np.searchsorted(terms.keys, rows.keys, side="right") - 1
     is_same_cell = np.append(terms.cell, -1)[positions] == rows.cell
     return np.where(is_same_cell, np.append(terms.running(values), 0.0)[positions], 0.0)
 
 
-def _group_counts(groups: Groups, documents: Rows, rows: Rows) -> Iterator[Floats]:
+def _yield_group_counts(groups: Groups, documents: Rows, rows: Rows) -> Iterator[Floats]:
     """Yield the number of documents of each group, by weight, down to each row."""
     for group in range(len(groups.names)):
         members = groups.rows.where((groups.rows.grade == group) & (groups.rows.gains > 0))
         document = np.searchsorted(documents.keys, members.keys)
-        yield _running_sum(members, members.gains / documents.gains[document], rows)
+        yield _sum_down_to_rows(members, members.gains / documents.gains[document], rows)
 
 
 @measure(

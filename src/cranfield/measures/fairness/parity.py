@@ -41,7 +41,7 @@ from cranfield.base.spec import (
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.fairness.attention import group_index
+from cranfield.measures.fairness.attention import find_group_index
 from cranfield.measures.ranked.precision import RelevanceMeasure
 
 
@@ -83,22 +83,24 @@ class PairwiseParity(_ProtectedGroup, RelevanceMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         groups = judged.groups(str(self))
         members = groups.rows.where(groups.rows.gains > 0)
-        is_protected = members.grade == group_index(groups, self.protected, str(self))
+        is_protected = members.grade == find_group_index(groups, self.protected, str(self))
         keys = members.keys
-        protected = np.unique(keys[is_protected])
-        others = np.setdiff1d(keys, protected)
+        protected_keys = np.unique(keys[is_protected])
+        other_keys = np.setdiff1d(keys, protected_keys)
         shape = judged.shape
         if self.pairs == "all":
-            n_above, n_pairs = _count_pairs(protected, others, shape)
+            n_above, n_pairs = _count_pairs(protected_keys, other_keys, shape)
             return np.abs(ratio(2 * n_above - n_pairs, n_pairs))
         rows = judged.judged()
         is_relevant = rows.grade >= self.rel
-        relevant = rows.where(is_relevant).keys
-        nonrelevant = rows.where(~is_relevant).keys
+        relevant_keys = rows.where(is_relevant).keys
+        nonrelevant_keys = rows.where(~is_relevant).keys
         proportions, is_defined = [], np.ones(shape, dtype=bool)
-        for side, opposite in ((protected, others), (others, protected)):
+        for side, opposite in ((protected_keys, other_keys), (other_keys, protected_keys)):
             n_above, n_pairs = _count_pairs(
-                np.intersect1d(side, relevant), np.intersect1d(opposite, nonrelevant), shape
+                np.intersect1d(side, relevant_keys),
+                np.intersect1d(opposite, nonrelevant_keys),
+                shape,
             )
             proportions.append(ratio(n_above, n_pairs))
             is_defined &= n_pairs > 0
@@ -107,26 +109,26 @@ class PairwiseParity(_ProtectedGroup, RelevanceMeasure):
 
 def _count_pairs(first: Ints, second: Ints, shape: tuple[int, int]) -> tuple[Floats, Floats]:
     """Count the pairs with the document of the first side above, and all pairs, by cell."""
-    topics, systems = shape
+    n_topics, n_systems = shape
     cell = first >> 32
     ends = np.searchsorted(second, (cell + 1) << 32)
     n_below = ends - np.searchsorted(second, first)
 
     def sum_by_cell(cells: Ints, weights: Ints | None = None) -> Floats:
-        flat = np.bincount(cells, weights=weights, minlength=topics * systems)
-        return flat.reshape(systems, topics).T.astype(np.float64)
+        flat = np.bincount(cells, weights=weights, minlength=n_topics * n_systems)
+        return flat.reshape(n_systems, n_topics).T.astype(np.float64)
 
     return sum_by_cell(cell, n_below), sum_by_cell(cell) * sum_by_cell(second >> 32)
 
 
-def protected_rows(judged: JudgedRuns, protected: str | None, measure: str) -> Rows:
-    """Return the retrieved documents that have a positive weight in a group."""
-    groups = judged.groups(measure)
-    is_member = groups.rows.grade == group_index(groups, protected, measure)
+def select_protected_rows(judged: JudgedRuns, protected: str | None, name: str) -> Rows:
+    """Return the retrieved documents that have a positive weight in the protected group."""
+    groups = judged.groups(name)
+    is_member = groups.rows.grade == find_group_index(groups, protected, name)
     return groups.rows.where(is_member & (groups.rows.gains > 0))
 
 
-class _PrefixParity(
+class _PrefixParityMeasure(
     _ProtectedGroup,
     source="Yang and Stoyanovich (2017)",
     scale_note="not known to be on an interval scale",
@@ -146,29 +148,29 @@ class _PrefixParity(
 
     def score(self, judged: JudgedRuns) -> Floats:
         view = judged.condensed() if self.judged_only else judged
-        rows = protected_rows(view, self.protected, str(self))
+        rows = select_protected_rows(view, self.protected, str(self))
         n, s = view.retrieved, rows.count
-        last = min(self.cutoff or 10**9, int(n.max(initial=0)))
+        depth = min(self.cutoff or 10**9, int(n.max(initial=0)))
         total = np.zeros(view.shape)
-        for i in range(self.step, last + 1, self.step):
+        for i in range(self.step, depth + 1, self.step):
             x = rows.where(rows.rank <= i).count
             total += np.where(i <= n, self.distance(x, i, n, s) / np.log2(i), 0.0)
         if self.normalised:
             pairs, pair_index = np.unique(
                 np.stack((n.ravel(), s.ravel())), axis=1, return_inverse=True
             )
-            max_totals = self._max_totals(pairs, last)[pair_index.ravel()]
+            max_totals = self._compute_max_totals(pairs, depth)[pair_index.ravel()]
             # Rounding may put the most unfair ranking slightly above 1.
             total = np.minimum(ratio(total, max_totals.reshape(total.shape)), 1.0)
         return np.where((s > 0) & (s < n), total, 0.0)
 
-    def _max_totals(self, pairs: Ints, last: int) -> Floats:
+    def _compute_max_totals(self, pairs: Ints, depth: int) -> Floats:
         """Compute the highest sum of distances for each pair of N and S by dynamic programming."""
         n, s = pairs[0][:, None], pairs[1][:, None]
         x = np.arange(int(s.max(initial=0)) + 1)[None, :]
         # Highest sum down to the current cut point, by number of protected documents.
         max_totals = np.where(x == 0, 0.0, -np.inf) + np.zeros(n.shape)
-        for i in range(self.step, last + 1, self.step):
+        for i in range(self.step, depth + 1, self.step):
             previous = max_totals.copy()
             for increase in range(1, min(self.step, x.size - 1) + 1):
                 np.maximum(
@@ -192,7 +194,7 @@ class _PrefixParity(
     formula=r"\frac1Z \sum_i \frac{1}{\log_2 i} \left| \frac{x_i}{i} - \frac{S}{N} \right|",
     elsewhere={"FairRank": "rND, which discounts by log2(i + 1)"},
 )
-class NormalisedDiscountedDifference(_PrefixParity):
+class NormalisedDiscountedDifference(_PrefixParityMeasure):
     """Normalised discounted difference."""
 
     def distance(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
@@ -207,7 +209,7 @@ class NormalisedDiscountedDifference(_PrefixParity):
     r" \left| \frac{x_i}{i - x_i} - \frac{S}{N - S} \right|",
     elsewhere={"FairRank": "rRD, in which the first ratio is replaced by the second if larger"},
 )
-class NormalisedDiscountedRatio(_PrefixParity):
+class NormalisedDiscountedRatio(_PrefixParityMeasure):
     """Normalised discounted ratio; the protected group should be the smaller one."""
 
     def distance(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
@@ -222,16 +224,16 @@ class NormalisedDiscountedRatio(_PrefixParity):
     r" D_{KL}\left( \tfrac{x_i}{i} \,\middle\|\, \tfrac{S}{N} \right)",
     elsewhere={"FairRank": "rKL, which replaces proportions of 0 and 1 by 0.001"},
 )
-class NormalisedDiscountedDivergence(_PrefixParity):
+class NormalisedDiscountedDivergence(_PrefixParityMeasure):
     """Normalised discounted Kullback-Leibler divergence, in bits."""
 
     def distance(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
         p, q = x / i, ratio(s, n)
-        return _divergence_terms(p, q) + _divergence_terms(1.0 - p, 1.0 - q)
+        return _compute_divergence_terms(p, q) + _compute_divergence_terms(1.0 - p, 1.0 - q)
 
 
-def _divergence_terms(p: Floats, q: Floats) -> Floats:
-    """Return p log2(p / q), or 0 if p or q is 0."""
+def _compute_divergence_terms(p: Floats, q: Floats) -> Floats:
+    """Compute p log2(p / q), or 0 if p or q is 0."""
     p, q = np.broadcast_arrays(p, q)
     is_positive = (p > 0) & (q > 0)
     logs = np.log2(np.divide(p, q, out=np.ones(p.shape), where=is_positive))
@@ -266,7 +268,7 @@ class RankedGroupFairness(_ProtectedGroup):
     p: float = parameter(0.5, OPEN_PROBABILITY, "minimum proportion of the protected group")
     alpha: float = parameter(0.1, OPEN_PROBABILITY, "probability of rejecting a fair ranking")
     adjusted: bool = parameter(
-        True, flag, "whether alpha is the error rate of all tests together, or else of each test"
+        True, flag, "whether alpha is the family-wise error rate, or else that of each test"
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -276,49 +278,50 @@ class RankedGroupFairness(_ProtectedGroup):
                 f"{self}: cutoff must be at most {MAX_CUTOFF}, got {self.cutoff}; tests of more"
                 " ranks take too long"
             )
-        rows = protected_rows(judged, self.protected, str(self))
+        rows = select_protected_rows(judged, self.protected, str(self))
         # Required counts increase with the length of the prefix, from 0 at rank 0.
-        required = np.array([0, *required_counts(self.cutoff, self.p, self.alpha, self.adjusted)])
-        final_count = required[judged.retrieved]
+        counts = compute_required_counts(self.cutoff, self.p, self.alpha, self.adjusted)
+        required = np.array([0, *counts])
+        final_counts = required[judged.retrieved]
         # All tests pass if the j-th protected document precedes the first prefix that requires j.
-        is_in_time = (rows.seen <= rows.at(final_count)) & (required[rows.rank - 1] < rows.seen)
-        return np.asarray((rows.total(is_in_time) == final_count).astype(np.float64))
+        is_in_time = (rows.seen <= rows.at(final_counts)) & (required[rows.rank - 1] < rows.seen)
+        return np.asarray((rows.total(is_in_time) == final_counts).astype(np.float64))
 
 
 @lru_cache(maxsize=64)
-def required_counts(k: int, p: float, alpha: float, adjusted: bool) -> tuple[int, ...]:
-    """Return the number of protected documents that each prefix of up to k ranks requires."""
+def compute_required_counts(k: int, p: float, alpha: float, adjusted: bool) -> tuple[int, ...]:
+    """Compute the number of protected documents that each prefix of up to k ranks requires."""
     from scipy.special import bdtr
 
     length = np.arange(1, k + 1)[:, None]
     counts = np.arange(k + 1)[None, :]
     cdf = np.where(counts < length, bdtr(np.minimum(counts, length), length, p), 1.0)
 
-    def quantiles(level: float) -> Ints:
+    def compute_quantiles(level: float) -> Ints:
         return np.asarray((cdf < level).sum(axis=1))
 
     if not adjusted:
-        return tuple(map(int, quantiles(alpha)))
+        return tuple(map(int, compute_quantiles(alpha)))
     # The rejection probability is a step function that increases with the level.
     low, high = 0.0, alpha
-    if _rejection_probability(quantiles(high), p) <= alpha:
+    if _compute_rejection_probability(compute_quantiles(high), p) <= alpha:
         low = high
     for _ in range(50):
         middle = (low + high) / 2
-        if _rejection_probability(quantiles(middle), p) <= alpha:
+        if _compute_rejection_probability(compute_quantiles(middle), p) <= alpha:
             low = middle
         else:
             high = middle
-    return tuple(map(int, quantiles(low)))
+    return tuple(map(int, compute_quantiles(low)))
 
 
-def _rejection_probability(required: Ints, p: float) -> float:
-    """Return the probability that a random ranking with proportion p fails a test."""
+def _compute_rejection_probability(required: Ints, p: float) -> float:
+    """Compute the probability that a random ranking with proportion p fails a test."""
     # Probability of each number of protected documents if all tests have passed so far.
-    passing = np.zeros(required.size + 1)
-    passing[0] = 1.0
+    probabilities = np.zeros(required.size + 1)
+    probabilities[0] = 1.0
     for count in required:
-        passing[1:] = passing[1:] * (1.0 - p) + passing[:-1] * p
-        passing[0] *= 1.0 - p
-        passing[:count] = 0.0
-    return float(1.0 - passing.sum())
+        probabilities[1:] = probabilities[1:] * (1.0 - p) + probabilities[:-1] * p
+        probabilities[0] *= 1.0 - p
+        probabilities[:count] = 0.0
+    return float(1.0 - probabilities.sum())

@@ -13,7 +13,7 @@ from cranfield.base.spec import choice, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import POSITIVE_GAINS, Gain, gain_check, gain_rows, ideal_rows
+from cranfield.measures.gains import NONNEGATIVE_GAINS, Gain, gain_rows, ideal_rows, make_gain_check
 from cranfield.measures.ranked.precision import RelevanceMeasure, sum_divisor
 
 _AP_NOTE = "not on an interval scale for the total orders of Ferrante et al. (2019)"
@@ -21,7 +21,7 @@ INFAP_EPSILON = 1e-5
 """Smoothing of proportions of relevant documents, as in trec_eval."""
 
 
-class _AveragePrecision(RelevanceMeasure, family="average precision", monotone=True):
+class _AveragePrecisionBase(RelevanceMeasure, family="average precision", monotone=True):
     """Base class of AP and GMAP."""
 
     denominator: str = parameter(
@@ -50,7 +50,7 @@ class _AveragePrecision(RelevanceMeasure, family="average precision", monotone=T
     elsewhere={"trec_eval": "map, map_cut_k", "ir_measures": "AP", "ranx": "map"},
     expectation="pairs",
 )
-class AveragePrecision(_AveragePrecision):
+class AveragePrecision(_AveragePrecisionBase):
     """Average precision (Buckley and Voorhees); its mean over topics is MAP."""
 
 
@@ -64,23 +64,23 @@ class AveragePrecision(_AveragePrecision):
     scale_note=_AP_NOTE + "; a geometric mean requires a ratio scale",
     elsewhere={"trec_eval": "gm_map"},
 )
-class GeometricAveragePrecision(_AveragePrecision):
+class GeometricAveragePrecision(_AveragePrecisionBase):
     """GMAP: AP for each topic; the geometric mean over topics replaces lower scores by 1e-5."""
 
 
-def _required_hits(recall: float, base: Ints, rounding: str) -> Ints:
+def _count_required_hits(recall: float, recall_base: Ints, rounding: str) -> Ints:
     """Return the number of relevant documents of each topic that a level of recall requires."""
     if rounding != "up":
         offset = 0.9 if rounding == "trec_eval-9" else 0.5
-        return np.asarray(np.floor(recall * base + offset).astype(np.int64))
+        return np.asarray(np.floor(recall * recall_base + offset).astype(np.int64))
     # Exactly the smallest m with m / RB >= recall; 0.7 is 7/10, not the float below it.
     level = Fraction(str(recall))
-    bases, positions = np.unique(base, return_inverse=True)
-    n_hits = np.array([ceil(level * int(size)) for size in bases], dtype=np.int64)
-    return n_hits[positions].reshape(base.shape)
+    bases, positions = np.unique(recall_base, return_inverse=True)
+    n_hits = np.array([ceil(level * int(base)) for base in bases], dtype=np.int64)
+    return n_hits[positions].reshape(recall_base.shape)
 
 
-class _Interpolated(
+class _InterpolatedMeasure(
     RelevanceMeasure,
     family="average precision",
     source="van Rijsbergen (1979); Buckley and Voorhees (2005)",
@@ -96,7 +96,7 @@ class _Interpolated(
     def _interpolate(self, judged: JudgedRuns, recall: float) -> Floats:
         """Return the highest precision at a level of recall or beyond, in each ranking."""
         hits = judged.relevant(self.rel)
-        n_required = _required_hits(recall, judged.recall_base(self.rel), self.rounding)
+        n_required = _count_required_hits(recall, judged.recall_base(self.rel), self.rounding)
         n_skipped = np.broadcast_to(np.maximum(n_required - 1, 0), judged.shape).T.ravel()
         cells = np.flatnonzero(n_skipped < hits.sizes)
         max_precision = np.zeros(hits.sizes.size)
@@ -120,7 +120,7 @@ class _Interpolated(
     at_usage="required",
     elsewhere={"trec_eval": "iprec_at_recall_x", "ir_measures": "IPrec@x"},
 )
-class InterpolatedPrecision(_Interpolated):
+class InterpolatedPrecision(_InterpolatedMeasure):
     """Interpolated precision at a level of recall."""
 
     recall: float | None = parameter(None, optional(number(0, 1)), "level of recall")
@@ -135,7 +135,7 @@ class InterpolatedPrecision(_Interpolated):
     formula=r"\frac{1}{11} \sum_{i \in \{0, 0.1, \dots, 1\}} iP(i)",
     elsewhere={"trec_eval": "11pt_avg"},
 )
-class ElevenPointAveragePrecision(_Interpolated):
+class ElevenPointAveragePrecision(_InterpolatedMeasure):
     """11-point average precision, the measure of the early TRECs."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -184,7 +184,7 @@ _DENOMINATOR = parameter(
 )
 
 
-_thresholds = gain_check(
+_thresholds = make_gain_check(
     "'uniform', 'linear' or a mapping of grades from 1 to weights of at least 0, not all 0,"
     " such as {1: 0.3, 2: 0.7}",
     *("uniform", "linear"),
@@ -225,7 +225,7 @@ class GradedAveragePrecision(Measure):
     )
     denominator: str = _DENOMINATOR
 
-    def weight(self, grade: int) -> Any:
+    def sum_weights(self, grade: int) -> Any:
         """Sum the weights of the lowest relevant grades up to a grade."""
         if isinstance(self.thresholds.kind, tuple):
             return sum(weight for level, weight in self.thresholds.kind if level <= grade)
@@ -233,18 +233,17 @@ class GradedAveragePrecision(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         total = np.zeros(judged.shape)
-        maximum = np.zeros((judged.shape[0], 1))
+        divisor = np.zeros((judged.shape[0], 1))
         previous_grade = 0
         grades = np.unique(judged.judgments.grade)
         for grade in grades[grades >= 1].tolist():
             # Thresholds between two grades of the judgments select the same documents.
-            weight = self.weight(grade) - self.weight(previous_grade)
+            weight = self.sum_weights(grade) - self.sum_weights(previous_grade)
             previous_grade = grade
             hits = judged.relevant(grade)
-            base = sum_divisor(self, judged.recall_base(grade))
             total += weight * hits.total(hits.seen / hits.rank)
-            maximum += weight * base
-        return ratio(total, maximum)
+            divisor += weight * sum_divisor(self, judged.recall_base(grade))
+        return ratio(total, divisor)
 
 
 @measure(
@@ -265,7 +264,7 @@ class KishidaAveragePrecision(Measure):
     the ideal ranking scores 1.
     """
 
-    gains: Gain = POSITIVE_GAINS
+    gains: Gain = NONNEGATIVE_GAINS
     denominator: str = _DENOMINATOR
 
     def mean_at_rank(self, gain: Any, rank: Any) -> Any:

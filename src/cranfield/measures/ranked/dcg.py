@@ -21,12 +21,12 @@ from cranfield.measures.gains import (
     GainMeasure,
     gain_rows,
     ideal_rows,
-    running_total_at,
+    look_up_total,
 )
 from cranfield.measures.ranked.precision import REL, REL_DOC, RelevanceMeasure
 
 
-class Discounted(GainMeasure, family="cumulated gain", monotone=True, expectation="documents"):
+class DCGMeasure(GainMeasure, family="cumulated gain", monotone=True, expectation="documents"):
     """Base class of DCG and nDCG, sums of discounted gains."""
 
     discount: Discount = parameter(
@@ -55,9 +55,9 @@ class Discounted(GainMeasure, family="cumulated gain", monotone=True, expectatio
         is_undiscounted = self.cutoff is not None and self.cutoff <= self.discount.base
         return self.discount.form == "max(1,log(rank))" and is_undiscounted
 
-    def sum(self, rows: Rows) -> Floats:
+    def sum_discounted_gains(self, rows: Rows) -> Floats:
         """Sum the discounted gains of rows; shape (topics, systems)."""
-        return rows.total(rows.gains / rows.by_rank(self.discount.for_ranks))
+        return rows.total(rows.gains / rows.by_rank(self.discount.compute_divisors))
 
 
 _PARAMETER_SOURCES = {
@@ -82,11 +82,11 @@ _PARAMETER_SOURCES = {
     elsewhere={"ranx": "dcg@k", "trec_eval": "dcg (version 10)"},
     linear=True,
 )
-class DCG(Discounted):
+class DCG(DCGMeasure):
     """Discounted cumulated gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self.sum(gain_rows(judged, self.gains))
+        return self.sum_discounted_gains(gain_rows(judged, self.gains))
 
 
 @measure(
@@ -105,7 +105,7 @@ class DCG(Discounted):
         "NTCIREVAL": "MSnDCG@k; nDCG@k of NTCIREVAL with discount='max(1,log2(rank))'",
     },
 )
-class nDCG(Discounted):
+class nDCG(DCGMeasure):
     """Normalised discounted cumulated gain; 0 for a topic without gain.
 
     With `ideal='full'` the ideal ranking is not cut at k, as in `trec_eval -M k -m ndcg`.
@@ -119,11 +119,11 @@ class nDCG(Discounted):
 
     def values(self, judged: JudgedRuns) -> Floats:
         cutoff = self.cutoff if self.ideal == "cut" else None
-        ideal = ideal_rows(judged, self.gains, cutoff=cutoff)
-        return ratio(self.sum(gain_rows(judged, self.gains)), self.sum(ideal))
+        ideal_dcg = self.sum_discounted_gains(ideal_rows(judged, self.gains, cutoff=cutoff))
+        return ratio(self.sum_discounted_gains(gain_rows(judged, self.gains)), ideal_dcg)
 
 
-def _discounted_gains(rows: Rows) -> Floats:
+def _discount_gains(rows: Rows) -> Floats:
     return rows.gains / rows.by_rank(lambda rank: np.log2(rank + 1))
 
 
@@ -144,8 +144,8 @@ class nDCGAtRelevant(GainMeasure):
         rows, ideal = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
         if not ideal.cell.size:
             return np.zeros(judged.shape)
-        terms, ideal_terms = _discounted_gains(rows), _discounted_gains(ideal)
-        ideal_dcg, _ = running_total_at(ideal, ideal.running(ideal_terms), rows.topic, rows.rank)
+        terms, ideal_terms = _discount_gains(rows), _discount_gains(ideal)
+        ideal_dcg, _ = look_up_total(ideal, ideal.running(ideal_terms), rows.topic, rows.rank)
         has_gain = rows.gains > 0
         ndcg_at_hits = np.where(has_gain, ratio(rows.running(terms), ideal_dcg), 0.0)
         n_missed = ideal.count - rows.where(has_gain).count
@@ -175,7 +175,7 @@ class nDCGAtLevels(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows, ideal = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
-        terms, ideal_terms = _discounted_gains(rows), _discounted_gains(ideal)
+        terms, ideal_terms = _discount_gains(rows), _discount_gains(ideal)
         total, n_values = np.zeros(judged.shape), np.zeros(judged.shape)
         for level in np.unique(ideal.gains):
             is_above = ideal.gains >= level
@@ -205,8 +205,8 @@ class NormalisedGain(GainMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows, ideal = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
-        running = ideal.running(np.maximum(ideal.gains, 1.0))
-        ideal_gain, ideal_rank = running_total_at(ideal, running, rows.topic, rows.rank)
+        ideal_totals = ideal.running(np.maximum(ideal.gains, 1.0))
+        ideal_gain, ideal_rank = look_up_total(ideal, ideal_totals, rows.topic, rows.rank)
         ideal_gain = ideal_gain + (rows.rank - ideal_rank)
         with np.errstate(invalid="ignore", divide="ignore"):
             discount = np.log2(2.0 + ideal_gain - rows.cumulated)

@@ -18,7 +18,7 @@ from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import (
     MAX_GRADE,
-    POSITIVE_GAINS,
+    NONNEGATIVE_GAINS,
     Gain,
     gain_rows,
     highest_grade,
@@ -44,17 +44,19 @@ class _Bpref(
         # In the condensed list all documents above are judged.
         hits = judged.condensed().relevant(self.rel)
         n_above = hits.rank - hits.seen
-        base = judged.recall_base(self.rel)
+        n_relevant = judged.recall_base(self.rel)
         n_nonrelevant = judged.nonrelevant_base(self.rel)
         if self.form == "N":
-            misplaced, divisor = n_above, hits.at(n_nonrelevant)
+            n_misplaced, divisor = n_above, hits.at(n_nonrelevant)
         elif self.form == "relative":
             # By definition a document at rank 1 adds nothing.
-            misplaced, divisor = np.where(hits.rank == 1, 1, n_above), np.maximum(hits.rank - 1, 1)
+            n_misplaced = np.where(hits.rank == 1, 1, n_above)
+            divisor = np.maximum(hits.rank - 1, 1)
         else:
-            misplaced = np.minimum(n_above, hits.at(base))
-            divisor = hits.at(np.minimum(base, n_nonrelevant) if self.form == "trec_eval" else base)
-        return ratio(hits.total(1.0 - ratio(misplaced, divisor)), base)
+            n_misplaced = np.minimum(n_above, hits.at(n_relevant))
+            limit = np.minimum(n_relevant, n_nonrelevant)
+            divisor = hits.at(limit if self.form == "trec_eval" else n_relevant)
+        return ratio(hits.total(1.0 - ratio(n_misplaced, divisor)), n_relevant)
 
 
 @measure(
@@ -133,7 +135,7 @@ class GradedPreference(Measure):
         "divisor of the sum of losses of gain by documents above: 'relative2', the rank;"
         " 'relative', the number of documents above; 'N', the highest possible sum",
     )
-    gains: Gain = POSITIVE_GAINS
+    gains: Gain = NONNEGATIVE_GAINS
     max_grade: int | None = MAX_GRADE
 
     @property
@@ -142,23 +144,23 @@ class GradedPreference(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = gain_rows(judged.condensed(), self.gains)
-        misplaced = _sum_misplaced_gain(hits)
+        losses = _sum_losses(hits)
         ideal = ideal_rows(judged, self.gains)
         ideal_gain = ideal.total(ideal.gains)
         if self.form == "N":
             max_grade = highest_grade(judged, self.max_grade, str(self))
             max_gain = self.gains.max_gain(max_grade)
             n_judged = judged.judgments.count(judged.judgments.judged_from)
-            penalty = ratio(misplaced, hits.at(n_judged - ideal_gain / max_gain))
+            penalty = ratio(losses, hits.at(n_judged - ideal_gain / max_gain))
         elif self.form == "relative":
             # By definition a document at rank 1 adds nothing.
-            penalty = np.where(hits.rank == 1, 1.0, ratio(misplaced, hits.rank - 1))
+            penalty = np.where(hits.rank == 1, 1.0, ratio(losses, hits.rank - 1))
         else:
-            penalty = misplaced / hits.rank
+            penalty = losses / hits.rank
         return ratio(hits.total(hits.gains * (1.0 - penalty)), ideal_gain)
 
 
-def _sum_misplaced_gain(hits: Rows) -> Floats:
+def _sum_losses(hits: Rows) -> Floats:
     """Sum, for each row, the relative losses of gain by the documents above."""
     gains = hits.gains
     # Documents above that are not among the rows have no gain: their relative loss is 1.
@@ -169,7 +171,7 @@ def _sum_misplaced_gain(hits: Rows) -> Floats:
     return losses
 
 
-_STRATA_NEEDED = (
+_STRATA_NEEDS = (
     "judgments of a stratified sample of the pool (column `stratum`); a grade below 0 marks"
     " documents not sampled"
 )
@@ -181,7 +183,7 @@ _PRIOR = parameter(
 )
 
 
-class _Estimate(
+class _EstimatedMeasure(
     Measure,
     family="incomplete judgments",
     inputs=("columns",),
@@ -220,10 +222,10 @@ def _estimate_relevant_at_rows(
         return np.asarray(n_documents * (n_relevant + INFAP_EPSILON) / divisor)
 
     n_relevant, n_sampled = rows.counted(is_relevant), rows.counted(is_sampled)
-    after = estimate(rows.seen, n_relevant, n_sampled)
-    before = estimate(rows.seen - 1, n_relevant - is_relevant, n_sampled - is_sampled)
+    down_to_row = estimate(rows.seen, n_relevant, n_sampled)
+    above_row = estimate(rows.seen - 1, n_relevant - is_relevant, n_sampled - is_sampled)
     step = np.empty(key.size)
-    step[order] = after - before
+    step[order] = down_to_row - above_row
     # A row changes only the estimate of its own stratum, so the steps sum to the total over strata.
     return pool.running(step), step
 
@@ -234,10 +236,10 @@ def _estimate_relevant_at_rows(
     formula=r"\frac{1}{\hat{R}} \sum_s \frac{N_s}{n_s} \sum_{r \in \mathcal{R}_s} \frac1r \left("
     r"1 + \sum_t d_t(r) \frac{|rel_t(r)| + \epsilon}{n_t(r) + \epsilon / p_0} \right),"
     r" \quad \hat{R} = \sum_s \frac{N_s}{n_s} |rel_s|",
-    needs=_STRATA_NEEDED,
+    needs=_STRATA_NEEDS,
     elsewhere={"sample_eval.pl": "infAP (xinfAP@1000)"},
 )
-class ExtendedInferredAP(_Estimate, RelevanceMeasure):
+class ExtendedInferredAP(_EstimatedMeasure, RelevanceMeasure):
     r"""Extended inferred AP.
 
     Of the :math:`N_s` documents of stratum s, :math:`n_s` are sampled; above rank r there are
@@ -250,10 +252,10 @@ class ExtendedInferredAP(_Estimate, RelevanceMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents
         strata, weight = _number_strata(judged, str(self))
-        expected, step = _estimate_relevant_at_rows(pool, strata, self.rel, self.prior)
+        expected_relevant, step = _estimate_relevant_at_rows(pool, strata, self.rel, self.prior)
         is_relevant = (pool.grade >= self.rel) & (pool.grade >= 0)
         hits = pool.where(is_relevant)
-        precision = (1.0 + (expected - step)[is_relevant]) / hits.rank
+        precision = (1.0 + (expected_relevant - step)[is_relevant]) / hits.rank
         total = hits.total(weight[hits.judgment] * precision)
         return ratio(total, _estimate_relevant(judged, weight, self.rel))
 
@@ -263,10 +265,10 @@ class ExtendedInferredAP(_Estimate, RelevanceMeasure):
     summary="Precision at k inferred from a stratified sample of the pool.",
     formula=r"\frac1k \sum_s d_s(k) \frac{|rel_s(k)| + \epsilon}{n_s(k) + \epsilon / p_0}",
     at_usage="required",
-    needs=_STRATA_NEEDED,
+    needs=_STRATA_NEEDS,
     elsewhere={"sample_eval.pl": "iPk"},
 )
-class InferredPrecision(_Estimate, RelevanceMeasure):
+class InferredPrecision(_EstimatedMeasure, RelevanceMeasure):
     """Inferred precision; the divisor is the cutoff, even if the list is shorter."""
 
     prior: float = _PRIOR
@@ -284,10 +286,10 @@ class InferredPrecision(_Estimate, RelevanceMeasure):
     formula=r"\frac{1}{\widehat{iDCG}} \sum_s \frac{d_s(k)}{n_s(k)} \sum_{r \in s}"
     r" \frac{g_r}{\log_2(r + 1)}",
     range=(0.0, float("inf")),
-    needs="graded " + _STRATA_NEEDED,
+    needs="graded " + _STRATA_NEEDS,
     elsewhere={"sample_eval.pl": "infNDCG (infNDCG@1000)"},
 )
-class InferredNDCG(_Estimate):
+class InferredNDCG(_EstimatedMeasure):
     r"""Inferred nDCG; an estimate, which can be above 1.
 
     In each stratum the mean discounted gain of the sampled documents in the list estimates the mean
@@ -295,7 +297,7 @@ class InferredNDCG(_Estimate):
     documents of each gain is estimated from the sample and rounded. It ends at the cutoff.
     """
 
-    gains: Gain = POSITIVE_GAINS
+    gains: Gain = NONNEGATIVE_GAINS
 
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents
@@ -303,24 +305,24 @@ class InferredNDCG(_Estimate):
         n_strata = strata.max(initial=0) + 1
         groups, group = np.unique(pool.cell * n_strata + strata[pool.judgment], return_inverse=True)
         is_sampled = pool.grade >= 0
-        gains = np.where(is_sampled, self.gains.for_grades(pool.grade), 0.0)
+        gains = np.where(is_sampled, self.gains.compute_gains(pool.grade), 0.0)
         terms = gains / np.log2(pool.rank + 1)
         sample_dcg = np.bincount(group, weights=terms, minlength=groups.size)
         n_sampled = np.bincount(group[is_sampled], minlength=groups.size)
         dcg = ratio(np.bincount(group) * sample_dcg, n_sampled)
-        topics, systems = judged.shape
-        cell_dcg = np.bincount(groups // n_strata, weights=dcg, minlength=topics * systems)
-        return ratio(cell_dcg.reshape(systems, topics).T, self._ideal_dcg(judged, weight))
+        n_topics, n_systems = judged.shape
+        cell_dcg = np.bincount(groups // n_strata, weights=dcg, minlength=n_topics * n_systems)
+        return ratio(cell_dcg.reshape(n_systems, n_topics).T, self._find_ideal_dcg(judged, weight))
 
-    def _ideal_dcg(self, judged: JudgedRuns, weight: Floats) -> Floats:
+    def _find_ideal_dcg(self, judged: JudgedRuns, weight: Floats) -> Floats:
         """Compute the DCG of the estimated ideal ranking of each topic; shape (topics, 1)."""
         judgments = judged.judgments
-        gains = np.where(judgments.grade >= 0, self.gains.for_grades(judgments.grade), 0.0)
+        gains = np.where(judgments.grade >= 0, self.gains.compute_gains(judgments.grade), 0.0)
         levels = np.unique(gains[gains > 0])[::-1]
         ends = np.zeros((levels.size + 1, judgments.n_topics), dtype=np.int64)
         for i, level in enumerate(levels):
-            count = sum_by_topic(judgments, np.where(gains == level, weight, 0.0))[:, 0]
-            ends[i + 1] = ends[i] + np.floor(count + 0.5)
+            n_docs = sum_by_topic(judgments, np.where(gains == level, weight, 0.0))[:, 0]
+            ends[i + 1] = ends[i] + np.floor(n_docs + 0.5)
         if self.cutoff is not None:
             ends = np.minimum(ends, self.cutoff)
         discounts = 1.0 / np.log2(np.arange(2, ends.max(initial=0) + 2))
@@ -341,7 +343,7 @@ class InferredNDCG(_Estimate):
     needs="judgments of a random sample, each with its inclusion probability (column `inclusion`)",
     elsewhere={"statAP_MQ_eval": "AP"},
 )
-class StatisticalAP(_Estimate, RelevanceMeasure):
+class StatisticalAP(_EstimatedMeasure, RelevanceMeasure):
     r"""statAP; an estimate, which can be above 1.
 
     Documents that were judged but not sampled have inclusion probability 0 and count as unjudged.
@@ -352,7 +354,9 @@ class StatisticalAP(_Estimate, RelevanceMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         inclusion = np.asarray(judged.column("inclusion", str(self)))
         if inclusion.dtype.kind not in "fiu":
-            raise MeasureError(f"{self}: column `inclusion` must contain probabilities")
+            raise MeasureError(
+                f"{self}: column `inclusion` must contain numbers, got {str(inclusion[0])!r}"
+            )
         is_invalid = ~((inclusion >= 0) & (inclusion <= 1))
         if is_invalid.any():
             raise MeasureError(

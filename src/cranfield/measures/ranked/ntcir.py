@@ -31,24 +31,24 @@ from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.gains import (
     MAX_EXPONENT,
-    POSITIVE_GAINS,
-    SCALE_END,
+    MAX_GRADE_OR_TOPIC,
+    NONNEGATIVE_GAINS,
     Gain,
-    gains_evenly_spaced,
     grades_up_to,
+    has_even_gain_sums,
     ideal_rows,
+    look_up_total,
     nonnegative_gains,
-    relevant,
-    running_total_at,
+    relevant_rows,
     sum_by_topic,
 )
 from cranfield.measures.ranked.precision import RelevanceMeasure, sum_divisor
-from cranfield.measures.users.stopping import cached_stopping_probabilities
+from cranfield.measures.users.stopping import cache_stopping_probabilities
 
 _NOTE = "not on an interval scale: its values are not equally spaced"
 
 
-class _Blended(
+class _BlendedMeasure(
     RelevanceMeasure, family="blended ratio", needs="graded or binary judgments", scale_note=_NOTE
 ):
     """Base class of measures based on the blended ratio."""
@@ -56,7 +56,7 @@ class _Blended(
     beta: float = parameter(
         1.0, number(0, 1e6), "weight of gain relative to precision in the blended ratio"
     )
-    gains: Gain = POSITIVE_GAINS
+    gains: Gain = NONNEGATIVE_GAINS
 
     @property
     def needs_ideal(self) -> bool:
@@ -64,27 +64,27 @@ class _Blended(
         return self.beta > 0
 
     def blend(self, n_relevant: Any, gain: Any, rank: Any, ideal_gain: Any) -> Any:
-        """Return the blended ratio at a rank, from cumulated numbers down to this rank."""
+        """Return the blended ratio at a rank, from the counts and gains cumulated down to it."""
         return (n_relevant + self.beta * gain) / (rank + self.beta * ideal_gain)
 
-    def _hits(self, judged: JudgedRuns) -> Rows:
-        return relevant(judged, self.rel, self.gains)
+    def _select_hits(self, judged: JudgedRuns) -> Rows:
+        return relevant_rows(judged, self.rel, self.gains)
 
-    def _ideal(self, judged: JudgedRuns) -> Rows:
+    def _rank_ideal(self, judged: JudgedRuns) -> Rows:
         return ideal_rows(judged, self.gains, self.rel)
 
-    def _ratios(self, judged: JudgedRuns, hits: Rows) -> Floats:
+    def _blend_hits(self, judged: JudgedRuns, hits: Rows) -> Floats:
         def compute() -> Floats:
-            ideal = self._ideal(judged)
-            ideal_gain, _ = running_total_at(ideal, ideal.cumulated, hits.topic, hits.rank)
+            ideal = self._rank_ideal(judged)
+            ideal_gain, _ = look_up_total(ideal, ideal.cumulated, hits.topic, hits.rank)
             return np.asarray(self.blend(hits.seen, hits.cumulated, hits.rank, ideal_gain))
 
         return judged.view(("blended", self.rel, self.beta, self.gains), compute)
 
-    def _first_best_rank(self, hits: Rows) -> Ints:
-        """Return the rank r_p, for each row: that of the first hit of the cell's highest grade."""
-        best = hits.where(hits.grade == hits.at(hits.largest(hits.grade)))
-        return hits.at(best.firsts(best.rank, 0))
+    def _find_first_best_rank(self, hits: Rows) -> Ints:
+        """Return r_p for each row: the rank of the first hit of the ranking's highest grade."""
+        best_hits = hits.where(hits.grade == hits.at(hits.largest(hits.grade)))
+        return hits.at(best_hits.firsts(best_hits.rank, 0))
 
 
 @measure(
@@ -98,7 +98,7 @@ class _Blended(
     elsewhere={"NTCIREVAL": "Q-measure, Q@k"},
     expectation="pairs",
 )
-class QMeasure(_Blended):
+class QMeasure(_BlendedMeasure):
     """Q-measure, which equals `AP(denominator='min')` if beta is 0."""
 
     denominator: str = parameter(
@@ -108,9 +108,9 @@ class QMeasure(_Blended):
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits = self._hits(judged)
-        base = sum_divisor(self, judged.recall_base(self.rel))
-        return ratio(hits.total(self._ratios(judged, hits)), base)
+        hits = self._select_hits(judged)
+        divisor = sum_divisor(self, judged.recall_base(self.rel))
+        return ratio(hits.total(self._blend_hits(judged, hits)), divisor)
 
 
 @measure(
@@ -123,26 +123,26 @@ class QMeasure(_Blended):
     " spaced, as for binary relevance",
     beyond_length="how many relevant documents the topic has",
 )
-class RMeasure(_Blended):
+class RMeasure(_BlendedMeasure):
     """R-measure; 1 if all RB relevant documents of a topic are at ranks 1 to RB, in any order."""
 
-    def evenly_spaced(self, highest: int) -> bool:
+    def is_evenly_spaced(self, max_grade: int) -> bool:
         """Return True if sums of 1 + beta * gain over relevant documents are equally spaced."""
-        if highest > MAX_EXPONENT:
+        if max_grade > MAX_EXPONENT:
             return False
-        grades = grades_up_to(highest)
-        gains: Any = self.gains.as_fractions().for_grades(grades)
+        grades = grades_up_to(max_grade)
+        gains: Any = self.gains.as_fractions().compute_gains(grades)
         terms: Any = (grades >= self.rel) * (1 + fraction_of(self.beta) * gains)
-        return gains_evenly_spaced(terms, None)
+        return has_even_gain_sums(terms, None)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits, ideal = self._hits(judged), self._ideal(judged)
-        base = judged.recall_base(self.rel)
-        top_hits = hits.where(hits.rank <= hits.at(base))
+        hits, ideal = self._select_hits(judged), self._rank_ideal(judged)
+        recall_base = judged.recall_base(self.rel)
+        top_hits = hits.where(hits.rank <= hits.at(recall_base))
         # At most RB documents have a gain, so the ideal ranking has all of it at rank RB.
         gain, ideal_gain = top_hits.total(top_hits.gains), ideal.total(ideal.gains)
-        ratios = self.blend(top_hits.count, gain, np.maximum(base, 1), ideal_gain)
-        return np.where(base > 0, ratios, 0.0)
+        ratios = self.blend(top_hits.count, gain, np.maximum(recall_base, 1), ideal_gain)
+        return np.where(recall_base > 0, ratios, 0.0)
 
 
 @measure(
@@ -152,12 +152,12 @@ class RMeasure(_Blended):
     source="Sakai (2006b)",
     elsewhere={"NTCIREVAL": "O-measure"},
 )
-class OMeasure(_Blended):
+class OMeasure(_BlendedMeasure):
     """O-measure; 0 when no relevant document is retrieved (in the top k)."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits = self._hits(judged)
-        return hits.total(np.where(hits.seen == 1, self._ratios(judged, hits), 0.0))
+        hits = self._select_hits(judged)
+        return hits.total(np.where(hits.seen == 1, self._blend_hits(judged, hits), 0.0))
 
 
 @measure(
@@ -167,13 +167,13 @@ class OMeasure(_Blended):
     source="Sakai (2006b)",
     elsewhere={"NTCIREVAL": "P-measure"},
 )
-class PMeasure(_Blended):
+class PMeasure(_BlendedMeasure):
     """P-measure; the highest grade is that of the top k, not that of the judgments."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits = self._hits(judged)
-        is_first_best = hits.rank == self._first_best_rank(hits)
-        return hits.total(np.where(is_first_best, self._ratios(judged, hits), 0.0))
+        hits = self._select_hits(judged)
+        is_first_best = hits.rank == self._find_first_best_rank(hits)
+        return hits.total(np.where(is_first_best, self._blend_hits(judged, hits), 0.0))
 
 
 @measure(
@@ -185,13 +185,13 @@ class PMeasure(_Blended):
     source="Sakai (2006b)",
     elsewhere={"NTCIREVAL": "P-plus"},
 )
-class PPlusMeasure(_Blended):
+class PPlusMeasure(_BlendedMeasure):
     """P+, for a user who looks for one highly relevant document."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits = self._hits(judged)
-        is_counted = hits.rank <= self._first_best_rank(hits)
-        ratios = np.where(is_counted, self._ratios(judged, hits), 0.0)
+        hits = self._select_hits(judged)
+        is_counted = hits.rank <= self._find_first_best_rank(hits)
+        ratios = np.where(is_counted, self._blend_hits(judged, hits), 0.0)
         return ratio(hits.total(ratios), hits.where(is_counted).count)
 
 
@@ -203,7 +203,7 @@ class PPlusMeasure(_Blended):
     source="Sakai and Robertson (2008)",
     elsewhere={"NTCIREVAL": "NCUgu,P; NCUgu,BR; NCUrb,P; NCUrb,BR"},
 )
-class NormalisedCumulativeUtility(_Blended):
+class NormalisedCumulativeUtility(_BlendedMeasure):
     """Normalised cumulative utility.
 
     The stopping probability at a relevant document is proportional to its gain, or another weight
@@ -244,19 +244,20 @@ class NormalisedCumulativeUtility(_Blended):
         return self.gamma ** (n_relevant - 1)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits = self._hits(judged)
-        utility = hits.seen / hits.rank if self.utility == "P" else self._ratios(judged, hits)
+        hits = self._select_hits(judged)
+        utility = hits.seen / hits.rank if self.utility == "P" else self._blend_hits(judged, hits)
         if self.stopping == "graded":
             weights = self.stops or self.gains
             judgments = judged.judgments
             is_relevant = judgments.grade >= max(self.rel, judgments.judged_from)
-            by_judgment = np.where(is_relevant, weights.for_grades(judgments.grade), 0.0)
-            total = hits.total(weights.for_grades(hits.grade) * utility)
+            by_judgment = np.where(is_relevant, weights.compute_gains(judgments.grade), 0.0)
+            total = hits.total(weights.compute_gains(hits.grade) * utility)
             return ratio(total, sum_by_topic(judgments, by_judgment))
-        base = judged.recall_base(self.rel)
-        # 1 + gamma + ... + gamma^(RB - 1), which is RB for gamma = 1.
-        powers = -np.expm1(base * np.log(self.gamma)) / (1 - self.gamma) if self.gamma < 1 else base
-        return ratio(hits.total(self.stop_weight(hits.seen) * utility), powers)
+        divisor = judged.recall_base(self.rel)
+        if self.gamma < 1:
+            # 1 + gamma + ... + gamma^(RB - 1), which is RB for gamma = 1.
+            divisor = -np.expm1(divisor * np.log(self.gamma)) / (1 - self.gamma)
+        return ratio(hits.total(self.stop_weight(hits.seen) * utility), divisor)
 
 
 @measure(
@@ -267,15 +268,15 @@ class NormalisedCumulativeUtility(_Blended):
     source="Sakai and Zeng (2021)",
     elsewhere={"NTCIREVAL": "EBR, EBR@k"},
 )
-class ExpectedBlendedRatio(_Blended):
+class ExpectedBlendedRatio(_BlendedMeasure):
     """EBR: users stop as in ERR, and the blended ratio replaces the reciprocal rank.
 
     With `gains='exponential'` the satisfaction probability is that of ERR, (2^g - 1) / 2^max_grade.
     """
 
-    max_grade: int | str | None = SCALE_END
+    max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits = self._hits(judged)
-        stop = cached_stopping_probabilities(self, judged, hits)
-        return hits.total(stop * self._ratios(judged, hits))
+        hits = self._select_hits(judged)
+        stop = cache_stopping_probabilities(self, judged, hits)
+        return hits.total(stop * self._blend_hits(judged, hits))

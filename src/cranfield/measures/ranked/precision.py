@@ -17,10 +17,10 @@ from cranfield.measures.gains import (
     MAX_GRADE,
     Gain,
     GainMeasure,
-    gain_check,
     gain_rows,
     highest_grade,
     ideal_rows,
+    make_gain_check,
 )
 
 REL = integer(0)
@@ -43,13 +43,13 @@ class RelevanceMeasure(Measure):
 class CountMeasure(RelevanceMeasure):
     """Base class of measures of counts: retrieved, relevant, and relevant retrieved."""
 
-    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
-        """Compute scores from counts of documents; for arrays of fractions the scores are exact."""
+    def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
+        """Compute scores from counts of documents; arrays of fractions give exact scores."""
         raise NotImplementedError
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits, relevant = judged.relevant(self.rel).count, judged.recall_base(self.rel)
-        return np.asarray(self.score_counts(hits, judged.retrieved, relevant), dtype=np.float64)
+        n_hits, n_relevant = judged.relevant(self.rel).count, judged.recall_base(self.rel)
+        return np.asarray(self.score_counts(n_hits, judged.retrieved, n_relevant), np.float64)
 
 
 class CountAtCutoff(
@@ -77,8 +77,8 @@ class CountAtCutoff(
 class Precision(CountAtCutoff):
     """Precision at a cutoff; the divisor is the cutoff, even if the list is shorter."""
 
-    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
-        return hits / (self.cutoff or 1)
+    def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
+        return n_hits / (self.cutoff or 1)
 
 
 @measure(
@@ -93,11 +93,11 @@ class Precision(CountAtCutoff):
 class Recall(CountAtCutoff):
     """Recall at a cutoff; 0 for a topic without relevant documents."""
 
-    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
-        return ratio(hits, relevant)
+    def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
+        return ratio(n_hits, n_relevant)
 
 
-class _SumOfGains(
+class _GainSumMeasure(
     GainMeasure,
     family="precision and recall",
     source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
@@ -120,14 +120,14 @@ class _SumOfGains(
     formula=r"gP@k = \frac{1}{k} \sum_{r=1}^{k} \frac{g_r}{g_{max}}",
     linear=True,
 )
-class GeneralisedPrecision(_SumOfGains):
+class GeneralisedPrecision(_GainSumMeasure):
     """Generalised precision; the divisor is that of k documents, even if the list is shorter."""
 
     max_grade: int | None = MAX_GRADE
 
     def values(self, judged: JudgedRuns) -> Floats:
-        highest = highest_grade(judged, self.max_grade, str(self))
-        max_total = np.array(self.gains.max_gain(highest) * float(self.cutoff or 1))
+        max_grade = highest_grade(judged, self.max_grade, str(self))
+        max_total = np.array(self.gains.max_gain(max_grade) * float(self.cutoff or 1))
         rows = gain_rows(judged, self.gains)
         return ratio(rows.total(rows.gains), max_total)
 
@@ -138,7 +138,7 @@ class GeneralisedPrecision(_SumOfGains):
     summary="Graded recall: gain of the top k, divided by the gain of all judged documents.",
     formula=r"gR@k = \frac{\sum_{r=1}^{k} g_r}{\sum_{d} g_d}",
 )
-class GeneralisedRecall(_SumOfGains):
+class GeneralisedRecall(_GainSumMeasure):
     """Generalised recall; 0 for a topic without gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -154,7 +154,7 @@ class GeneralisedRecall(_SumOfGains):
     formula=r"\frac{\sum_{r=1}^{k} g_r}{\sum_{r=1}^{k} g^*_r}",
     source="Järvelin and Kekäläinen (2002)",
 )
-class NormalisedCumulatedGain(_SumOfGains):
+class NormalisedCumulatedGain(_GainSumMeasure):
     """Normalised cumulated gain: nDCG without a discount; 0 for a topic without gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -174,8 +174,8 @@ class NormalisedCumulatedGain(_SumOfGains):
 class RelativePrecision(CountAtCutoff):
     """Relative precision, also called capped recall or R-cap."""
 
-    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
-        return ratio(hits, np.minimum(relevant, self.cutoff or 1))
+    def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
+        return ratio(n_hits, np.minimum(n_relevant, self.cutoff or 1))
 
 
 _TWO_VALUES_NOTE = "on an interval scale, as it has only two values"
@@ -194,8 +194,8 @@ _TWO_VALUES_NOTE = "on an interval scale, as it has only two values"
 class Success(CountAtCutoff):
     """1 if any of the top k is relevant, else 0; its mean is the success or hit rate."""
 
-    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
-        return hits > 0
+    def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
+        return n_hits > 0
 
 
 @measure(
@@ -210,8 +210,8 @@ class Success(CountAtCutoff):
 class Complete(CountAtCutoff):
     """1 if recall at the cutoff is 1, else 0, also for a topic without relevant documents."""
 
-    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
-        return (hits == relevant) & (relevant > 0)
+    def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
+        return (n_hits == n_relevant) & (n_relevant > 0)
 
 
 @measure(
@@ -240,13 +240,13 @@ class RPrecision(RelevanceMeasure):
         "multiple of the recall base RB at which precision is computed; by default 1",
     )
 
-    def ranks(self, relevant: Ints) -> Ints:
-        """Return the rank c for each number of relevant documents."""
+    def find_cutoffs(self, recall_base: Ints) -> Ints:
+        """Return the cutoff c for each recall base."""
         multiple = 1.0 if self.multiple is None else self.multiple
-        return np.asarray(np.floor(multiple * relevant + 0.9), dtype=np.int64)
+        return np.asarray(np.floor(multiple * recall_base + 0.9), dtype=np.int64)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        cutoffs = self.ranks(judged.recall_base(self.rel))
+        cutoffs = self.find_cutoffs(judged.recall_base(self.rel))
         hits = judged.relevant(self.rel)
         return ratio(hits.where(hits.rank <= hits.at(cutoffs)).count, cutoffs)
 
@@ -305,7 +305,7 @@ class FirstRank(RelevanceMeasure):
         return hits.firsts(hits.rank, (self.cutoff or 1) + 1).astype(np.float64)
 
 
-_betas = gain_check(
+_betas = make_gain_check(
     "a mapping of grades to numbers above 1, such as {1: 3, 2: 2}",
     is_valid=lambda pairs: all(grade >= 0 and beta > 1 for grade, beta in pairs),
 )
@@ -344,14 +344,14 @@ class WeightedReciprocalRank(RelevanceMeasure):
     def uses_highest_grade(self) -> bool:
         return super().uses_highest_grade and self.betas is None
 
-    def value_at_rank(self, rank: Any, grades: NDArray[Any], highest: int) -> Any:
+    def value_at_rank(self, rank: Any, grades: NDArray[Any], max_grade: int) -> Any:
         if self.betas is None:
-            return 1 / (rank - 1 / (highest - grades + 2))
-        return 1 / (rank - ratio(np.array(1), self.betas.from_mapping(grades)))
+            return 1 / (rank - 1 / (max_grade - grades + 2))
+        return 1 / (rank - ratio(np.array(1), self.betas.look_up_gains(grades)))
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits, highest = judged.relevant(self.rel), 0
+        hits, max_grade = judged.relevant(self.rel), 0
         if self.betas is None:
-            highest = highest_grade(judged, self.max_grade, str(self))
-        values = self.value_at_rank(hits.rank, hits.grade, highest)
+            max_grade = highest_grade(judged, self.max_grade, str(self))
+        values = self.value_at_rank(hits.rank, hits.grade, max_grade)
         return hits.total(np.where(hits.seen == 1, values, 0.0))

@@ -51,8 +51,8 @@ def f_measure(precision: Any, recall: Any, beta: Any) -> Any:
 class SetPrecision(_OneSizeMeasure):
     """Precision of the retrieved set."""
 
-    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
-        return ratio(hits, retrieved)
+    def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
+        return ratio(n_hits, n_retrieved)
 
 
 @measure(
@@ -65,8 +65,8 @@ class SetPrecision(_OneSizeMeasure):
 class SetRecall(_SetMeasure):
     """Recall of the retrieved set."""
 
-    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
-        return ratio(hits, relevant)
+    def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
+        return ratio(n_hits, n_relevant)
 
 
 @measure(
@@ -79,8 +79,8 @@ class SetRecall(_SetMeasure):
 class SetRelativePrecision(_OneSizeMeasure):
     """Relative precision of the retrieved set."""
 
-    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
-        return ratio(hits, np.minimum(retrieved, relevant))
+    def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
+        return ratio(n_hits, np.minimum(n_retrieved, n_relevant))
 
 
 @measure(
@@ -96,8 +96,8 @@ class SetRelativePrecision(_OneSizeMeasure):
 class SetAveragePrecision(CountMeasure):
     """Average precision if the precision at each relevant document were that of the set."""
 
-    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
-        return ratio(hits * hits, retrieved * relevant)
+    def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
+        return ratio(n_hits * n_hits, n_retrieved * n_relevant)
 
 
 @measure(
@@ -116,8 +116,8 @@ class FMeasure(_OneSizeMeasure):
 
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
 
-    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
-        return f_measure(ratio(hits, retrieved), ratio(hits, relevant), self.beta)
+    def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
+        return f_measure(ratio(n_hits, n_retrieved), ratio(n_hits, n_relevant), self.beta)
 
 
 @measure(
@@ -135,8 +135,8 @@ class FAtCutoff(CountAtCutoff):
 
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
 
-    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
-        return f_measure(hits / (self.cutoff or 1), ratio(hits, relevant), self.beta)
+    def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
+        return f_measure(n_hits / (self.cutoff or 1), ratio(n_hits, n_relevant), self.beta)
 
 
 @measure(
@@ -151,8 +151,8 @@ class EMeasure(_OneSizeMeasure):
 
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
 
-    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
-        return 1 - f_measure(ratio(hits, retrieved), ratio(hits, relevant), self.beta)
+    def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
+        return 1 - f_measure(ratio(n_hits, n_retrieved), ratio(n_hits, n_relevant), self.beta)
 
 
 _VALUE = number(-1e15, 1e15)
@@ -186,13 +186,13 @@ class Utility(CountMeasure):
         a, b, c, d = map(fraction_of, (self.a, self.b, self.c, self.d))
         return bool(a - c and b - d) and ((a - c) / (b - d)).denominator != 1
 
-    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
-        n_others = self.docs + hits - retrieved - relevant
-        total = self.a * hits + self.b * (retrieved - hits) + self.c * (relevant - hits)
+    def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
+        n_others = self.docs + n_hits - n_retrieved - n_relevant
+        total = self.a * n_hits + self.b * (n_retrieved - n_hits) + self.c * (n_relevant - n_hits)
         return total + self.d * n_others
 
 
-class _Count(
+class _SummedCount(
     Measure,
     range=(0.0, float("inf")),
     family="counts",
@@ -211,7 +211,7 @@ class _Count(
     at_usage="none",
     elsewhere={"trec_eval": "num_q", "ir_measures": "NumQ"},
 )
-class NumTopics(_Count):
+class NumTopics(_SummedCount):
     """1 for each topic; the sum is the number of topics."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -224,7 +224,7 @@ class NumTopics(_Count):
     formula="|B|",
     elsewhere={"trec_eval": "num_ret", "ir_measures": "NumRet"},
 )
-class NumRetrieved(_Count):
+class NumRetrieved(_SummedCount):
     """Number of retrieved documents (in the top k)."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -238,7 +238,7 @@ class NumRetrieved(_Count):
     at_usage="none",
     elsewhere={"trec_eval": "num_rel", "ir_measures": "NumRel"},
 )
-class NumRelevant(_Count, RelevanceMeasure):
+class NumRelevant(_SummedCount, RelevanceMeasure):
     """Recall base, also of topics that are missing from a run."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -254,11 +254,11 @@ class NumRelevant(_Count, RelevanceMeasure):
     linear=True,
     expectation="documents",
 )
-class NumRelevantRetrieved(_Count, CountMeasure):
+class NumRelevantRetrieved(_SummedCount, CountMeasure):
     """Number of relevant documents retrieved (in the top k)."""
 
-    def score_counts(self, hits: Any, retrieved: Any, relevant: Any) -> Any:
-        return hits
+    def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:
+        return n_hits
 
 
 @measure(
@@ -268,7 +268,7 @@ class NumRelevantRetrieved(_Count, CountMeasure):
     elsewhere={"trec_eval": "num_nonrel_judged_ret"},
     linear=True,
 )
-class NumNonrelevantRetrieved(_Count, RelevanceMeasure):
+class NumNonrelevantRetrieved(_SummedCount, RelevanceMeasure):
     """Number of retrieved documents (in the top k) that are judged not relevant."""
 
     def values(self, judged: JudgedRuns) -> Floats:

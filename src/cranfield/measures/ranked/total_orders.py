@@ -18,7 +18,7 @@ _MAX_EXACT_INTEGER = 2**53
 """Largest integer up to which floating-point numbers represent all integers."""
 
 
-class _TotalOrder(
+class _TotalOrderMeasure(
     Measure,
     source="Ferrante, Ferro and Pontarollo (2019), definitions 2 and 3",
     family="total orders",
@@ -34,29 +34,29 @@ class _TotalOrder(
         "whether to divide by the score of the best run of this length (not in the source)",
     )
 
-    def best_rank(self, length: int, highest: int) -> int:
-        """Return the rank of the best run of a length, for grades 0 to `highest`."""
+    def best_rank(self, length: int, max_grade: int) -> int:
+        """Return the rank of the best run of a length, for grades 0 to `max_grade`."""
         raise NotImplementedError
 
-    def run_ranks(self, judged: JudgedRuns, length: int, highest: int) -> Floats:
+    def run_ranks(self, judged: JudgedRuns, length: int, max_grade: int) -> Floats:
         """Return the rank of each run; shape (topics, systems)."""
         raise NotImplementedError
 
     def values(self, judged: JudgedRuns) -> Floats:
-        length, highest = self.cutoff or 1, highest_grade(judged, self.max_grade, str(self))
-        max_rank = self.best_rank(length, highest)
+        length, max_grade = self.cutoff or 1, highest_grade(judged, self.max_grade, str(self))
+        max_rank = self.best_rank(length, max_grade)
         if max_rank > _MAX_EXACT_INTEGER:
+            max_cutoff = self._find_max_exact_cutoff(max_grade)
             raise MeasureError(
-                f"{self}: with grades 0 to {highest} the cutoff must be at most"
-                f" {self._max_exact_cutoff(highest)}, got {length}; scores of longer runs exceed"
-                " 2^53 and are not exact"
+                f"{self}: with grades 0 to {max_grade} the cutoff must be at most {max_cutoff}, got"
+                f" {length}; scores of longer runs exceed 2^53 and are not exact"
             )
-        ranks = self.run_ranks(judged, length, highest)
+        ranks = self.run_ranks(judged, length, max_grade)
         return ranks / max_rank if self.normalised else ranks
 
-    def _max_exact_cutoff(self, highest: int) -> int:
+    def _find_max_exact_cutoff(self, max_grade: int) -> int:
         length = 1
-        while self.best_rank(length + 1, highest) <= _MAX_EXACT_INTEGER:
+        while self.best_rank(length + 1, max_grade) <= _MAX_EXACT_INTEGER:
             length += 1
         return length
 
@@ -70,7 +70,7 @@ class _TotalOrder(
     scale_note="on an interval scale for the set-based total order",
     ignores_order=True,
 )
-class SetBasedTotalOrder(_TotalOrder):
+class SetBasedTotalOrder(_TotalOrderMeasure):
     """Position of a run in the set-based total order, from 0.
 
     Of two runs, the one with more documents of the highest grade is better; for equal numbers, the
@@ -88,23 +88,23 @@ class SetBasedTotalOrder(_TotalOrder):
     [('run', 8.0, 100.0)]
     """
 
-    def evenly_spaced(self, highest: int) -> bool:
+    def is_evenly_spaced(self, max_grade: int) -> bool:
         return True
 
     @property
     def uses_highest_grade(self) -> bool:
         return self.normalised and self.max_grade is None
 
-    def best_rank(self, length: int, highest: int) -> int:
-        return comb(length + highest, length) - 1
+    def best_rank(self, length: int, max_grade: int) -> int:
+        return comb(length + max_grade, length) - 1
 
-    def run_ranks(self, judged: JudgedRuns, length: int, highest: int) -> Floats:
+    def run_ranks(self, judged: JudgedRuns, length: int, max_grade: int) -> Floats:
         rows = gain_rows(judged, LINEAR)
         grades: Ints = rows.gains.astype(np.int64)
         order = np.lexsort((-grades, rows.cell))
         n_below = length - number_rows(rows.cell[order])
         terms = np.array(
-            [[comb(grade + n, n + 1) for n in range(length)] for grade in range(highest + 1)],
+            [[comb(grade + n, n + 1) for n in range(length)] for grade in range(max_grade + 1)],
             dtype=np.float64,
         )
         values = np.empty(grades.size)
@@ -122,7 +122,7 @@ class SetBasedTotalOrder(_TotalOrder):
     linear=True,
     expectation="documents",
 )
-class RankBasedTotalOrder(_TotalOrder):
+class RankBasedTotalOrder(_TotalOrderMeasure):
     """Position of a run in the rank-based total order, from 0.
 
     Of two runs, the one with the higher grade at the first rank where they differ is better. The
@@ -132,13 +132,13 @@ class RankBasedTotalOrder(_TotalOrder):
     first. Shorter runs are padded with grade 0; scores for different cutoffs cannot be compared.
     """
 
-    def evenly_spaced(self, highest: int) -> bool:
-        return self.max_grade in {None, highest} or self.cutoff == 1
+    def is_evenly_spaced(self, max_grade: int) -> bool:
+        return self.max_grade in {None, max_grade} or self.cutoff == 1
 
-    def best_rank(self, length: int, highest: int) -> int:
-        return int((highest + 1) ** length - 1)
+    def best_rank(self, length: int, max_grade: int) -> int:
+        return int((max_grade + 1) ** length - 1)
 
-    def run_ranks(self, judged: JudgedRuns, length: int, highest: int) -> Floats:
+    def run_ranks(self, judged: JudgedRuns, length: int, max_grade: int) -> Floats:
         rows = gain_rows(judged, LINEAR)
-        weights = np.array([float((highest + 1) ** (length - r)) for r in range(1, length + 1)])
+        weights = np.array([float((max_grade + 1) ** (length - r)) for r in range(1, length + 1)])
         return rows.total(rows.gains * rows.by_rank(lambda rank: weights[rank.astype(int) - 1]))

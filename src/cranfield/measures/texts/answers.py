@@ -29,7 +29,7 @@ from cranfield.texts.citations import JudgedCitations
 from cranfield.texts.gold import Nuggets
 
 _CITATIONS = "citations"
-_SUPPORT = "Thakur et al. (2025)"
+_SUPPORT_SOURCE = "Thakur et al. (2025)"
 _ALCE_SOURCE = "Gao et al. (2023)"
 _NO_CITATIONS = "no answer has a citation"
 _ALCE_NEEDS = (
@@ -57,9 +57,9 @@ class _SupportMeasure(TextMeasure, family=_CITATIONS, needs=_SUPPORT_NEEDS):
     def _precision(self, judged: JudgedCitations) -> Floats:
         is_counted = self._is_counted(judged)
         cell = judged.cell[judged.sentence[is_counted]]
-        count = judged.total(cell, np.ones(len(cell)))
-        warn_undefined(self, judged, count.sum(axis=1), _NO_CITATIONS)
-        return ratio(judged.total(cell, judged.support[is_counted]), count)
+        n_citations = judged.total(cell, np.ones(len(cell)))
+        warn_undefined(self, judged, n_citations.sum(axis=1), _NO_CITATIONS)
+        return ratio(judged.total(cell, judged.support[is_counted]), n_citations)
 
     def _recall(self, judged: JudgedCitations) -> Floats:
         is_counted = self._is_counted(judged)
@@ -72,7 +72,7 @@ class _SupportMeasure(TextMeasure, family=_CITATIONS, needs=_SUPPORT_NEEDS):
     "CitationPrecision",
     summary="Mean support of the citations for their sentences.",
     formula=r"\frac{1}{|C|} \sum_{c \in C} s(c)",
-    source=_SUPPORT,
+    source=_SUPPORT_SOURCE,
     needs="degree of support by each citation",
     elsewhere={"TREC RAG": "weighted precision"},
 )
@@ -87,7 +87,7 @@ class CitationPrecision(_SupportMeasure):
     "CitationRecall",
     summary="Mean support of the sentences by their citations.",
     formula=r"\frac{1}{|S|} \sum_{j \in S} \max_{c \in C_j} s(c)",
-    source=_SUPPORT,
+    source=_SUPPORT_SOURCE,
     elsewhere={"TREC RAG": "weighted recall"},
 )
 class CitationRecall(_SupportMeasure):
@@ -104,7 +104,7 @@ class CitationRecall(_SupportMeasure):
     "CitationF",
     summary="F-measure of citation precision and citation recall.",
     formula=r"\frac{(1 + \beta^2) P R}{\beta^2 P + R}",
-    source=_SUPPORT + " for precision and recall",
+    source=_SUPPORT_SOURCE + " for precision and recall",
 )
 class CitationF(_SupportMeasure):
     """F-measure of weighted precision and recall."""
@@ -120,18 +120,18 @@ class _ALCEMeasure(TextMeasure, family=_CITATIONS, needs=_ALCE_NEEDS, source=_AL
 
     data_class = JudgedCitations
 
-    def _joint(self, judged: JudgedCitations) -> Floats:
+    def _joint_support(self, judged: JudgedCitations) -> Floats:
         """Return 1 for each sentence that its citations jointly support, else 0."""
-        count = judged.citations
+        n_citations = judged.citations
         is_supported = np.zeros(len(judged.cell))
         is_supported[judged.sentence] = judged.support >= 1
         # By default the joint support of a single citation is its own support.
-        joint = np.where((count == 1) & np.isnan(judged.joint), is_supported, judged.joint)
-        missing = np.flatnonzero(np.isnan(joint) & (count > 1))
-        if missing.size:
+        joint = np.where((n_citations == 1) & np.isnan(judged.joint), is_supported, judged.joint)
+        unlabelled = np.flatnonzero(np.isnan(joint) & (n_citations > 1))
+        if unlabelled.size:
             fact = "the column `joint`: whether all citations of a sentence support it jointly"
-            raise judged.missing_error(self, fact, int(missing[0]))
-        return np.where(count > 0, joint, 0.0)
+            raise judged.missing_error(self, fact, int(unlabelled[0]))
+        return np.where(n_citations > 0, joint, 0.0)
 
 
 @measure(
@@ -144,7 +144,7 @@ class ALCERecall(_ALCEMeasure):
     """Citation recall of ALCE; a sentence without citations is not supported."""
 
     def values(self, judged: JudgedCitations) -> Floats:
-        return ratio(judged.total(judged.cell, self._joint(judged)), judged.sentences)
+        return ratio(judged.total(judged.cell, self._joint_support(judged)), judged.sentences)
 
 
 @measure(
@@ -163,22 +163,22 @@ class ALCEPrecision(_ALCEMeasure):
     """
 
     def values(self, judged: JudgedCitations) -> Floats:
-        joint = self._joint(judged)[judged.sentence]
+        joint = self._joint_support(judged)[judged.sentence]
         has_others = judged.citations[judged.sentence] > 1
         may_be_redundant = has_others & (joint > 0) & (judged.support < 1)
-        missing = np.flatnonzero(may_be_redundant & np.isnan(judged.without))
-        if missing.size:
+        unlabelled = np.flatnonzero(may_be_redundant & np.isnan(judged.without))
+        if unlabelled.size:
             fact = (
                 "the column `without`: for each citation that does not support its sentence alone,"
                 " whether the other citations do"
             )
-            raise judged.missing_error(self, fact, int(judged.sentence[missing[0]]))
+            raise judged.missing_error(self, fact, int(judged.sentence[unlabelled[0]]))
         is_redundant = may_be_redundant & (judged.without > 0)
         cell = judged.cell[judged.sentence]
-        useful = judged.total(cell, np.where(is_redundant, 0.0, joint))
-        count = judged.total(cell, np.ones(len(cell)))
-        warn_undefined(self, judged, count.sum(axis=1), _NO_CITATIONS)
-        return ratio(useful, count)
+        n_useful = judged.total(cell, np.where(is_redundant, 0.0, joint))
+        n_citations = judged.total(cell, np.ones(len(cell)))
+        warn_undefined(self, judged, n_citations.sum(axis=1), _NO_CITATIONS)
+        return ratio(n_useful, n_citations)
 
 
 _ALLOWANCE = parameter(100.0, number(0, 1e12), "characters allowed for each matched nugget")
@@ -206,7 +206,7 @@ class NuggetRecall(NuggetMeasure):
         return ratio(judged.total(judged.full), gold.total(np.ones(len(gold.ids)))[:, None])
 
 
-def weighted_recall(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
+def compute_weighted_recall(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     """Divide the weight of the matched nuggets by that of all nuggets (Sakai 2013, equation 40)."""
     gold = judged.nuggets
     totals = judged.total(judged.full * judged.match_values(gold.weight))
@@ -215,7 +215,7 @@ def weighted_recall(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     )
 
 
-def allowed_precision(judged: JudgedAnswers, allowance: float) -> Floats:
+def compute_allowed_precision(judged: JudgedAnswers, allowance: float) -> Floats:
     """Compute the proportion of the answer that is not noise (Sakai 2013, equation 41)."""
     n_matched = judged.total(judged.full)
     length = np.where(judged.answered, judged.length, 0.0)
@@ -236,7 +236,7 @@ class WRecall(NuggetMeasure):
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "weight")
-        return weighted_recall(self, judged)
+        return compute_weighted_recall(self, judged)
 
 
 @measure(
@@ -254,7 +254,7 @@ class NuggetPrecision(NuggetMeasure):
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "length")
-        return allowed_precision(judged, self.allowance)
+        return compute_allowed_precision(judged, self.allowance)
 
 
 @measure(
@@ -273,8 +273,8 @@ class NuggetF(NuggetMeasure):
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "weight", "length")
-        precision = allowed_precision(judged, self.allowance)
-        return np.asarray(f_measure(precision, weighted_recall(self, judged), self.beta))
+        precision = compute_allowed_precision(judged, self.allowance)
+        return np.asarray(f_measure(precision, compute_weighted_recall(self, judged), self.beta))
 
 
 _RAG = "nuggets of RAG"
@@ -293,7 +293,7 @@ class _NuggetScore(TextMeasure, family=_RAG, needs=_RAG_NEEDS, source=_RAG_SOURC
     data_class = JudgedAnswers
     strict: bool = parameter(False, flag, "whether partial support counts as no support")
 
-    def _mean(self, judged: JudgedAnswers, weights: Floats) -> Floats:
+    def _compute_mean(self, judged: JudgedAnswers, weights: Floats) -> Floats:
         """Compute the weighted mean of the support of nuggets; 0 on topics without weights."""
         support = judged.full if self.strict else judged.support
         totals = judged.total(support * judged.match_values(weights))
@@ -313,7 +313,7 @@ class AllScore(_NuggetScore):
     """Score "All" of the TREC RAG track; with `strict=True` "All Strict"."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
-        return self._mean(judged, np.ones(len(judged.nuggets.ids)))
+        return self._compute_mean(judged, np.ones(len(judged.nuggets.ids)))
 
 
 @measure(
@@ -333,7 +333,7 @@ class VitalScore(_NuggetScore):
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "vital")
-        return self._mean(judged, judged.nuggets.vital)
+        return self._compute_mean(judged, judged.nuggets.vital)
 
 
 @measure(
@@ -351,7 +351,7 @@ class WeightedScore(_NuggetScore):
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "vital")
         vital = judged.nuggets.vital
-        return self._mean(judged, vital + self.okay * (1.0 - vital))
+        return self._compute_mean(judged, vital + self.okay * (1.0 - vital))
 
 
 _S_NEEDS = "nuggets with weights and lengths of vital strings; positions of matches in answers"
@@ -368,8 +368,8 @@ _PATIENCE = parameter(
 )
 
 
-def minimal_output_ends(nuggets: Nuggets) -> Floats:
-    """Return the end of each nugget's vital string in the pseudo minimal output."""
+def compute_ideal_ends(nuggets: Nuggets) -> Floats:
+    """Compute the end of each nugget's vital string in the ideal answer, the PMO."""
     order = np.lexsort((nuggets.vital_length, -nuggets.weight, nuggets.topic))
     lengths = nuggets.vital_length[order]
     ends = np.cumsum(lengths)
@@ -379,18 +379,18 @@ def minimal_output_ends(nuggets: Nuggets) -> Floats:
     return nugget_ends
 
 
-def s_measure(measure: NuggetMeasure, judged: JudgedAnswers, patience: float) -> Floats:
+def compute_s_measure(measure: NuggetMeasure, judged: JudgedAnswers, patience: float) -> Floats:
     """Compute weighted recall, discounted by position (Sakai 2013, equation 44)."""
     gold = judged.nuggets
     # Only nuggets with partial support, which does not count, have no position.
     discount = np.maximum(0.0, patience - np.nan_to_num(judged.position))
     gain = judged.total(judged.full * judged.match_values(gold.weight) * discount)
-    ideal_discount = np.maximum(0.0, patience - minimal_output_ends(gold))
+    ideal_discount = np.maximum(0.0, patience - compute_ideal_ends(gold))
     reason = f"the ideal answer has no nugget with a weight above 0 before character {patience:g}"
     return divide_by_topic(measure, judged, gain, gold.total(gold.weight * ideal_discount), reason)
 
 
-def t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
+def compute_t_measure(measure: NuggetMeasure, judged: JudgedAnswers) -> Floats:
     """Divide the length of matched vital strings by that of the text (Sakai 2013, equation 45)."""
     total_length = judged.nuggets.total(judged.nuggets.vital_length)
     warn_undefined(measure, judged, total_length, "the vital strings of all nuggets are empty")
@@ -419,7 +419,7 @@ class SMeasure(_OneClickMeasure):
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "weight", "vital_length", "position")
-        return s_measure(self, judged, self.L)
+        return compute_s_measure(self, judged, self.L)
 
 
 @measure(
@@ -448,7 +448,7 @@ class TMeasure(_OneClickMeasure):
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "vital_length", "length")
-        return t_measure(self, judged)
+        return compute_t_measure(self, judged)
 
 
 @measure(
@@ -480,6 +480,6 @@ class SSharp(_OneClickMeasure):
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "weight", "vital_length", "position", "length")
-        t_flat = np.minimum(1.0, t_measure(self, judged))
-        s_flat = np.minimum(1.0, s_measure(self, judged, self.L))
+        t_flat = np.minimum(1.0, compute_t_measure(self, judged))
+        s_flat = np.minimum(1.0, compute_s_measure(self, judged, self.L))
         return np.asarray(f_measure(t_flat, s_flat, self.beta))

@@ -51,18 +51,19 @@ class _Rouge(TextMeasure, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
 
     def values(self, judged: JudgedSummaries) -> Floats:
         scores = judged.score_texts(self._score, self.references == "average")
-        # Number of units of the references, which matters only where it is 0.
+        # Number of units of the references, counted only where all scores are 0, as it may be 0.
         n_units = np.ones(len(judged.topics))
         for topic in np.flatnonzero(~scores.any(axis=1)):
-            n_units[topic] = sum(self.overlap(text, text)[2] for text in judged.references[topic])
+            texts = judged.references[topic]
+            n_units[topic] = sum(self.count_overlap(text, text)[2] for text in texts)
         warn_undefined(self, judged, n_units, "the reference texts have too few words")
         return scores
 
-    def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
+    def count_overlap(self, text: Sentences, reference: Sentences) -> Overlap:
         raise NotImplementedError
 
     def _score(self, text: Sentences, reference: Sentences) -> float:
-        common, n_text, n_reference = self.overlap(text, reference)
+        common, n_text, n_reference = self.count_overlap(text, reference)
         if not common:
             return 0.0
         if self.of == "recall":
@@ -72,7 +73,7 @@ class _Rouge(TextMeasure, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
         return (1 + self.beta**2) * common / (self.beta**2 * n_reference + n_text)
 
 
-def _words(text: Sentences) -> list[int]:
+def _flatten(text: Sentences) -> list[int]:
     return list(chain.from_iterable(text))
 
 
@@ -94,7 +95,7 @@ class ExactMatch(TextMeasure):
 
     def values(self, judged: JudgedSummaries) -> Floats:
         return judged.score_texts(
-            lambda text, reference: float(_words(text) == _words(reference)), average=False
+            lambda text, reference: float(_flatten(text) == _flatten(reference)), average=False
         )
 
 
@@ -111,8 +112,8 @@ class RougeN(_Rouge):
     n: int = parameter(1, integer(1, 1000), "number of words in an n-gram")
     of: str = parameter("recall", _KIND_CHECK, _KIND_DOC)
 
-    def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
-        return ngram_overlap(_words(text), _words(reference), self.n)
+    def count_overlap(self, text: Sentences, reference: Sentences) -> Overlap:
+        return count_ngram_overlap(_flatten(text), _flatten(reference), self.n)
 
 
 class _SkipBigrams(_Rouge):
@@ -124,8 +125,8 @@ class _SkipBigrams(_Rouge):
         "maximum number of words between the two words of a pair; None for no limit",
     )
 
-    def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
-        return skip_overlap(_words(text), _words(reference), self.gap)
+    def count_overlap(self, text: Sentences, reference: Sentences) -> Overlap:
+        return count_skip_overlap(_flatten(text), _flatten(reference), self.gap)
 
 
 @measure(
@@ -145,9 +146,9 @@ class RougeS(_SkipBigrams):
 class RougeSU(_SkipBigrams):
     """ROUGE-SU; `gap=4` is ROUGE-SU4."""
 
-    def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
-        bigrams = super().overlap(text, reference)
-        words = ngram_overlap(_words(text), _words(reference), 1)
+    def count_overlap(self, text: Sentences, reference: Sentences) -> Overlap:
+        bigrams = super().count_overlap(text, reference)
+        words = count_ngram_overlap(_flatten(text), _flatten(reference), 1)
         return bigrams[0] + words[0], bigrams[1] + words[1], bigrams[2] + words[2]
 
 
@@ -161,8 +162,8 @@ class RougeSU(_SkipBigrams):
 class RougeL(_Rouge):
     """ROUGE-L of a summary as one sequence of words."""
 
-    def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
-        words, reference_words = _words(text), _words(reference)
+    def count_overlap(self, text: Sentences, reference: Sentences) -> Overlap:
+        words, reference_words = _flatten(text), _flatten(reference)
         return lcs_length(words, reference_words), len(words), len(reference_words)
 
 
@@ -181,11 +182,11 @@ class RougeLsum(_Rouge):
     of the summary, but no word counts more often than it occurs in the summary.
     """
 
-    def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
-        counts = Counter(_words(text))
+    def count_overlap(self, text: Sentences, reference: Sentences) -> Overlap:
+        counts = Counter(_flatten(text))
         n_common = 0
         for sentence in reference:
-            union, masks = 0, position_masks(sentence)
+            union, masks = 0, make_position_masks(sentence)
             for text_sentence in text:
                 if not masks.keys().isdisjoint(text_sentence):
                     union |= lcs_mask(text_sentence, masks, len(sentence))
@@ -193,7 +194,7 @@ class RougeLsum(_Rouge):
                 if union >> position & 1 and counts[word] > 0:
                     n_common += 1
                     counts[word] -= 1
-        return n_common, len(_words(text)), len(_words(reference))
+        return n_common, len(_flatten(text)), len(_flatten(reference))
 
 
 Words = Sequence[int]
@@ -201,7 +202,7 @@ Overlap = tuple[float, float, float]
 """Numbers of units: in both, in the text, and in the reference."""
 
 
-def ngram_overlap(text: Words, reference: Words, n: int) -> Overlap:
+def count_ngram_overlap(text: Words, reference: Words, n: int) -> Overlap:
     """Count the n-grams in both texts; an n-gram counts as often as it occurs in both."""
     counts, reference_counts = (
         Counter(zip(*(words[k:] for k in range(n)), strict=False)) for words in (text, reference)
@@ -216,7 +217,7 @@ def count_pairs(n_words: int, gap: int | None) -> int:
     return max(0, max_distance * n_words - max_distance * (max_distance + 1) // 2)
 
 
-def skip_overlap(text: Words, reference: Words, gap: int | None) -> Overlap:
+def count_skip_overlap(text: Words, reference: Words, gap: int | None) -> Overlap:
     """Count the pairs of words that occur in this order in both texts."""
     common_words = sorted(set(text) & set(reference))
     codes = {word: k for k, word in enumerate(common_words)}
@@ -245,11 +246,11 @@ def lcs_length(text: Words, reference: Words) -> int:
     """
     if not text or not reference:
         return 0
-    rows = _lcs_rows(text, position_masks(reference), len(reference))
+    rows = _lcs_rows(text, make_position_masks(reference), len(reference))
     return len(reference) - rows[-1].bit_count()
 
 
-def position_masks(words: Words) -> dict[int, int]:
+def make_position_masks(words: Words) -> dict[int, int]:
     """Return the positions of each word, as bits of an integer."""
     masks: dict[int, int] = {}
     for position, word in enumerate(words):

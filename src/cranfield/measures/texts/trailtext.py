@@ -1,8 +1,8 @@
 """The U-measure of a trailtext, the concatenation of all texts that a user has read.
 
 A trailtext may consist of snippets, documents, sessions, conversations or summaries. The measure
-`U` scores the trailtext of a ranked list, and `ClickU` that of the clicks of a session. S-measure
-is U of the nuggets of an answer, divided by U of the pseudo minimal output.
+`U` scores the trailtext of a ranked list, and `ClickU` that of the clicks of a session. The
+S-measure is U of the nuggets of an answer, divided by U of the pseudo minimal output.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def u_measure(
         L, in units of length: where the linear decay reaches 0, or the exponential decay 1/2.
     decay
         `linear`, as in U-measure and S-measure; or `exponential`, :math:`D(pos) = 2^{-pos/L}`, as
-        in time-biased gain, where offsets are the starts of texts.
+        in time-biased gain, whose offsets are the starts of texts.
     norm
         Divisor N, such as U of an ideal trailtext.
 
@@ -93,10 +93,11 @@ def u_measure(
     check_number("limit", limit, above=0)
     check_number("norm", norm, above=0)
     if (lengths is None) == (offsets is None):
-        raise MeasureError("u_measure: pass either lengths or offsets, not both")
-    gain = _amounts("gains", gains)
+        both_or_neither = "neither" if lengths is None else "both"
+        raise MeasureError(f"u_measure: expected either lengths or offsets, got {both_or_neither}")
+    gain = _check_amounts("gains", gains)
     name, values = ("lengths", lengths) if offsets is None else ("offsets", offsets)
-    amounts = _amounts(name, values)
+    amounts = _check_amounts(name, values)
     if amounts.size != gain.size:
         raise MeasureError(
             f"u_measure: expected a gain for each text, got {gain.size} gains and"
@@ -104,16 +105,18 @@ def u_measure(
         )
     ends = np.cumsum(amounts) if offsets is None else amounts
     if (np.diff(ends) < 0).any():
-        raise MeasureError("u_measure: offsets must not decrease")
+        raise MeasureError(f"u_measure: offsets must not decrease, got {amounts.tolist()!r:.60}")
     position = ends / limit
     discount = np.maximum(0.0, 1.0 - position) if decay == "linear" else np.exp2(-position)
     return float((gain * discount).sum() / norm)
 
 
-def _amounts(name: str, values: ArrayLike | None) -> Floats:
+def _check_amounts(name: str, values: ArrayLike | None) -> Floats:
     amounts = as_numbers(values, f"u_measure: {name}")
     if amounts.ndim != 1 or not (np.isfinite(amounts) & (amounts >= 0)).all():
-        raise MeasureError(f"u_measure: {name} must be a list of finite numbers >= 0")
+        raise MeasureError(
+            f"u_measure: {name} must be a list of finite numbers >= 0, got {amounts.tolist()!r:.60}"
+        )
     return amounts
 
 
@@ -163,13 +166,13 @@ def score_trailtexts(
     keys = ("topic", "system")
     topics, systems = (tuple(rows[key].unique(maintain_order=True)) for key in keys)
     values = np.zeros((len(topics), len(systems)))
-    answered = np.zeros(values.shape, dtype=bool)
+    is_answered = np.zeros(values.shape, dtype=bool)
     for (topic, system), texts in rows.group_by(keys):
         cell = topics.index(topic), systems.index(system)
-        answered[cell] = True
+        is_answered[cell] = True
         lengths, gains = texts["length"], texts["gain"]
         values[cell] = u_measure(gains, lengths=lengths, limit=limit, decay=decay, norm=norm)
-    warn_missing(answered, topics, systems)
+    warn_missing(is_answered, topics, systems)
     options = "" if decay == "linear" else f", decay={decay}"
     options += "" if norm == 1 else f", N={norm:g}"
     return Scores(values, topics, systems, measure=f"U(L={limit:.15g}{options})")

@@ -27,16 +27,16 @@ from cranfield.base.spec import PROBABILITY, optional, parameter
 from cranfield.measures.base import measure
 from cranfield.measures.users.clicks import (
     SOURCE,
-    Chain,
-    Effort,
+    ChainMeasure,
+    EffortMeasure,
     GradedPage,
     Probabilities,
     ProbabilityLookup,
-    Utility,
+    UtilityMeasure,
+    format_by_rank,
+    look_up_value,
     probabilities_by_grade,
     probabilities_by_rank,
-    text_by_rank,
-    value_at,
 )
 
 _UTILITY = r"\sum_i P[C_i = 1] \, g_i"
@@ -51,7 +51,7 @@ _CHAIN = r", \quad P[C_i = 1] = c_i \prod_{j<i} "
     source="Yilmaz and others (2010); Chuklin and others (2013)",
     linear=True,
 )
-class ExpectedBrowsingUtility(Chain, Utility):
+class ExpectedBrowsingUtility(ChainMeasure, UtilityMeasure):
     r"""Expected browsing utility.
 
     Users leave after a click with a probability that depends on the grade of the document, and
@@ -86,7 +86,7 @@ class ExpectedBrowsingUtility(Chain, Utility):
         return click * (1 - probabilities(self.leaves)) + (1 - click) * self.gamma
 
 
-class _DCM(Chain, source=SOURCE + "; Guo, Liu and Wang (2009)"):
+class _DCM(ChainMeasure, source=SOURCE + "; Guo, Liu and Wang (2009)"):
     continues: Probabilities | None = parameter(
         None,
         optional(probabilities_by_rank),
@@ -96,7 +96,7 @@ class _DCM(Chain, source=SOURCE + "; Guo, Liu and Wang (2009)"):
     required_parameters = (("continues", "{1: 0.6, 2: 0.5}"),)
 
     def continuation(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
-        return 1 - probabilities(self.clicks) * (1 - value_at(self.continues, rank))
+        return 1 - probabilities(self.clicks) * (1 - look_up_value(self.continues, rank))
 
 
 _DCM_CHAIN = _CHAIN + r"\left( 1 - c_j (1 - \lambda_j) \right)"
@@ -107,7 +107,7 @@ _DCM_CHAIN = _CHAIN + r"\left( 1 - c_j (1 - \lambda_j) \right)"
     summary="Expected gain of clicked documents, by the dependent click model.",
     formula=_UTILITY + _DCM_CHAIN,
 )
-class DCMUtility(_DCM, Utility):
+class DCMUtility(_DCM, UtilityMeasure):
     """Utility by the dependent click model: continuation after a click depends on the rank.
 
     Examples
@@ -125,7 +125,7 @@ class DCMUtility(_DCM, Utility):
     summary="Expected reciprocal rank at which a user stops, by the dependent click model.",
     formula=_EFFORT + r", \quad s_i = 1 - \lambda_i" + _DCM_CHAIN,
 )
-class DCMEffort(_DCM, Effort):
+class DCMEffort(_DCM, EffortMeasure):
     r"""Effort by the dependent click model: users who stop after a click are satisfied.
 
     The score is ERR with :math:`R = c(1 - \lambda)` only if :math:`\lambda` is the same at each
@@ -141,10 +141,12 @@ class DCMEffort(_DCM, Effort):
     """
 
     def satisfaction_probability(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
-        return 1 - value_at(self.continues, rank)
+        return 1 - look_up_value(self.continues, rank)
 
 
-class _CCM(Chain, source=SOURCE + "; Guo, Liu, Kannan, Minka, Taylor, Wang and Faloutsos (2009)"):
+class _CCM(
+    ChainMeasure, source=SOURCE + "; Guo, Liu, Kannan, Minka, Taylor, Wang and Faloutsos (2009)"
+):
     tau1: float | None = parameter(
         None, optional(PROBABILITY), "probability that a user who does not click goes on"
     )
@@ -170,7 +172,7 @@ _CCM_CHAIN = _CHAIN + r"\left( (1-c_j)\tau_1 + c_j((1-c_j)\tau_2 + c_j\tau_3) \r
     summary="Expected gain of clicked documents, by the click chain model.",
     formula=_UTILITY + _CCM_CHAIN,
 )
-class CCMUtility(_CCM, Utility):
+class CCMUtility(_CCM, UtilityMeasure):
     """Utility by the click chain model.
 
     Examples
@@ -189,7 +191,7 @@ class CCMUtility(_CCM, Utility):
     formula=_EFFORT + r", \quad s_i = c_i" + _CCM_CHAIN,
     range=(0.0, float("inf")),
 )
-class CCMEffort(_CCM, Effort):
+class CCMEffort(_CCM, EffortMeasure):
     """Effort by the click chain model, with equal probabilities of click and satisfaction.
 
     Satisfied users may continue and be satisfied again, so scores can be above 1.
@@ -218,7 +220,7 @@ class BrowsingProbabilities:
 
     @property
     def text(self) -> str:
-        return text_by_rank(dict(enumerate(row)) for row in self.rows)
+        return format_by_rank(dict(enumerate(row)) for row in self.rows)
 
 
 def parse_browsing_probabilities(value: Any) -> BrowsingProbabilities:
@@ -248,7 +250,7 @@ def parse_browsing_probabilities(value: Any) -> BrowsingProbabilities:
     r" \, c_i \, x_{ij}",
     source=SOURCE + "; Dupret and Piwowarski (2008)",
 )
-class UBMUtility(Utility):
+class UBMUtility(UtilityMeasure):
     """Utility by the user browsing model, which depends on the rank of the last click.
 
     Ranks below the last listed rank are not examined. There is no measure of effort, as the model

@@ -39,7 +39,7 @@ from cranfield.measures.users.page import Page, iterate_pages, join_pages, view_
 
 SOURCE = "Chuklin and others (2013)"
 ProbabilityLookup = Callable[[Any], Any]
-"""Function that looks probabilities by grade up, for each rank of a page or each grade."""
+"""Function that returns the value of probabilities by grade, at each rank or for each grade."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def probabilities_by_rank(value: Any) -> Probabilities:
     return probabilities
 
 
-def value_at(mapping: Gain | None, key: Any) -> Any:
+def look_up_value(mapping: Gain | None, key: Any) -> Any:
     """Return the value of the next key at or below `key`, else of the lowest; 1 without mapping."""
     if mapping is None:
         return 1
@@ -89,7 +89,7 @@ def value_at(mapping: Gain | None, key: Any) -> Any:
     return values[np.maximum(np.searchsorted(keys, key, side="right") - 1, 0)]
 
 
-def text_by_rank(rows: Iterable[Mapping[int, float]]) -> str:
+def format_by_rank(rows: Iterable[Mapping[int, float]]) -> str:
     """Return the text form of a mapping of ranks 1, 2, ... to the mappings in `rows`."""
     texts = (", ".join(f"{key}: {number_text(p)}" for key, p in row.items()) for row in rows)
     return "{" + ", ".join(f"{rank}: {{{text}}}" for rank, text in enumerate(texts, 1)) + "}"
@@ -114,8 +114,8 @@ class GradedPage:
         if by_grade is None:
             return np.zeros(self.code.shape)
         unjudged = by_grade.unjudged
-        default = by_grade.from_mapping(np.zeros(1)) if unjudged is None else unjudged
-        return np.asarray(np.append(default, by_grade.from_mapping(self.grades))[self.code])
+        default = by_grade.look_up_gains(np.zeros(1)) if unjudged is None else unjudged
+        return np.asarray(np.append(default, by_grade.look_up_gains(self.grades))[self.code])
 
 
 class ClickMeasure(Measure, family="user models", needs="click probabilities, from a click model"):
@@ -173,13 +173,13 @@ class ClickMeasure(Measure, family="user models", needs="click probabilities, fr
         return join_pages(scores_by_page, judged.shape)
 
 
-class Utility(ClickMeasure, UnitGains, range=(0.0, float("inf"))):
+class UtilityMeasure(ClickMeasure, UnitGains, range=(0.0, float("inf"))):
     """Base class of measures of the expected gain of clicked documents."""
 
     document_gains = UnitGains.document_gains
 
 
-class Chain(ClickMeasure):
+class ChainMeasure(ClickMeasure):
     """Base class of click models with a continuation probability by grade and rank."""
 
     def continuation(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
@@ -197,30 +197,30 @@ class Chain(ClickMeasure):
         return np.asarray(views * self.examination(rank) * page.probabilities(self.clicks))
 
 
-class Effort(ClickMeasure):
+class EffortMeasure(ClickMeasure):
     """Base class of measures of the expected reciprocal rank of a satisfying click."""
 
     def satisfaction_probability(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
         """Return the probability that a clicked document satisfies the user."""
         raise NotImplementedError
 
-    def deciding_probabilities(self) -> Probabilities | None:
-        """Return the probabilities that must have a value for None if unjudged documents count."""
+    def counting_probabilities(self) -> Probabilities | None:
+        """Return the probabilities in which a value for None makes unjudged documents count."""
         return self.clicks
 
     @property
     def beyond_length(self) -> str:
         """Scores depend on the length of the list if documents of grade 0 may satisfy."""
 
-        def at_grade_zero(by_grade: Probabilities | None) -> Any:
-            return 0.0 if by_grade is None else by_grade.from_mapping(np.zeros(1))[0]
+        def look_up_grade_zero(by_grade: Probabilities | None) -> Any:
+            return 0.0 if by_grade is None else by_grade.look_up_gains(np.zeros(1))[0]
 
-        satisfaction = self.satisfaction_probability(at_grade_zero, 1)
-        may_satisfy = at_grade_zero(self.clicks) * satisfaction > 0
+        satisfaction = self.satisfaction_probability(look_up_grade_zero, 1)
+        may_satisfy = look_up_grade_zero(self.clicks) * satisfaction > 0
         return "how many documents are retrieved" if may_satisfy else ""
 
     def click_values(self, page: GradedPage) -> Floats:
-        by_grade = self.deciding_probabilities()
+        by_grade = self.counting_probabilities()
         is_counted = page.code > 0
         if by_grade is not None and by_grade.unjudged is not None:
             is_counted |= page.layout.has_document
@@ -229,7 +229,7 @@ class Effort(ClickMeasure):
         return np.asarray(is_counted * values)
 
 
-class _SatisfiedUser(Chain, linear=True):
+class _SatisfiedUser(ChainMeasure, linear=True):
     """Base class of click models in which only a satisfying click ends the search."""
 
     satisfies: Probabilities | None = parameter(
@@ -257,7 +257,7 @@ class _SatisfiedUser(Chain, linear=True):
         return self.gamma * (1 - probabilities(self.clicks) * probabilities(self.satisfies))
 
     def examination(self, rank: Any) -> Any:
-        return value_at(self.examined, rank)
+        return look_up_value(self.examined, rank)
 
 
 _CLICK = r"P[C_i = 1] = e(i) \, c_i \, \gamma^{i-1} \prod_{j<i} (1 - c_j s_j)"
@@ -270,7 +270,7 @@ _CLICK = r"P[C_i = 1] = e(i) \, c_i \, \gamma^{i-1} \prod_{j<i} (1 - c_j s_j)"
     formula=rf"\sum_i P[C_i = 1] \, g_i, \quad {_CLICK}",
     source=SOURCE + "; Ferro and Maistro (2024), equation (16)",
 )
-class ClickUtility(_SatisfiedUser, Utility):
+class ClickUtility(_SatisfiedUser, UtilityMeasure):
     """Utility by a click model: uDBN; uSDBN with `gamma=1`; uPBM with `examined`, no `satisfies`.
 
     Examples
@@ -290,7 +290,7 @@ class ClickUtility(_SatisfiedUser, Utility):
     formula=rf"\sum_i \frac1i \, s_i \, P[C_i = 1], \quad {_CLICK}",
     source=SOURCE + "; Ferro and Maistro (2024), equation (17)",
 )
-class ClickEffort(_SatisfiedUser, Effort):
+class ClickEffort(_SatisfiedUser, EffortMeasure):
     """Effort by a click model: rrDBN; rrSDBN with `gamma=1`, which is ERR with R = c s.
 
     The score equals ERR if every click satisfies and click probabilities are those of ERR.
@@ -307,7 +307,7 @@ class ClickEffort(_SatisfiedUser, Effort):
     def satisfaction_probability(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
         return probabilities(self.satisfies)
 
-    def deciding_probabilities(self) -> Probabilities | None:
+    def counting_probabilities(self) -> Probabilities | None:
         return self.satisfies
 
 
@@ -364,14 +364,14 @@ class ContinuationModel(UserModel):
     def continuation(self, page: Page) -> Floats:
         assert page.grades is not None
         is_unjudged = np.isnan(page.grades)
-        grade_factor = value_at(self.by_grade, np.where(is_unjudged, 0.0, page.grades))
+        grade_factor = look_up_value(self.by_grade, np.where(is_unjudged, 0.0, page.grades))
         if self.by_grade is not None and self.by_grade.unjudged is not None:
             grade_factor = np.where(is_unjudged, self.by_grade.unjudged, grade_factor)
-        continuation = grade_factor * value_at(self.by_rank, page.rank)
+        continuation = grade_factor * look_up_value(self.by_rank, page.rank)
         return np.asarray(continuation + np.zeros(is_unjudged.shape))
 
 
-def click_user_model(measure: Chain, **options: Any) -> ContinuationModel:
+def click_user_model(measure: ChainMeasure, **options: Any) -> ContinuationModel:
     """Return the user model with the continuation and the cutoff of a measure of a click model.
 
     `options` are other parameters of the user model, such as `gains`.
@@ -384,7 +384,7 @@ def click_user_model(measure: Chain, **options: Any) -> ContinuationModel:
         if by_grade is None:
             return np.zeros((grades.size + 1, 1))
         unjudged = 0.0 if by_grade.unjudged is None else by_grade.unjudged
-        return np.append(by_grade.from_mapping(grades), unjudged)[:, np.newaxis]
+        return np.append(by_grade.look_up_gains(grades), unjudged)[:, np.newaxis]
 
     mappings = (getattr(measure, name, None) for name in ("examined", "continues"))
     depth = max((mapping.pairs[-1][0] for mapping in mappings if mapping is not None), default=1)
@@ -399,13 +399,13 @@ def click_user_model(measure: Chain, **options: Any) -> ContinuationModel:
     keys = [*grades.tolist(), *([None] if has_unjudged else [])]
     reach = measure.examination(np.arange(1, depth + 2)) * np.ones(depth + 1)
     if (reach[1:] > reach[:-1]).any():
-        first = int(np.argmax(reach[1:] > reach[:-1])) + 2
+        later = int(np.argmax(reach[1:] > reach[:-1])) + 2
         raise MeasureError(
-            f"{measure.name} has no user model that reads from the top: rank {first} is examined"
-            f" more often than rank {first - 1}"
+            f"{measure.name} has no user model that reads from the top: rank {later} is examined"
+            f" more often than rank {later - 1}"
         )
-    ratio = np.divide(reach[1:], reach[:-1], out=np.zeros(depth), where=reach[:-1] > 0)
-    by_rank = dict(zip(rank.tolist(), ratio.tolist(), strict=True))
+    ratios = np.divide(reach[1:], reach[:-1], out=np.zeros(depth), where=reach[:-1] > 0)
+    by_rank = dict(zip(rank.tolist(), ratios.tolist(), strict=True))
     if measure.cutoff is not None:
         by_rank = {r: p for r, p in by_rank.items() if r < measure.cutoff}
         by_rank[measure.cutoff] = 0.0

@@ -41,13 +41,7 @@ from cranfield.measures.users.model import (
     StaticModel,
     UserModel,
 )
-from cranfield.measures.users.page import (
-    Page,
-    costs_by_length,
-    fill_lengths,
-    join_pages,
-    next_ranks,
-)
+from cranfield.measures.users.page import Page, compute_costs, fill_lengths, join_pages, next_values
 
 _TIME = number(0, 1e6)
 LENGTH = number(0, 1e15)
@@ -121,7 +115,8 @@ class TimeBiasedGain(UserModel):
 
     def values(self, judged: JudgedRuns) -> Floats:
         # Ranks below the lists have no gain.
-        return self.expected(judged, depth=max(int(judged.retrieved.max(initial=0)), 1)).total
+        depth = max(int(judged.retrieved.max(initial=0)), 1)
+        return self.compute_expected(judged, depth=depth).total_utility
 
 
 @measure(
@@ -185,20 +180,20 @@ class UMeasure(UserModel):
     reads_lengths = True
 
     def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        return self.gain_of(judged, rows.grade) * (rows.grade >= self.rel)
+        return self.scale_gains(judged, rows.grade) * (rows.grade >= self.rel)
 
-    def gain_of(self, judged: JudgedRuns, grades: Any) -> Floats:
+    def scale_gains(self, judged: JudgedRuns, grades: Any) -> Floats:
         """Return gains by grade, on the scale of the judgments; D(U) sums them over intents."""
-        return self._scale_factor(judged) * self._raw_gains(grades)
+        return self._scale_factor(judged) * self._compute_raw_gains(grades)
 
     def max_gain(self, judged: JudgedRuns) -> float:
-        grades = self.gains.candidates(highest_grade(judged, self.max_grade, str(self)))
-        return float(self._scale_factor(judged) * self._raw_gains(grades).max())
+        grades = self.gains.candidate_grades(highest_grade(judged, self.max_grade, str(self)))
+        return float(self._scale_factor(judged) * self._compute_raw_gains(grades).max())
 
-    def _raw_gains(self, grades: Any) -> Floats:
+    def _compute_raw_gains(self, grades: Any) -> Floats:
         if isinstance(self.gains.kind, str):
-            return self.gains.for_grades(grades)
-        return np.asarray(self.gains.from_mapping(grades))
+            return self.gains.compute_gains(grades)
+        return np.asarray(self.gains.look_up_gains(grades))
 
     def _scale_factor(self, judged: JudgedRuns) -> float:
         if self.gains.kind not in {"exponential", "linear"}:
@@ -217,13 +212,13 @@ class UMeasure(UserModel):
 
     def continuation(self, page: Page) -> Floats:
         discounts = self.discounts(page)
-        return ratio(next_ranks(discounts), discounts)
+        return ratio(next_values(discounts), discounts)
 
     def values(self, judged: JudgedRuns) -> Floats:
         depth = max(int(judged.retrieved.max(initial=0)), 1)
         scores_by_page = (
             np.einsum("ij,ij->i", page.gains, self.discounts(page))
-            for page in self.lay_out(judged, depth)
+            for page in self.yield_pages(judged, depth)
         )
         return join_pages(scores_by_page, judged.shape) / self.N
 
@@ -240,13 +235,13 @@ def insq_view_probability(target: Any, rank: Any) -> Any:
 _NOTE = "not on an interval scale: its values are not equally spaced"
 
 
-class _GainTarget(UserModel, scale_note=_NOTE):
+class _GainTargetModel(UserModel, scale_note=_NOTE):
     """Base class of models of users with a target gain."""
 
     T: float = parameter(
         1.0,
         GAIN_TARGET,
-        "total gain that the user wants: the number of relevant documents, if gains are binary",
+        "target gain: the total gain that the user wants; with binary gains, a number of documents",
     )
     depth: int | None = parameter(
         None,
@@ -256,7 +251,7 @@ class _GainTarget(UserModel, scale_note=_NOTE):
     )
 
     @property
-    def last(self) -> int | None:
+    def max_rank(self) -> int | None:
         return self.depth
 
 
@@ -270,26 +265,26 @@ class _GainTarget(UserModel, scale_note=_NOTE):
     source="Moffat and others (2015); Moffat and others (2017)",
     elsewhere={"cwl_eval": "EU of INST-T=..., with depth=1000"},
 )
-class INST(_GainTarget):
+class INST(_GainTargetModel):
     """INST of an infinite ranking; ranks beyond the list have no gain."""
 
     def continuation(self, page: Page) -> Floats:
         return _continuation(page.rank + 2.0 * self.T - np.cumsum(page.gains, axis=1))
 
-    def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expectations:
+    def closed_form(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
         """Sum over the intervals between two gains, each in closed form."""
-        rows = self.distinct_rows(judged, best=best, end=end)
-        fill_gain = float(best)
+        rows = self.special_rows(judged, is_filled=is_filled, end=end)
+        fill_gain = float(is_filled)
         levels = 2.0 * self.T - rows.running(rows.gains) - fill_gain * (rows.rank - rows.seen)
         ends = rows.rank.astype(np.float64)
         rank, a = rows.before(ends, 0.0), rows.before(levels, 2.0 * self.T)
-        views = rows.running_product(_reach_probability(rank, a, ends, fill_gain))
-        depth = rows.total(rows.before(views, 1.0) * _expected_ranks(rank, a, ends, fill_gain))
+        views = rows.running_product(_compute_reach_probability(rank, a, ends, fill_gain))
+        depth = rows.total(rows.before(views, 1.0) * _compute_depth(rank, a, ends, fill_gain))
         last_rank, last_a = rows.lasts(ends, 0.0), rows.lasts(levels, 2.0 * self.T)
         stop = np.full(rows.shape, np.inf if end is None else float(end))
-        remaining = _expected_ranks(last_rank, last_a, stop, fill_gain)
-        depth = depth + rows.lasts(views, 1.0) * remaining
-        if best:
+        depth_below = _compute_depth(last_rank, last_a, stop, fill_gain)
+        depth = depth + rows.lasts(views, 1.0) * depth_below
+        if is_filled:
             return Expectations(depth - rows.total((1.0 - rows.gains) * views), depth, depth)
         return Expectations(rows.total(rows.gains * views), depth, depth)
 
@@ -304,14 +299,14 @@ class INST(_GainTarget):
     linear=True,
     expectation="documents",
 )
-class INSQ(_GainTarget, StaticModel):
+class INSQ(_GainTargetModel, StaticModel):
     """INSQ of an infinite ranking; the sum of its weights is a trigamma function of 2T."""
 
     def views(self, rank: Any) -> Any:
         return insq_view_probability(self.T, rank)
 
-    def depth_to(self, ranks: int | None) -> float:
-        tail = 0.0 if ranks is None else float(trigamma(2.0 * self.T + ranks))
+    def expected_depth(self, end: int | None) -> float:
+        tail = 0.0 if end is None else float(trigamma(2.0 * self.T + end))
         return 4.0 * self.T**2 * (float(trigamma(2.0 * self.T)) - tail)
 
 
@@ -333,25 +328,25 @@ class ScaledDCG(CutoffModel):
     discount = Discount()
 
     def views(self, rank: Any) -> Any:
-        return 1.0 / self.discount.for_ranks(rank)
+        return 1.0 / self.discount.compute_divisors(rank)
 
-    def depth_to(self, ranks: int | None) -> float:
-        if ranks is None or ranks <= MAX_SUMMED_RANKS:
-            return super().depth_to(ranks)
+    def expected_depth(self, end: int | None) -> float:
+        if end is None or end <= MAX_SUMMED_RANKS:
+            return super().expected_depth(end)
         # Euler-Maclaurin formula; its next term is below floating-point precision.
-        logs = np.log(np.array([MAX_SUMMED_RANKS, ranks]) + 1.0)
+        logs = np.log(np.array([MAX_SUMMED_RANKS, end]) + 1.0)
         ends = 0.5 / logs - np.exp(-logs) / (12.0 * logs**2)
         tail = _integrate_reciprocal_log(*logs) + float(ends[1] - ends[0])
-        return super().depth_to(MAX_SUMMED_RANKS) + float(np.log(2.0)) * tail
+        return super().expected_depth(MAX_SUMMED_RANKS) + float(np.log(2.0)) * tail
 
 
 def _integrate_reciprocal_log(low: float, high: float) -> float:
     """Integrate 1 / ln(x) from exp(low) to exp(high)."""
     nodes, weights = np.polynomial.legendre.leggauss(20)
     cuts = np.linspace(low, high, 2 + int(high - low))
-    half = np.diff(cuts)[:, None] / 2.0
-    points = cuts[:-1, None] + half * (1.0 + nodes)
-    return float((half * weights * np.exp(points) / points).sum())
+    half_widths = np.diff(cuts)[:, None] / 2.0
+    points = cuts[:-1, None] + half_widths * (1.0 + nodes)
+    return float((half_widths * weights * np.exp(points) / points).sum())
 
 
 def trigamma(x: ArrayLike) -> Floats:
@@ -373,8 +368,8 @@ def trigamma(x: ArrayLike) -> Floats:
     return trigammas
 
 
-def _reach_probability(rank: Floats, a: Floats, end: Floats, fill_gain: float) -> Floats:
-    """Return the probability of reaching rank `end` from `rank`, which is 0 before the first rank.
+def _compute_reach_probability(rank: Floats, a: Floats, end: Floats, fill_gain: float) -> Floats:
+    """Compute the probability of reaching rank `end` from `rank`, 0 before the first rank.
 
     All ranks in between have the gain `fill_gain`, 0 or 1.
     """
@@ -384,8 +379,8 @@ def _reach_probability(rank: Floats, a: Floats, end: Floats, fill_gain: float) -
     return np.asarray(((rank + a - np.where(is_start, 0.0, 1.0)) / (end + a - 1.0)) ** 2)
 
 
-def _expected_ranks(rank: Floats, a: Floats, end: Floats, fill_gain: float) -> Floats:
-    """Return the expected number of ranks read from `rank` + 1 to `end`, if `rank` is read."""
+def _compute_depth(rank: Floats, a: Floats, end: Floats, fill_gain: float) -> Floats:
+    """Compute the expected number of ranks read from `rank` + 1 to `end`, if `rank` is read."""
     is_start = rank == 0
     if fill_gain:
         c = _continuation(rank + a)
@@ -404,8 +399,8 @@ SUM_TOLERANCE = 1e-9
 _CONTINUES = r"[\sum_{j \le i} g_j < T_i] \, [\sum_{j \le i} c_j < K_i]"
 
 
-class _Bejewelled(UserModel, scale_note=_NOTE):
-    """Base class of the bejeweled player models, BPM."""
+class _BejeweledPlayerModel(UserModel, scale_note=_NOTE):
+    """Base class of Bejeweled player models (BPM)."""
 
     T: float = parameter(1.0, number(0, 1e9), "total gain at which the user stops")
     K: float = parameter(
@@ -429,7 +424,7 @@ class _Bejewelled(UserModel, scale_note=_NOTE):
     def costs(self, page: Page) -> Floats:
         if self.unit is None:
             return super().costs(page)
-        return costs_by_length(page, self.unit, missing=self.missing)
+        return compute_costs(page, self.unit, missing=self.missing)
 
     def continuation(self, page: Page) -> Floats:
         total_gain, total_cost = np.cumsum(page.gains, axis=1), np.cumsum(self.costs(page), axis=1)
@@ -448,12 +443,12 @@ class _Bejewelled(UserModel, scale_note=_NOTE):
         raise NotImplementedError
 
     def expectations(
-        self, judged: JudgedRuns, *, depth: int | None = None, best: bool = False
+        self, judged: JudgedRuns, *, depth: int | None = None, is_filled: bool = False
     ) -> Expectations:
         if self.unit is None:
-            last = self.last_rank(depth) or DEFAULT_MAX_RANK
-            depth = max(1, int(min(float(last), np.ceil(self.max_depth()) + 1.0)))
-        return super().expectations(judged, depth=depth, best=best)
+            max_rank = self.limit_rank(depth) or DEFAULT_MAX_RANK
+            depth = max(1, int(min(float(max_rank), np.ceil(self.max_depth()) + 1.0)))
+        return super().expectations(judged, depth=depth, is_filled=is_filled)
 
 
 @measure(
@@ -463,13 +458,14 @@ class _Bejewelled(UserModel, scale_note=_NOTE):
     source="Zhang and others (2017)",
     elsewhere={"cwl_eval": "EU of BPM-Static-T=...-K=...", "ir_measures": "BPM(T=...)@K"},
 )
-class BPM(_Bejewelled):
+class BPM(_BejeweledPlayerModel):
     """The static model, in which T and K are constant."""
 
     @property
-    def deepest(self) -> int | None:
-        max_rank = None if self.reads_lengths else max(1, ceil(self.K))
-        return min((rank for rank in (self.last_rank(self.cutoff), max_rank) if rank), default=None)
+    def last_rank(self) -> int | None:
+        max_cost_rank = None if self.reads_lengths else max(1, ceil(self.K))
+        ranks = (self.limit_rank(self.cutoff), max_cost_rank)
+        return min((rank for rank in ranks if rank), default=None)
 
     def max_depth(self) -> float:
         return self.K
@@ -483,7 +479,7 @@ class BPM(_Bejewelled):
     source="Zhang and others (2017); Azzopardi and others (2019)",
     elsewhere={"cwl_eval": "EU of BPM-Dynamic, in which K is constant (hc=0)"},
 )
-class BPMDynamic(_Bejewelled):
+class BPMDynamic(_BejeweledPlayerModel):
     """The dynamic model: gains above `median` raise both limits, and gains below it lower them."""
 
     hb: float = parameter(

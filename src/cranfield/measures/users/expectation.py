@@ -16,15 +16,15 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
 from cranfield.measures.users.effort import LENGTH
 from cranfield.measures.users.model import Expectations, UserModel
-from cranfield.measures.users.page import costs_by_length
+from cranfield.measures.users.page import compute_costs
 from cranfield.measures.users.standard_models import user_model
-from cranfield.measures.wrapping import Wrapping, wrapping
+from cranfield.measures.wrapping import Wrapper, wrapping
 
 _INFINITY = float("inf")
 
 
 class Expectation(
-    Wrapping, family="user models", source="Moffat and others (2017); Azzopardi and others (2019)"
+    Wrapper, family="user models", source="Moffat and others (2017); Azzopardi and others (2019)"
 ):
     """Base class of expectations of the user model of a measure."""
 
@@ -87,14 +87,16 @@ class Expectation(
         scores: Floats = getattr(self._expectations(judged), self.field_name)
         return scores.copy()
 
-    def _expectations(self, judged: JudgedRuns, *, best: bool = False) -> Expectations:
+    def _expectations(self, judged: JudgedRuns, *, is_filled: bool = False) -> Expectations:
         if self.unit is None:
-            return self.model.expectations(judged, depth=self.depth, best=best)
-        costs = partial(costs_by_length, unit=self.unit, fixed=self.fixed, missing=self.missing)
-        return self.model.expected(judged, depth=self.depth, best=best, costs=costs)
+            return self.model.expectations(judged, depth=self.depth, is_filled=is_filled)
+        costs = partial(compute_costs, unit=self.unit, fixed=self.fixed, missing=self.missing)
+        return self.model.compute_expected(
+            judged, depth=self.depth, is_filled=is_filled, costs=costs
+        )
 
 
-class _Cost(Expectation, range=(0.0, _INFINITY), lower_is_better=True):
+class _CostExpectation(Expectation, range=(0.0, _INFINITY), lower_is_better=True):
     unit: float | None = parameter(
         None,
         optional(LENGTH),
@@ -173,7 +175,7 @@ class ETU(Expectation):
     """
 
     description = "Gain until the user of {} stops."
-    field_name = "total"
+    field_name = "total_utility"
 
 
 @wrapping(
@@ -181,7 +183,7 @@ class ETU(Expectation):
     summary="Cost per rank read: the expected cost of a measure's user model.",
     formula=r"\sum_r W(r) \, c_r",
 )
-class EC(_Cost):
+class EC(_CostExpectation):
     """The sum of W(r) c(r) (Azzopardi and others 2019).
 
     Where costs depend on length, the default depth is 1000.
@@ -204,7 +206,7 @@ class EC(_Cost):
     summary="Total cost until the user stops: the expected total cost of a measure's user model.",
     formula=r"\sum_r V(r) \, c_r",
 )
-class ETC(_Cost):
+class ETC(_CostExpectation):
     """The sum of V(r) c(r); see :class:`EC`."""
 
     description = "Total cost until the user of {} stops."
@@ -260,7 +262,7 @@ class Residual(Expectation):
     description = "Increase of EU({}) if all unjudged ranks had the highest gain."
 
     def values(self, judged: JudgedRuns) -> Floats:
-        highest, lowest = self._expectations(judged, best=True), self._expectations(judged)
-        increase = highest.utility - lowest.utility
+        filled, unfilled = self._expectations(judged, is_filled=True), self._expectations(judged)
+        increase = filled.utility - unfilled.utility
         # Rounding may give a small difference where every rank is judged.
         return np.where(np.abs(increase) < 1e-14, 0.0, increase)

@@ -24,9 +24,9 @@ from cranfield.base.spec import choice, flag, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import measure
-from cranfield.measures.gains import Gain, gain_check
+from cranfield.measures.gains import Gain, make_gain_check
 from cranfield.measures.ranked.precision import RelevanceMeasure
-from cranfield.measures.users.clicks import text_by_rank, value_at
+from cranfield.measures.users.clicks import format_by_rank, look_up_value
 
 _FREQUENCY = number(0, 1e15)
 
@@ -39,13 +39,13 @@ class Moves:
 
     @property
     def text(self) -> str:
-        return text_by_rank(
+        return format_by_rank(
             {target: frequency for target, frequency in enumerate(row, 1) if frequency}
             for row in self.rows
         )
 
-    def stationary(self, states: Indices, loops: bool) -> Floats:
-        """Return the stationary distribution of each chain; shape (chains, states).
+    def compute_stationary(self, states: Indices, loops: bool) -> Floats:
+        """Compute the stationary distribution of each chain; shape (chains, states).
 
         `states`, of the same shape, are the indices, from 0, of the ranks among which the users of
         each chain move. With `loops` users may stay at a rank.
@@ -84,7 +84,7 @@ def move_frequencies(value: Any) -> str | Moves:
     return Moves(tuple(rows))
 
 
-_dwell_times = gain_check(
+_dwell_times = make_gain_check(
     "a mapping of ranks or grades to mean times above 0, such as {1: 40, 2: 25}",
     is_valid=lambda pairs: all(time > 0 for _, time in pairs),
 )
@@ -177,18 +177,18 @@ class MarkovPrecision(RelevanceMeasure):
             is_all = self.states == "all"
             weights = self._weigh_ranks(judged, hits) if is_all else self._weigh_hits(hits)
             if self.loops:
-                weights = weights + self._weight(np.zeros(1))
+                weights = weights + self._weigh(np.zeros(1))
             # The stationary probability of a single state is 1.
             weights = np.where(weights > 0, weights, 1.0)
         if self.dwell is not None:
             key = hits.rank if self.dwell_by == "rank" else hits.grade
-            weights = weights * value_at(self.dwell, key)
+            weights = weights * look_up_value(self.dwell, key)
         score = ratio(hits.total(weights * precision), hits.total(weights))
         if self.recall:
             score = score * ratio(hits.count, judged.recall_base(self.rel))
         return score
 
-    def _weight(self, distance: Floats) -> Floats:
+    def _weigh(self, distance: Floats) -> Floats:
         if self.distance == "inverse":
             return np.asarray(1.0 / (distance + 1.0))
         if self.distance == "log":
@@ -197,12 +197,12 @@ class MarkovPrecision(RelevanceMeasure):
 
     def _weigh_ranks(self, judged: JudgedRuns, hits: Rows) -> Floats:
         """Sum w over the other ranks of the list."""
-        above, below = hits.rank - 1, hits.at(judged.retrieved) - hits.rank
+        n_above, n_below = hits.rank - 1, hits.at(judged.retrieved) - hits.rank
         if self.moves == "local":
-            above, below = np.minimum(above, 1), np.minimum(below, 1)
-        longest = int(judged.retrieved.max(initial=0))
-        sums = np.append(0.0, np.cumsum(self._weight(np.arange(1.0, longest + 1))))
-        return np.asarray(sums[above] + sums[below])
+            n_above, n_below = np.minimum(n_above, 1), np.minimum(n_below, 1)
+        max_length = int(judged.retrieved.max(initial=0))
+        sums = np.append(0.0, np.cumsum(self._weigh(np.arange(1.0, max_length + 1))))
+        return np.asarray(sums[n_above] + sums[n_below])
 
     def _weigh_hits(self, hits: Rows) -> Floats:
         """Sum w over the other relevant ranks."""
@@ -210,8 +210,8 @@ class MarkovPrecision(RelevanceMeasure):
         max_hits = int(hits.seen.max(initial=0))
         for step in range(1, 2 if self.moves == "local" else max_hits):
             later = np.flatnonzero(hits.seen > step)
-            weight = self._weight((hits.rank[later] - hits.rank[later - step]).astype(np.float64))
-            # Indices are unique in each addition.
+            weight = self._weigh((hits.rank[later] - hits.rank[later - step]).astype(np.float64))
+            # Each addition has unique indices, as `+=` requires.
             weights[later] += weight
             weights[later - step] += weight
         return weights
@@ -227,11 +227,11 @@ class MarkovPrecision(RelevanceMeasure):
             is_visited[cell_index, hits.rank[is_covered] - 1] = True
         patterns, pattern = np.unique(is_visited, axis=0, return_inverse=True)
         by_pattern = np.zeros(patterns.shape)
-        sizes = patterns.sum(axis=1)
-        for size in np.unique(sizes).tolist():
-            chains = np.flatnonzero(sizes == size)
-            states = np.nonzero(patterns[chains])[1].reshape(-1, size)
-            by_pattern[chains[:, np.newaxis], states] = moves.stationary(states, self.loops)
+        n_states = patterns.sum(axis=1)
+        for n in np.unique(n_states).tolist():
+            chains = np.flatnonzero(n_states == n)
+            states = np.nonzero(patterns[chains])[1].reshape(-1, n)
+            by_pattern[chains[:, np.newaxis], states] = moves.compute_stationary(states, self.loops)
         weights = np.zeros(hits.cell.size)
         row_pattern = pattern.reshape(-1)[cell_index]
         weights[is_covered] = by_pattern[row_pattern, hits.rank[is_covered] - 1]

@@ -30,14 +30,14 @@ from cranfield.measures.base import Measure, check_ranks
 from cranfield.measures.gains import (
     LINEAR,
     MAX_COMPARED_GRADE,
-    SCALE_END,
+    MAX_GRADE_OR_TOPIC,
     Gain,
-    gain_check,
     grades_up_to,
     highest_gain,
+    make_gain_check,
 )
 from cranfield.measures.ranked.precision import REL, REL_DOC
-from cranfield.measures.users.page import Page, Reading, iterate_pages, join_pages, make_page
+from cranfield.measures.users.page import Page, UserBehaviour, iterate_pages, join_pages, make_page
 
 DEFAULT_MAX_RANK = 1000
 """Maximum rank for models without a closed form, as in cwl_eval."""
@@ -45,17 +45,17 @@ DEFAULT_MAX_RANK = 1000
 Costs = Callable[[Page], Floats]
 """Function that returns the cost of each rank of a page; NaN where a length is unknown."""
 
-_unit_gains = gain_check(
+_unit_gains = make_gain_check(
     "'binary', 'graded', or a mapping of grades to gains from 0 to 1",
     *("binary", "graded"),
     is_valid=lambda pairs: all(0 <= gain <= 1 for _, gain in pairs),
 )
 """Check of gains in [0, 1], which keep scores such as RBP in [0, 1]."""
 
-_GRADED = {"graded", "levels"}
+_GRADED_KINDS = {"graded", "levels"}
 """Kinds of gains that are divided by the highest gain."""
 
-_GRADE_DEPENDENT_KINDS = {*_GRADED, "exponential", "linear"}
+_GRADE_DEPENDENT_KINDS = {*_GRADED_KINDS, "exponential", "linear"}
 """Kinds of gains that depend on the highest grade, in this class or in a subclass."""
 
 
@@ -66,7 +66,7 @@ class UnitGains(Measure):
     gains: Gain = parameter(
         Gain("binary"), _unit_gains, "'binary', 'graded', or a mapping of grades to gains in [0, 1]"
     )
-    max_grade: int | str | None = SCALE_END
+    max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
     @property
     def linear(self) -> bool:
@@ -79,31 +79,32 @@ class UnitGains(Measure):
     def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
         """Return the gain of each row, from 0 to 1."""
         max_gain: float | Floats = 1.0
-        if self.gains.kind in _GRADED:
-            max_gain = highest_gain(judged, self._scale(), self.max_grade, rows, str(self))
+        if self.gains.kind in _GRADED_KINDS:
+            max_gain = highest_gain(judged, self._graded_gain(), self.max_grade, rows, str(self))
         return np.asarray(self.unit_gain(rows.grade, max_gain), dtype=np.float64)
 
     def unit_gain(self, grades: NDArray[Any], max_gain: Any) -> Any:
         """Return gains from 0 to 1 by grade; graded gains are divided by `max_gain`."""
         if isinstance(self.gains.kind, tuple):
-            return self.gains.from_mapping(grades)
-        is_graded = self.gains.kind in _GRADED
-        return self._scale().for_grades(grades) / max_gain if is_graded else grades >= self.rel
+            return self.gains.look_up_gains(grades)
+        if self.gains.kind in _GRADED_KINDS:
+            return self._graded_gain().compute_gains(grades) / max_gain
+        return grades >= self.rel
 
-    def exact_gains(self, highest: int) -> NDArray[Any] | None:
-        """Return the gains of grades 0 to `highest` as fractions, up to a common factor.
+    def exact_gains(self, max_grade: int) -> NDArray[Any] | None:
+        """Return the gains of grades 0 to `max_grade` as fractions, up to a common factor.
 
         Return None if the gain of a grade depends on the topic, or if there are too many grades.
         """
         is_by_topic = self.gains.kind == "graded" and isinstance(self.max_grade, str)
-        if is_by_topic or self.gains.kind == "levels" or highest > MAX_COMPARED_GRADE:
+        if is_by_topic or self.gains.kind == "levels" or max_grade > MAX_COMPARED_GRADE:
             return None
         exact = copy(self)
         # Gains in fractions are not a valid value of the parameter.
         vars(exact)["gains"] = self.gains.as_fractions()
-        return np.asarray(exact.unit_gain(grades_up_to(highest), Fraction(1)), dtype=object)
+        return np.asarray(exact.unit_gain(grades_up_to(max_grade), Fraction(1)), dtype=object)
 
-    def _scale(self) -> Gain:
+    def _graded_gain(self) -> Gain:
         return self.gains if self.gains.kind == "levels" else LINEAR
 
     def gaining_rows(self, judged: JudgedRuns) -> Rows:
@@ -121,14 +122,14 @@ class UnitGains(Measure):
 class Expectations:
     """Expected gain, depth and cost of users for each ranking; arrays (topics, systems)."""
 
-    total: Floats  # ETU, the gain until the user stops
+    total_utility: Floats  # ETU, the gain until the user stops
     depth: Floats  # number of ranks read
     total_cost: Floats  # ETC, the cost until the user stops
 
     @property
     def utility(self) -> Floats:
         """EU, the gain per rank read."""
-        return self.total / self.depth
+        return self.total_utility / self.depth
 
     @property
     def cost(self) -> Floats:
@@ -170,13 +171,13 @@ class UserModel(UnitGains, family="user models"):
         return False
 
     @property
-    def last(self) -> int | None:
-        """The last rank that is read; None for no limit."""
+    def max_rank(self) -> int | None:
+        """Maximum rank that is read; None for no limit."""
         return DEFAULT_MAX_RANK
 
     @property
-    def deepest(self) -> int | None:
-        return self.last_rank(self.cutoff)
+    def last_rank(self) -> int | None:
+        return self.limit_rank(self.cutoff)
 
     def continuation(self, page: Page) -> Floats:
         """Return C: the probability of reading the next rank, for each rank of each ranking."""
@@ -194,15 +195,17 @@ class UserModel(UnitGains, family="user models"):
         return self.expectations(judged).utility
 
     def expectations(
-        self, judged: JudgedRuns, *, depth: int | None = None, best: bool = False
+        self, judged: JudgedRuns, *, depth: int | None = None, is_filled: bool = False
     ) -> Expectations:
-        """Return the cached result of `expected` for the costs of the model."""
-        key = ("expected", type(self), str(self), depth, best)
-        return judged.view(key, lambda: self.expected(judged, depth=depth, best=best))
+        """Return the cached result of `compute_expected` for the costs of the model."""
+        key = ("expectations", type(self), str(self), depth, is_filled)
+        return judged.view(
+            key, lambda: self.compute_expected(judged, depth=depth, is_filled=is_filled)
+        )
 
     def read(
         self, gains: ArrayLike, *, lengths: ArrayLike | None = None, grades: ArrayLike | None = None
-    ) -> Reading:
+    ) -> UserBehaviour:
         """Return C, V, W, L and the expectations for rankings of gains.
 
         Parameters
@@ -222,12 +225,12 @@ class UserModel(UnitGains, family="user models"):
         self._refuse_unknown_lengths(int(np.isnan(costs).sum()))
         return self._read_page(replace(page, costs=costs))
 
-    def expected(
+    def compute_expected(
         self,
         judged: JudgedRuns,
         *,
         depth: int | None = None,
-        best: bool = False,
+        is_filled: bool = False,
         costs: Costs | None = None,
     ) -> Expectations:
         """Compute the expectations of users on runs that are already truncated and condensed.
@@ -235,36 +238,36 @@ class UserModel(UnitGains, family="user models"):
         Parameters
         ----------
         depth
-            The last rank that is read; by default that of the model.
-        best
+            Maximum rank that is read; by default that of the model.
+        is_filled
             Whether unjudged documents and ranks beyond the list have the highest gain; otherwise
             they have gain 0.
         costs
             Costs of ranks; by default those of the model.
         """
         if costs is None:
-            totals = self.closed_form(judged, self.last_rank(depth), best=best)
+            totals = self.closed_form(judged, self.limit_rank(depth), is_filled=is_filled)
             if totals is not None:
                 return totals
-        pages = self.lay_out(
-            judged, self.last_rank(depth) or DEFAULT_MAX_RANK, best=best, costs=costs
+        pages = self.yield_pages(
+            judged, self.limit_rank(depth) or DEFAULT_MAX_RANK, is_filled=is_filled, costs=costs
         )
         readings = map(self._read_page, pages)
-        totals_by_page = (np.array([r.total, r.depth, r.total_cost]) for r in readings)
+        totals_by_page = (np.array([r.total_utility, r.depth, r.total_cost]) for r in readings)
         return Expectations(*join_pages(totals_by_page, judged.shape))
 
     def closed_form(
-        self, judged: JudgedRuns, end: int | None, *, best: bool
+        self, judged: JudgedRuns, end: int | None, *, is_filled: bool
     ) -> Expectations | None:
         """Return the expectations down to rank `end` in closed form; None if there is none."""
         return None
 
-    def distinct_rows(self, judged: JudgedRuns, *, best: bool, end: int | None) -> Rows:
+    def special_rows(self, judged: JudgedRuns, *, is_filled: bool, end: int | None) -> Rows:
         """Return the judged documents down to rank `end` whose gain is not that of unjudged ranks.
 
-        Unjudged ranks have the highest gain if `best`, else gain 0.
+        Unjudged ranks have the highest gain if `is_filled`, else gain 0.
         """
-        if best:
+        if is_filled:
             rows = judged.judged()
             gains = self.document_gains(judged, rows)
             rows = rows.with_gains(gains).where(gains != self.max_gain(judged))
@@ -272,20 +275,20 @@ class UserModel(UnitGains, family="user models"):
             rows = self.gaining_rows(judged)
         return rows if end is None else rows.where(rows.rank <= end)
 
-    def lay_out(
-        self, judged: JudgedRuns, depth: int, *, best: bool = False, costs: Costs | None = None
+    def yield_pages(
+        self, judged: JudgedRuns, depth: int, *, is_filled: bool = False, costs: Costs | None = None
     ) -> Iterator[Page]:
-        """Yield the judged runs as pages with costs; `expected` describes the parameters."""
+        """Yield judged runs as pages with costs; parameters as for `compute_expected`."""
         rows = judged.judged()
         needs_lengths = self.reads_lengths or costs is not None
-        fill_grade = float(judged.judgments.max_grade) if best else np.nan
+        fill_grade = float(judged.judgments.max_grade) if is_filled else np.nan
         n_unknown = 0
         for page in iterate_pages(
             judged,
             rows,
             self.document_gains(judged, rows),
             depth,
-            fill_gain=self.max_gain(judged) if best else 0.0,
+            fill_gain=self.max_gain(judged) if is_filled else 0.0,
             relevant=judged.recall_base(self.rel),
             lengths=judged.lengths(str(self)) if needs_lengths else None,
             fill_grade=fill_grade if self.reads_grades else None,
@@ -297,20 +300,24 @@ class UserModel(UnitGains, family="user models"):
                 yield replace(page, costs=page_costs)
         self._refuse_unknown_lengths(n_unknown)
 
-    def last_rank(self, depth: int | None) -> int | None:
-        """Return the smaller of `depth` and the last rank of the model; None means no limit."""
-        return min((rank for rank in (depth, self.last) if rank is not None), default=None)
+    def limit_rank(self, depth: int | None) -> int | None:
+        """Return the smaller of `depth` and the maximum rank of the model; None means no limit."""
+        return min((rank for rank in (depth, self.max_rank) if rank is not None), default=None)
 
-    def _read_page(self, page: Page) -> Reading:
+    def _read_page(self, page: Page) -> UserBehaviour:
         continuation = np.asarray(self.continuation(page), dtype=np.float64)
         if continuation.shape != page.gains.shape:
             raise MeasureError(
                 f"{self}: expected continuation probabilities of shape {page.gains.shape}, got"
                 f" {continuation.shape}"
             )
-        if not ((continuation >= 0) & (continuation <= 1)).all():
-            raise MeasureError(f"{self}: continuation probabilities must be from 0 to 1")
-        return Reading(page, continuation)
+        is_valid = (continuation >= 0) & (continuation <= 1)
+        if not is_valid.all():
+            raise MeasureError(
+                f"{self}: continuation probabilities must be from 0 to 1, got"
+                f" {continuation[~is_valid][0]:g}"
+            )
+        return UserBehaviour(page, continuation)
 
     def _refuse_unknown_lengths(self, n_unknown: int) -> None:
         if n_unknown:
@@ -331,20 +338,20 @@ class StaticModel(UserModel):
         """Return the sum of V over the ranks of an infinite ranking."""
         raise NotImplementedError
 
-    def depth_to(self, ranks: int | None) -> float:
-        """Return the sum of V down to a rank, or over the ranks of an infinite ranking."""
-        return self.total_depth() if ranks is None else float(self.views(rank_range(ranks)).sum())
+    def expected_depth(self, end: int | None) -> float:
+        """Return the sum of V down to rank `end`, or over the ranks of an infinite ranking."""
+        return self.total_depth() if end is None else float(self.views(rank_range(end)).sum())
 
     def continuation(self, page: Page) -> Floats:
         by_rank = continuation_by_rank(self.views, page.gains.shape[1])
-        if self.last is not None:
-            by_rank[self.last - 1 :] = 0.0
+        if self.max_rank is not None:
+            by_rank[self.max_rank - 1 :] = 0.0
         return np.broadcast_to(by_rank, page.gains.shape)
 
-    def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expectations:
-        rows = self.distinct_rows(judged, best=best, end=end)
-        views_total, views = self.depth_to(end), rows.by_rank(self.views)
-        if best:
+    def closed_form(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
+        rows = self.special_rows(judged, is_filled=is_filled, end=end)
+        views_total, views = self.expected_depth(end), rows.by_rank(self.views)
+        if is_filled:
             max_gain = self.max_gain(judged)
             total = max_gain * views_total - rows.total((max_gain - rows.gains) * views)
         else:
@@ -357,17 +364,17 @@ class CutoffModel(StaticModel):
     """Base class of models of users who read down to the cutoff."""
 
     @property
-    def last(self) -> int | None:
+    def max_rank(self) -> int | None:
         return self.cutoff
 
 
-def rank_range(ranks: int) -> Floats:
-    """Return the ranks from 1 to `ranks`."""
-    check_ranks(ranks, "a user model")
-    return np.arange(1.0, ranks + 1)
+def rank_range(end: int) -> Floats:
+    """Return the ranks from 1 to `end`."""
+    check_ranks(end, "a user model")
+    return np.arange(1.0, end + 1)
 
 
-def continuation_by_rank(views: Callable[[Any], Any], ranks: int) -> Floats:
+def continuation_by_rank(views: Callable[[Any], Any], n_ranks: int) -> Floats:
     """Return the continuation C(r) = V(r + 1) / V(r) of each rank, from the function V."""
-    v = np.asarray(views(rank_range(ranks + 1)))
+    v = np.asarray(views(rank_range(n_ranks + 1)))
     return np.asarray(np.minimum(v[1:] / np.maximum(v[:-1], np.finfo(float).tiny), 1.0))

@@ -26,7 +26,7 @@ def view_probabilities(continuation: Floats) -> Floats:
     return views
 
 
-def next_ranks(values: Floats) -> Floats:
+def next_values(values: Floats) -> Floats:
     """Return the value of the next rank, for each rank of each ranking; 0 for the last rank."""
     return np.pad(values[:, 1:], ((0, 0), (0, 1)))
 
@@ -78,7 +78,7 @@ class Page:
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class UserBehaviour:
     """How users read the rankings of a page: probabilities, and expected gains and costs.
 
     Attributes
@@ -106,7 +106,7 @@ class Reading:
     def last(self) -> Floats:
         """L: the probability that each rank is the last one read; shape (rankings, ranks)."""
         # All users stop at the last rank.
-        return np.asarray(self.viewed - next_ranks(self.viewed))
+        return np.asarray(self.viewed - next_values(self.viewed))
 
     @cached_property
     def depth(self) -> Floats:
@@ -114,7 +114,7 @@ class Reading:
         return np.asarray(self.viewed.sum(axis=1))
 
     @cached_property
-    def total(self) -> Floats:
+    def total_utility(self) -> Floats:
         """ETU, the gain until the user stops: the sum of V(i) g(i)."""
         return self._sum(self.page.gains)
 
@@ -126,7 +126,7 @@ class Reading:
     @property
     def utility(self) -> Floats:
         """EU, the gain per rank read: the sum of W(i) g(i)."""
-        return np.asarray(self.total / self.depth)
+        return np.asarray(self.total_utility / self.depth)
 
     @property
     def cost(self) -> Floats:
@@ -139,7 +139,7 @@ class Reading:
         )
 
 
-def costs_by_length(
+def compute_costs(
     page: Page, unit: float, fixed: float = 0.0, missing: float | None = None
 ) -> Floats:
     """Return `fixed` plus `unit` times the length of each rank; see :func:`fill_lengths`."""
@@ -163,7 +163,7 @@ def make_page(
     """Create a page from gains; all relevant documents are assumed to be retrieved."""
     gains_table = _as_table("gains", gains)
     if not (gains_table >= 0).all():
-        raise MeasureError("gains must be at least 0")
+        raise MeasureError(f"gains must be at least 0, got {gains_table.min():g}")
     lengths_table = None if lengths is None else _as_table("lengths", lengths)
     grades_table = None if grades is None else _as_table("grades", grades)
     for name, table in (("lengths", lengths_table), ("grades", grades_table)):
@@ -193,12 +193,12 @@ def iterate_pages(
     `rows` are the judged documents, and `gains` their gains; all other ranks have `fill_gain`, and
     `fill_grade` in models that use grades. `lengths` are the documents with a known length.
     """
-    cells = judged.shape[0] * judged.shape[1]
+    n_cells = judged.shape[0] * judged.shape[1]
     retrieved = judged.retrieved.T.reshape(-1, 1)
-    base = np.broadcast_to(relevant, judged.shape).T.reshape(-1, 1)
+    n_relevant = np.broadcast_to(relevant, judged.shape).T.reshape(-1, 1)
     step = max(1, _BLOCK_RANKS // depth)
-    for start in range(0, max(cells, 1), step):
-        stop = min(start + step, cells)
+    for start in range(0, max(n_cells, 1), step):
+        stop = min(start + step, n_cells)
         shape = (stop - start, depth)
         gains_table = _fill_table(rows, gains, start, shape, fill_gain)
         lengths_table = grades_table = None
@@ -206,9 +206,8 @@ def iterate_pages(
             lengths_table = _fill_table(lengths, lengths.gains, start, shape, np.nan)
         if fill_grade is not None:
             grades_table = _fill_table(rows, rows.grade, start, shape, fill_grade)
-        yield Page(
-            gains_table, retrieved[start:stop], base[start:stop], lengths_table, grades=grades_table
-        )
+        counts = retrieved[start:stop], n_relevant[start:stop]
+        yield Page(gains_table, *counts, lengths_table, grades=grades_table)
 
 
 def _fill_table(
@@ -227,7 +226,7 @@ def _as_table(name: str, values: Any) -> Floats:
     try:
         table = np.atleast_2d(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError):
-        raise MeasureError(f"{name} must be a table of numbers") from None
+        raise MeasureError(f"{name} must be a table of numbers, got {values!r:.60}") from None
     if table.ndim != 2 or table.shape[1] == 0:
-        raise MeasureError(f"{name} must have at least one rank")
+        raise MeasureError(f"{name} must have shape (rankings, ranks), got {table.shape}")
     return table

@@ -54,7 +54,7 @@ from cranfield.measures.ranked.dcg import DCG, nDCG
 from cranfield.measures.ranked.ntcir import QMeasure
 from cranfield.measures.ranked.precision import Precision, ReciprocalRank
 from cranfield.measures.users.model import DEFAULT_MAX_RANK, CutoffModel, Expectations, UserModel
-from cranfield.measures.users.page import Page, join_pages, next_ranks
+from cranfield.measures.users.page import Page, join_pages, next_values
 from cranfield.measures.users.stopping import (
     ExpectedReciprocalRank,
     SatisfiedModel,
@@ -80,10 +80,10 @@ class ReciprocalRankUser(SatisfiedModel):
         return np.where(gains != 0, 1.0, 0.0)
 
 
-def _continuation_of_stops(weights: Floats) -> Floats:
+def _compute_continuation(weights: Floats) -> Floats:
     """Return C for users who stop at each rank with a probability in proportion to its weight."""
     remaining = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1]
-    return ratio(next_ranks(remaining), remaining)
+    return ratio(next_values(remaining), remaining)
 
 
 class AveragePrecisionUser(UserModel):
@@ -92,12 +92,12 @@ class AveragePrecisionUser(UserModel):
     info = Info("AP")
 
     def continuation(self, page: Page) -> Floats:
-        return _continuation_of_stops(page.gains / page.rank)
+        return _compute_continuation(page.gains / page.rank)
 
-    def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expectations:
+    def closed_form(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
         end = end or DEFAULT_MAX_RANK
-        if best:
-            sums_by_page = map(_page_sums, self.lay_out(judged, end, best=True))
+        if is_filled:
+            sums_by_page = map(_sum_page, self.yield_pages(judged, end, is_filled=True))
             gain, weight_sum, total = join_pages(sums_by_page, judged.shape)
         else:
             rows = self.gaining_rows(judged)
@@ -110,7 +110,7 @@ class AveragePrecisionUser(UserModel):
         return Expectations(ratio(total, weight_sum), depth, depth)
 
 
-def _page_sums(page: Page) -> Floats:
+def _sum_page(page: Page) -> Floats:
     """Return the sums of g, g / r and cg(r) g / r over the ranks r; shape (3, rankings)."""
     weights = page.gains / page.rank
     total = np.einsum("ij,ij->i", weights, np.cumsum(page.gains, axis=1))
@@ -125,7 +125,7 @@ class _ScaledGainsUser(UserModel):
 
     def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
         divisor = self._max_raw_gain(judged) or 1.0
-        return np.asarray(self.gains.for_grades(rows.grade) / divisor)
+        return np.asarray(self.gains.compute_gains(rows.grade) / divisor)
 
     def _max_raw_gain(self, judged: JudgedRuns) -> float:
         return self.gains.max_gain(highest_grade(judged, self.max_grade, str(self)))
@@ -137,7 +137,7 @@ class ERRUser(SatisfiedModel, _ScaledGainsUser):
     info = Info("ERR")
 
     def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        gains, max_gain = self.gains.for_grades(rows.grade), self._max_raw_gain(judged)
+        gains, max_gain = self.gains.compute_gains(rows.grade), self._max_raw_gain(judged)
         return np.asarray(satisfaction_probability(gains, max_gain))
 
     def max_gain(self, judged: JudgedRuns) -> float:
@@ -152,7 +152,7 @@ class DiscountedUser(CutoffModel, _ScaledGainsUser):
     discount: Discount = parameter(Discount(), Discount.parse, "divisor of the gain at a rank")
 
     def views(self, rank: Any) -> Any:
-        return self.discount.for_ranks(np.ones(1)) / self.discount.for_ranks(rank)
+        return self.discount.compute_divisors(np.ones(1)) / self.discount.compute_divisors(rank)
 
 
 class QUser(_ScaledGainsUser):
@@ -164,16 +164,16 @@ class QUser(_ScaledGainsUser):
         return np.where(rows.grade >= self.rel, super().document_gains(judged, rows), 0.0)
 
     def continuation(self, page: Page) -> Floats:
-        return _continuation_of_stops((page.gains > 0).astype(np.float64))
+        return _compute_continuation((page.gains > 0).astype(np.float64))
 
 
-def _err_user(measure: ExpectedReciprocalRank) -> ERRUser:
+def _make_err_user(measure: ExpectedReciprocalRank) -> ERRUser:
     if isinstance(measure.max_grade, str):
         raise MeasureError(f"{measure}: its user model requires one max_grade for all topics")
     return ERRUser(gains=measure.gains, max_grade=measure.max_grade)
 
 
-def _discounted_user(measure: DCG | nDCG) -> DiscountedUser:
+def _make_discounted_user(measure: DCG | nDCG) -> DiscountedUser:
     if measure.cutoff is None:
         raise MeasureError(
             f"{measure}: its user model requires a cutoff, such as {measure.name}@10, as the"
@@ -186,9 +186,9 @@ _MODELS: dict[type[Measure], Callable[[Any], UserModel]] = {
     Precision: lambda measure: PrecisionUser(rel=measure.rel, cutoff=measure.cutoff),
     ReciprocalRank: lambda measure: ReciprocalRankUser(rel=measure.rel),
     AveragePrecision: lambda measure: AveragePrecisionUser(rel=measure.rel),
-    ExpectedReciprocalRank: _err_user,
-    DCG: _discounted_user,
-    nDCG: _discounted_user,
+    ExpectedReciprocalRank: _make_err_user,
+    DCG: _make_discounted_user,
+    nDCG: _make_discounted_user,
     QMeasure: lambda measure: QUser(rel=measure.rel, gains=measure.gains),
 }
 """Functions that create the user model of a measure."""

@@ -33,11 +33,12 @@ from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import (
     GAINS_DOC,
-    POSITIVE_GAINS,
-    SCALE_END,
+    MAX_GRADE_OR_TOPIC,
+    NONNEGATIVE_GAINS,
+    P_DOC,
     Gain,
     gain_rows,
-    gains_evenly_spaced,
+    has_even_gain_sums,
     highest_gain,
     ideal_rows,
     nonnegative_gains,
@@ -52,8 +53,6 @@ from cranfield.measures.users.model import (
     rank_range,
 )
 from cranfield.measures.users.page import Page
-
-_P_DOC = "persistence: the probability that a user goes on to the next document"
 
 
 @measure(
@@ -80,16 +79,14 @@ class RankBiasedPrecision(StaticModel):
     which a grade that is not listed has gain 0.
     """
 
-    p: float = parameter(0.8, OPEN_PROBABILITY, _P_DOC)
+    p: float = parameter(0.8, OPEN_PROBABILITY, P_DOC)
 
-    def evenly_spaced(self, highest: int) -> bool:
+    def is_evenly_spaced(self, max_grade: int) -> bool:
         """Return True if all scores are equally spaced, by the values of gains and p."""
-        gains = self.exact_gains(highest)
-        return gains is not None and gains_evenly_spaced(
-            gains, self.cutoff, 1 / fraction_of(self.p)
-        )
+        gains = self.exact_gains(max_grade)
+        return gains is not None and has_even_gain_sums(gains, self.cutoff, 1 / fraction_of(self.p))
 
-    last = None
+    max_rank = None
 
     def views(self, rank: Any) -> Any:
         return self.p ** (rank - 1)
@@ -118,7 +115,7 @@ class RankBiasedResidual(Measure):
     `part='total'` is the same as `Residual(RBP)`.
     """
 
-    p: float = parameter(0.8, OPEN_PROBABILITY, _P_DOC)
+    p: float = parameter(0.8, OPEN_PROBABILITY, P_DOC)
     part: str = parameter(
         "total",
         choice("total", "tail", "unjudged"),
@@ -145,20 +142,20 @@ def satisfaction_probability(gain: Any, max_gain: Any) -> Any:
     return gain / (max_gain + 1)
 
 
-def stopping_probabilities(rows: Rows, max_gain: float | Floats) -> Floats:
+def compute_stopping_probabilities(rows: Rows, max_gain: float | Floats) -> Floats:
     """Return the probability of stopping at each row; `max_gain` is the highest gain."""
     stop = satisfaction_probability(rows.gains, max_gain)
     continuation = rows.running_product(1.0 - stop)
     return np.asarray(rows.before(continuation, 1.0) * stop)
 
 
-def cached_stopping_probabilities(measure: Any, judged: JudgedRuns, rows: Rows) -> Floats:
+def cache_stopping_probabilities(measure: Any, judged: JudgedRuns, rows: Rows) -> Floats:
     """Return the probability of stopping at each row, cached with the judged runs."""
     gains, max_grade = measure.gains, measure.max_grade
 
     def compute() -> Floats:
         max_gain = highest_gain(judged, gains, max_grade, rows, str(measure))
-        return stopping_probabilities(rows, max_gain)
+        return compute_stopping_probabilities(rows, max_gain)
 
     return judged.view(("stopping", rows, gains, max_grade), compute)
 
@@ -170,9 +167,9 @@ SATISFYING_GAINS = parameter(
 )
 
 
-class _ERR(Measure, family="user models", needs="graded or binary judgments", monotone=True):
+class _ERRMeasure(Measure, family="user models", needs="graded or binary judgments", monotone=True):
     gains: Gain = SATISFYING_GAINS
-    max_grade: int | str | None = SCALE_END
+    max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
     def stop_value(self, stop: Any, rank: Any) -> Any:
         """Return the contribution of a rank to the score, from its stopping probability."""
@@ -180,7 +177,7 @@ class _ERR(Measure, family="user models", needs="graded or binary judgments", mo
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows = gain_rows(judged, self.gains)
-        stop = cached_stopping_probabilities(self, judged, rows)
+        stop = cache_stopping_probabilities(self, judged, rows)
         return rows.total(self.stop_value(stop, rows.rank))
 
 
@@ -198,7 +195,7 @@ class _ERR(Measure, family="user models", needs="graded or binary judgments", mo
     },
     expectation="stop",
 )
-class ExpectedReciprocalRank(_ERR):
+class ExpectedReciprocalRank(_ERRMeasure):
     """ERR; a document of grade g satisfies with probability (2^g - 1) / 2^max_grade.
 
     With `gains='linear'` the probability is g / (max_grade + 1), as in NTCIREVAL; with
@@ -215,13 +212,13 @@ class ExpectedReciprocalRank(_ERR):
     elsewhere={"NTCIREVAL": "nERR@k with gains='linear'"},
     expectation="stop",
 )
-class NormalisedExpectedReciprocalRank(_ERR):
+class NormalisedExpectedReciprocalRank(_ERRMeasure):
     """ERR divided by that of the ideal ranking."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         ideal = ideal_rows(judged, self.gains, cutoff=self.cutoff)
         max_gain = highest_gain(judged, self.gains, self.max_grade, ideal, str(self))
-        stop = stopping_probabilities(ideal, max_gain)
+        stop = compute_stopping_probabilities(ideal, max_gain)
         return ratio(super().values(judged), ideal.total(self.stop_value(stop, ideal.rank)))
 
 
@@ -247,15 +244,15 @@ class IntentwiseRankBiasedUtility(Measure):
         POSITIVE_PROBABILITY,
         "proportion of the utility that remains after each document read",
     )
-    gains: Gain = POSITIVE_GAINS
-    max_grade: int | str | None = SCALE_END
+    gains: Gain = NONNEGATIVE_GAINS
+    max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
     def utility(self, rank: Any) -> Any:
         return self.p**rank
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows = gain_rows(judged, self.gains)
-        stop = cached_stopping_probabilities(self, judged, rows)
+        stop = cache_stopping_probabilities(self, judged, rows)
         return rows.total(stop * rows.by_rank(self.utility))
 
 
@@ -279,10 +276,10 @@ class SatisfiedModel(UserModel, scale_note=_NOTE):
         unsatisfied = 1.0 - self.satisfaction(page.gains)
         return np.asarray(continuation_by_rank(self.patience, page.gains.shape[1]) * unsatisfied)
 
-    def closed_form(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expectations:
+    def closed_form(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
         end = end or DEFAULT_MAX_RANK
-        rows = self.distinct_rows(judged, best=best, end=end)
-        fill_gain = self.max_gain(judged) if best else 0.0
+        rows = self.special_rows(judged, is_filled=is_filled, end=end)
+        fill_gain = self.max_gain(judged) if is_filled else 0.0
         unsatisfied = 1.0 - float(self.satisfaction(np.array([fill_gain]))[0])
         patience = np.asarray(self.patience(rank_range(end)))
         # Weighted number of ranks read below each rank, from rank 0 to one beyond the last, if all
@@ -292,11 +289,11 @@ class SatisfiedModel(UserModel, scale_note=_NOTE):
         powers = unsatisfied ** np.arange(float(end + 1))
         continuation = rows.running_product(1.0 - self.satisfaction(rows.gains))
         # Factor of the ranks without a row above each row.
-        filled = powers[rows.rank - rows.seen]
-        views = patience[rows.rank - 1] * rows.before(continuation, 1.0) * filled
+        fill_factor = powers[rows.rank - rows.seen]
+        views = patience[rows.rank - 1] * rows.before(continuation, 1.0) * fill_factor
         next_rank = rows.after(rows.rank, end + 1)
         interval = n_below[rows.rank] - powers[next_rank - rows.rank - 1] * n_below[next_rank - 1]
-        filled_depth = rows.total(continuation * filled * interval)
+        filled_depth = rows.total(continuation * fill_factor * interval)
         first = rows.firsts(rows.rank, end + 1)
         filled_depth += n_below[0] - powers[first - 1] * n_below[first - 1]
         depth = filled_depth + rows.total(views)
@@ -306,7 +303,7 @@ class SatisfiedModel(UserModel, scale_note=_NOTE):
 
 class _SatisfiedAtCutoff(SatisfiedModel, scale_note=_NOTE, at_usage="required"):
     @property
-    def last(self) -> int | None:
+    def max_rank(self) -> int | None:
         return self.cutoff
 
 
@@ -345,7 +342,11 @@ class NERR9(_SatisfiedAtCutoff):
 class NERR10(SatisfiedModel):
     """User model of RBP with satisfaction."""
 
-    p: float = parameter(0.9, OPEN_PROBABILITY, "probability of going on if not satisfied")
+    p: float = parameter(
+        0.9,
+        OPEN_PROBABILITY,
+        "probability that a user who is not satisfied continues to the next document",
+    )
 
     def patience(self, rank: Any) -> Any:
         return self.p ** (rank - 1)
@@ -361,7 +362,7 @@ class NERR10(SatisfiedModel):
 class NERR11(SatisfiedModel):
     """User model of INSQ with satisfaction."""
 
-    T: float = parameter(1.0, GAIN_TARGET, "total gain that the user aims for")
+    T: float = parameter(1.0, GAIN_TARGET, "target gain: the total gain that the user wants")
 
     def patience(self, rank: Any) -> Any:
         return insq_view_probability(self.T, rank)

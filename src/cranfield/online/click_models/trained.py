@@ -32,7 +32,7 @@ from cranfield.measures.aliases import UNSUPPORTED_NAMES
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
 from cranfield.measures.grammar import MAX_LENGTH
-from cranfield.measures.users.clicks import Chain, ContinuationModel, click_user_model
+from cranfield.measures.users.clicks import ChainMeasure, ContinuationModel, click_user_model
 from cranfield.online.click_models.model import (
     FILE_KIND,
     FILE_VERSION,
@@ -384,7 +384,7 @@ class ClickModel(Result):
         """
         name = self.model.name
         utility = None if name == "DCTR" else self.measure(unjudged=unjudged)
-        if not isinstance(utility, Chain):
+        if not isinstance(utility, ChainMeasure):
             cause = "its users do not read a page from top to bottom"
             raise PolicyError(f"{name} has no user model, as {cause}")
         return click_user_model(utility, **options)

@@ -17,7 +17,7 @@ from cranfield.measures.base import Measure
 from cranfield.reporting.charts import theme
 from cranfield.reporting.charts.inputs import MeasuresByTitle, measures_by_title
 from cranfield.scales.images.values import Image, image
-from cranfield.scales.runs import all_runs, check_size, exceeds, score_runs
+from cranfield.scales.runs import all_runs, check_size, has_more, score_runs
 
 MAX_ALL_RUNS = 2**12  # maximum number of runs that are all drawn
 RESOLUTION = 100  # number of steps of a chart in each direction
@@ -94,9 +94,9 @@ def _sample_runs(runs_image: Image) -> Ints:
     number or on the first of them. Random runs, with few to many relevant documents, fill the gaps.
     """
     length, top = runs_image.length, runs_image.grades
-    if not exceeds(MAX_ALL_RUNS, length, top):
+    if not has_more(MAX_ALL_RUNS, length, top):
         return all_runs(length, top)
-    depth = next((k for k in range(10, 0, -1) if not exceeds(1024, k, top)), 1)
+    depth = next((k for k in range(10, 0, -1) if not has_more(1024, k, top)), 1)
     prefixes = all_runs(depth, top)
     suffixes = [np.full((len(prefixes), length - depth), grade) for grade in (0, top)]
     runs = [np.hstack([prefixes, suffix]) for suffix in suffixes]
@@ -311,7 +311,7 @@ def spacing_chart(
 
 def list_runs_by_value(runs_image: Image) -> pl.DataFrame:
     """List the values of an image in ascending order, each with its runs as strings of grades."""
-    if exceeds(MAX_LISTED_RUNS, runs_image.length, runs_image.grades):
+    if has_more(MAX_LISTED_RUNS, runs_image.length, runs_image.grades):
         raise PolicyError(
             f"expected at most {MAX_LISTED_RUNS:,} runs, got"
             f" {runs_image.grades + 1}^{runs_image.length} runs of length"

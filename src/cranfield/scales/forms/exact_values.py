@@ -41,10 +41,10 @@ from cranfield.scales.forms.form import (
     Form,
     Number,
     Stateful,
+    divide_terms,
     inverse_log,
+    iterate_precisions,
     make_terms,
-    precisions,
-    quotient,
     scaled_inverse_log,
 )
 from cranfield.scales.forms.measure_forms import form
@@ -90,9 +90,9 @@ class FormPart:
     @cached_property
     def min_relevant(self) -> NDArray[np.int64]:
         """Minimum number of relevant documents with each sum."""
-        out = np.full(self.keys.size, np.iinfo(np.int64).max)
-        np.minimum.at(out, self.index, self.n_relevant)
-        return out
+        counts = np.full(self.keys.size, np.iinfo(np.int64).max)
+        np.minimum.at(counts, self.index, self.n_relevant)
+        return counts
 
     @cached_property
     def key_runs(self) -> Exact:
@@ -106,7 +106,7 @@ class FormPart:
         return np.asarray(np.searchsorted(self.keys, sums))
 
 
-def split(form: Additive, rel: int) -> list[FormPart]:
+def split_form(form: Additive, rel: int) -> list[FormPart]:
     """Split a form into independent parts; raise TooManySumsError if a part has too many sums."""
     parts = []
     by_base: dict[Fraction, list[int]] = {}
@@ -133,12 +133,12 @@ def _group_ranks(weights: Sequence[Sequence[int]]) -> list[list[int]]:
     common = {row: gcd(*differences[row]) for row in rows}
     separated: list[list[int]] = []
     while len(rows) > 1:
-        before = list(accumulate((common[row] for row in rows), gcd, initial=0))
+        prefix_gcds = [*accumulate((common[row] for row in rows), gcd, initial=0)]
         # The last rows need no new divisors; for RBP this loop separates all rows.
-        while len(rows) > 1 and all(d % before[len(rows) - 1] for d in differences[rows[-1]]):
+        while len(rows) > 1 and all(d % prefix_gcds[len(rows) - 1] for d in differences[rows[-1]]):
             separated.append([rows.pop()])
-        after = list(accumulate((common[row] for row in reversed(rows)), gcd, initial=0))[::-1]
-        divisors = [gcd(before[i], after[i + 1]) for i in range(len(rows))]
+        suffix_gcds = [*accumulate((common[row] for row in reversed(rows)), gcd, initial=0)][::-1]
+        divisors = [gcd(prefix_gcds[i], suffix_gcds[i + 1]) for i in range(len(rows))]
         # Without a row the divisor of the others can only grow, so that all are separated at once.
         separable = [
             row
@@ -173,14 +173,14 @@ def _make_part(
         new_codes, runs = new_codes[order], np.repeat(runs, n_grades)[order]
         first = np.flatnonzero(_is_first(new_codes))
         codes, runs = new_codes[first], np.add.reduceat(runs, first)
-    sums, count = codes // width, (codes % width).astype(np.int64)
+    sums, n_relevant = codes // width, (codes % width).astype(np.int64)
     is_first = _is_first(sums)
     keys = sums[is_first]
     if keys.size > MAX_SUMS:
         raise TooManySumsError
     unit = Fraction(common, denominator)
     index = np.cumsum(is_first) - 1
-    return FormPart(tuple(ranks), unit, base, weights, keys, index, count, runs)
+    return FormPart(tuple(ranks), unit, base, weights, keys, index, n_relevant, runs)
 
 
 def count_runs(parts: Sequence[FormPart], max_relevant: int | None) -> int:
@@ -247,12 +247,12 @@ class Walk:
     """The steps of a stateful form, rank by rank, in integer multiples of a unit.
 
     For each rank `gains` has the contributions, shape (states before the rank, grades + 1), and
-    `after` the indices of the next states, -1 if a step is impossible or not taken by any run.
+    `targets` the indices of the next states, -1 if a step is impossible or not taken by any run.
     """
 
     unit: Fraction
     gains: tuple[Exact, ...]
-    after: tuple[Ints, ...]
+    targets: tuple[Ints, ...]
 
     @classmethod
     def from_form(cls, form: Stateful) -> Walk:
@@ -260,8 +260,8 @@ class Walk:
         return cls._follow(form, None)[0]
 
     @classmethod
-    def values_along(cls, form: Stateful, runs: Ints) -> tuple[Exact, Fraction]:
-        """Return the values of some runs as integers, and their unit, without making all steps."""
+    def compute_run_values(cls, form: Stateful, runs: Ints) -> tuple[Exact, Fraction]:
+        """Compute the values of some runs as integers, and their unit, without making all steps."""
         walk, steps = cls._follow(form, runs)
         values = np.zeros(len(runs), dtype=walk.dtype)
         for gains, step in zip(walk.gains, steps, strict=True):
@@ -276,7 +276,7 @@ class Walk:
         """
         states: list[Hashable] = [form.start]
         contributions: list[list[Fraction]] = []
-        after: list[Ints] = []
+        targets_by_rank: list[Ints] = []
         steps: list[NDArray[np.int32]] = []
         n_states, n_grades = 0, form.grades + 1
         run_states = np.zeros(0 if runs is None else len(runs), dtype=np.int64)
@@ -296,13 +296,13 @@ class Walk:
             gains = [Fraction(0)] * is_reached.size
             targets = np.full(is_reached.size, -1, dtype=np.int64)
             for step in np.flatnonzero(is_reached).tolist():
-                before, grade = divmod(step, n_grades)
-                outcome = form.step(rank, states[before], grade)
+                state_before, grade = divmod(step, n_grades)
+                outcome = form.step(rank, states[state_before], grade)
                 if outcome is not None:
                     gains[step], state = outcome
                     targets[step] = new_states.setdefault(state, len(new_states))
             contributions.append(gains)
-            after.append(targets.reshape(-1, n_grades))
+            targets_by_rank.append(targets.reshape(-1, n_grades))
             states = list(new_states)
             if runs is not None:
                 run_states = targets[run_steps]
@@ -315,7 +315,7 @@ class Walk:
         largest = sum(max(map(abs, row)) for row in integers)
         dtype: Any = np.int64 if largest < INT64_SUM_BOUND else object
         tables = tuple(np.array(row, dtype=dtype).reshape(-1, n_grades) for row in integers)
-        return cls(Fraction(common, denominator), tables, tuple(after)), steps
+        return cls(Fraction(common, denominator), tables, tuple(targets_by_rank)), steps
 
     @property
     def dtype(self) -> Any:
@@ -325,53 +325,51 @@ class Walk:
         """Compute the values of runs as integer multiples of the unit."""
         state = np.zeros(len(runs), dtype=np.int64)
         value = np.zeros(len(runs), dtype=self.dtype)
-        for gains, after, grade in zip(self.gains, self.after, runs.T, strict=True):
+        for gains, targets, grade in zip(self.gains, self.targets, runs.T, strict=True):
             value = value + gains[state, grade]
-            state = after[state, grade]
+            state = targets[state, grade]
             if (state < 0).any():
                 raise PolicyError(
                     f"run {int(np.argmax(state < 0))} has more relevant documents than at_most"
                 )
         return value
 
-    def values_from(self, counts_by_state: Sequence[ValueCounts], rank: int) -> list[ValueCounts]:
+    def prepend_rank(self, counts_by_state: Sequence[ValueCounts], rank: int) -> list[ValueCounts]:
         """Return the values of all ranks from `rank` on, by the state before it.
 
         `counts_by_state` has the values from the next rank on.
         """
         joined = []
-        for gains, after in zip(self.gains[rank], self.after[rank], strict=True):
-            grades = np.flatnonzero(after >= 0)
-            next_counts = [counts_by_state[after[grade]] for grade in grades]
+        for gains, targets in zip(self.gains[rank], self.targets[rank], strict=True):
+            grades = np.flatnonzero(targets >= 0)
+            next_counts = [counts_by_state[targets[grade]] for grade in grades]
             sums = [c.values + gains[grade] for c, grade in zip(next_counts, grades, strict=True)]
             joined.append(ValueCounts.join(sums, [c.n_runs for c in next_counts]))
         return joined
 
-    def values_down_to(
-        self, counts_by_state: Sequence[ValueCounts], rank: int
-    ) -> list[ValueCounts]:
+    def append_rank(self, counts_by_state: Sequence[ValueCounts], rank: int) -> list[ValueCounts]:
         """Return the values of all ranks down to `rank`, by the state after it.
 
         `counts_by_state` has the values down to the previous rank.
         """
-        gains, after = self.gains[rank], self.after[rank]
-        values: list[list[Exact]] = [[] for _ in range(int(after.max()) + 1)]
+        gains, targets = self.gains[rank], self.targets[rank]
+        values: list[list[Exact]] = [[] for _ in range(int(targets.max()) + 1)]
         n_runs: list[list[Exact]] = [[] for _ in values]
-        for state, grade in zip(*np.nonzero(after >= 0), strict=True):
-            state_after = after[state, grade]
+        for state, grade in zip(*np.nonzero(targets >= 0), strict=True):
+            state_after = targets[state, grade]
             values[state_after].append(counts_by_state[state].values + gains[state, grade])
             n_runs[state_after].append(counts_by_state[state].n_runs)
         return list(map(ValueCounts.join, values, n_runs))
 
-    def end(self, by_runs: bool) -> list[ValueCounts]:
+    def end_counts(self, by_runs: bool) -> list[ValueCounts]:
         """Return the values after the last rank (only 0) for each state."""
-        return [self._zero(by_runs)] * (int(self.after[-1].max()) + 1)
+        return [self._make_zero(by_runs)] * (int(self.targets[-1].max()) + 1)
 
-    def start(self, by_runs: bool) -> list[ValueCounts]:
+    def start_counts(self, by_runs: bool) -> list[ValueCounts]:
         """Return the values before the first rank (only 0) for its state."""
-        return [self._zero(by_runs)]
+        return [self._make_zero(by_runs)]
 
-    def _zero(self, by_runs: bool) -> ValueCounts:
+    def _make_zero(self, by_runs: bool) -> ValueCounts:
         return ValueCounts(
             np.zeros(1, dtype=self.dtype), np.ones(int(by_runs), dtype=self.run_dtype)
         )
@@ -384,10 +382,10 @@ class Walk:
     def count_runs(self) -> int:
         """Count the possible runs."""
         counts = [1]
-        for after in self.after:
-            new_counts = [0] * (int(after.max()) + 1)
-            for state, grade in zip(*np.nonzero(after >= 0), strict=True):
-                new_counts[after[state, grade]] += counts[state]
+        for targets in self.targets:
+            new_counts = [0] * (int(targets.max()) + 1)
+            for state, grade in zip(*np.nonzero(targets >= 0), strict=True):
+                new_counts[targets[state, grade]] += counts[state]
             counts = new_counts
         return sum(counts)
 
@@ -424,7 +422,7 @@ class RunValues:
             return float(self.keys[index, 0])
         coefficients = (int(key) * self.unit for key in self.keys[index])
         terms = make_terms(zip(self.bases, coefficients, strict=True))
-        exact_sum = quotient(terms, self.form.divisor)
+        exact_sum = divide_terms(terms, self.form.divisor)
         if self.form.factor != 1.0:
             return float(exact_sum) * self.form.factor + self.form.offset
         return exact_sum + self.form.constant
@@ -442,7 +440,7 @@ class RunValues:
         return int(indices[0]) if indices.size else None
 
 
-def exact_values(
+def compute_exact_values(
     measure: Measure, runs: Ints, grades: int = 1, judgments: Sequence[int] | int | None = None
 ) -> RunValues:
     """Score runs, shape (runs, ranks), exactly if the measure has a form, otherwise as floats."""
@@ -450,13 +448,13 @@ def exact_values(
     score_runs(measure, runs[:1], grades=grades, judgments=judgments)
     exact_form = form(measure, runs.shape[1], grades, judgments)
     if exact_form is not None:
-        return form_values(exact_form, runs)
+        return compute_form_values(exact_form, runs)
     floats = score_runs(measure, runs, grades=grades, judgments=judgments)
-    distinct, index = merge_close(floats)
+    distinct, index = merge_close_values(floats)
     return RunValues(distinct[:, None], index)
 
 
-def merge_close(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
+def merge_close_values(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """Return the distinct values, ascending, and the index of each value, up to `TOLERANCE`."""
     distinct, inverse = np.unique(values, return_inverse=True)
     is_new = np.diff(distinct) > TOLERANCE * np.abs(distinct).max(initial=0.0)
@@ -464,13 +462,13 @@ def merge_close(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
     return distinct[np.concatenate([[True], is_new])], group[inverse.ravel()]
 
 
-def form_values(exact_form: Form, runs: Ints) -> RunValues:
+def compute_form_values(exact_form: Form, runs: Ints) -> RunValues:
     """Compute the values of a form for runs, shape (runs, ranks)."""
     rows, bases, unit = _sum_form(exact_form.shape, runs)
     if not exact_form.divisor:
         # A topic without relevant documents scores 0, whatever the run.
         rows = np.zeros_like(rows)
-    distinct, index = _distinct_rows(rows)
+    distinct, index = _find_distinct_rows(rows)
     if len(bases) > 1:
         order = _sort_keys(distinct, bases)
         rank = np.empty_like(order)
@@ -484,7 +482,7 @@ def _sum_form(
 ) -> tuple[NDArray[Any], tuple[Fraction, ...], Fraction]:
     """Sum a form for each run in multiples of a unit, with a column for each logarithm base."""
     if isinstance(shape, Stateful):
-        values, unit = Walk.values_along(shape, runs)
+        values, unit = Walk.compute_run_values(shape, runs)
         return values[:, None], (ONE,), unit
     ranks = [rank for rank, row in enumerate(shape.coefficients) if any(row)]
     bases = sorted({shape.bases[rank] for rank in ranks}) or [ONE]
@@ -501,7 +499,7 @@ def _sum_form(
     return rows, tuple(bases), Fraction(1, denominator)
 
 
-def _distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _find_distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the distinct rows, ascending if they have one column, and the index of each row."""
     codes, n_codes = np.zeros(len(rows), dtype=np.int64), 1
     for column in rows.T:
@@ -525,12 +523,12 @@ def _sort_keys(keys: NDArray[Any], bases: Sequence[Fraction]) -> NDArray[np.int6
     undecided = np.flatnonzero(np.append(is_close, False) | np.append(False, is_close))
     # Groups of close values do not overlap, so that all are sorted at once.
     members = order[undecided]
-    for bits in precisions() if members.size else ():
+    for bits in iterate_precisions() if members.size else ():
         rows = keys[members].astype(object)
         sums = rows @ np.array([scaled_inverse_log(base, bits) for base in bases], dtype=object)
-        error = int(np.abs(rows).sum(axis=1).max())
+        max_error = int(np.abs(rows).sum(axis=1).max())
         sum_order = np.argsort(sums, kind="stable")
-        if (np.diff(sums[sum_order]) > 2 * error).all():
+        if (np.diff(sums[sum_order]) > 2 * max_error).all():
             order[undecided] = members[sum_order]
             break
     return np.asarray(order, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Exact formulas of the values of measures from the grades by rank.
+"""Exact formulas for the values of measures, as functions of the grades by rank.
 
 Write an argument x > 1 as r^k where r is not itself a power (the *root* of x). Then
 1/ln x = (1/k) (1/ln r). Inverse logarithms of different roots are linearly independent over the
@@ -22,7 +22,7 @@ is a sum as well, but the contribution of a rank also depends on a small state o
 do not contain floats.
 
 Forms use the formulas of the measures themselves, which accept fractions as well as floats:
-`exact_measure` returns the measure with fractions as parameters. A parameter such as p = 0.8,
+`make_exact` returns the measure with fractions as parameters. A parameter such as p = 0.8,
 p = 1/3 or a gain of 0.1 means that number, not the nearest binary float.
 """
 
@@ -51,23 +51,23 @@ from cranfield.measures.users.stopping import satisfaction_probability
 
 ZERO = Fraction(0)
 ONE = Fraction(1)
-"""The number 1; in the place of the base of a logarithm it means that weights are rational."""
+"""The number 1; as the base of a logarithm it means that weights are rational."""
 
 
 @lru_cache(maxsize=4096)
 def root(x: Fraction) -> tuple[Fraction, int]:
     """Return the smallest rational r, and the integer k, with x = r^k; x must be above 1."""
-    for power in range(x.numerator.bit_length(), 1, -1):
-        numerator, denominator = (_integer_root(n, power) for n in x.as_integer_ratio())
+    for exponent in range(x.numerator.bit_length(), 1, -1):
+        numerator, denominator = (_integer_root(n, exponent) for n in x.as_integer_ratio())
         if numerator is not None and denominator is not None:
-            return Fraction(numerator, denominator), power
+            return Fraction(numerator, denominator), exponent
     return x, 1
 
 
-def _integer_root(n: int, power: int) -> int | None:
+def _integer_root(n: int, exponent: int) -> int | None:
     """Return the root of n if it is an integer, otherwise None."""
-    guess = round(n ** (1 / power))
-    return next((m for m in (guess - 1, guess, guess + 1) if m > 0 and m**power == n), None)
+    guess = round(n ** (1 / exponent))
+    return next((m for m in (guess - 1, guess, guess + 1) if m > 0 and m**exponent == n), None)
 
 
 @lru_cache(maxsize=8192)
@@ -90,7 +90,7 @@ def inverse_log(base: Fraction) -> float:
 Terms = tuple[tuple[Fraction, Fraction], ...]
 """A sum of coefficient / ln(base), as pairs (base, coefficient); for base 1, the coefficient."""
 
-MAX_DIGITS = 2**16
+MAX_BITS = 2**16
 """Maximum number of binary digits for comparing two numbers."""
 
 
@@ -118,43 +118,43 @@ def add_terms(pairs: Iterable[tuple[Fraction, Fraction]]) -> Terms:
     return make_terms(totals)
 
 
-def subtract(first: Terms, second: Terms, factor: Fraction = ONE) -> Terms:
+def subtract_terms(first: Terms, second: Terms, factor: Fraction = ONE) -> Terms:
     """Subtract a multiple of the second terms from the first."""
     return add_terms([*first, *((base, -factor * c) for base, c in second)])
 
 
-def precisions() -> Iterator[int]:
+def iterate_precisions() -> Iterator[int]:
     """Yield increasing binary precisions for comparing numbers; raise an error at the maximum."""
     bits = 192
-    while bits <= MAX_DIGITS:
+    while bits <= MAX_BITS:
         yield bits
         bits *= 4
     raise PolicyError(
-        f"the order of two values is unknown, as their first {MAX_DIGITS:,} bits are equal"
+        f"the order of two values is unknown, as their first {MAX_BITS:,} bits are equal"
     )
 
 
-def evaluate(combination: Terms, digits: int = 64) -> Fraction:
-    """Approximate terms by a fraction, with the same sign and a relative error up to 2^-digits."""
-    if not combination:
+def approximate_terms(terms: Terms, bits: int = 64) -> Fraction:
+    """Approximate terms by a fraction of the same sign, with a relative error up to 2^-bits."""
+    if not terms:
         return Fraction(0)
-    denominator = lcm(*(coefficient.denominator for _, coefficient in combination))
-    integers = [(base, int(coefficient * denominator)) for base, coefficient in combination]
-    error = sum(abs(coefficient) for _, coefficient in integers)
-    for bits in precisions():
-        total = sum(coefficient * scaled_inverse_log(base, bits) for base, coefficient in integers)
-        if abs(total) > error << digits:
+    denominator = lcm(*(coefficient.denominator for _, coefficient in terms))
+    integers = [(base, int(coefficient * denominator)) for base, coefficient in terms]
+    max_error = sum(abs(coefficient) for _, coefficient in integers)
+    for precision in iterate_precisions():
+        total = sum(factor * scaled_inverse_log(base, precision) for base, factor in integers)
+        if abs(total) > max_error << bits:
             break
-    return Fraction(total, denominator << bits)
+    return Fraction(total, denominator << precision)
 
 
-def quotient(dividend: Terms, divisor: Terms) -> Fraction | Irrational:
+def divide_terms(dividend: Terms, divisor: Terms) -> Fraction | Irrational:
     """Divide terms exactly; return 0, as measures do, if the divisor is 0."""
     if not divisor or not dividend:
         return Fraction(0)
     unit = divisor[0][1]
     ratio = dividend[0][1] / unit
-    if not subtract(dividend, divisor, ratio):
+    if not subtract_terms(dividend, divisor, ratio):
         return ratio
     return Irrational(
         tuple((base, coefficient / unit) for base, coefficient in dividend),
@@ -165,7 +165,7 @@ def quotient(dividend: Terms, divisor: Terms) -> Fraction | Irrational:
 @total_ordering
 @dataclass(frozen=True)
 class Irrational:
-    """A quotient of two sums of terms that is not a rational number; see :func:`quotient`.
+    """A quotient of two sums of terms that is not a rational number; see :func:`divide_terms`.
 
     It can be compared with, and subtracted from, fractions and other quotients with the same
     divisor. The first coefficient of `divisor` is 1.
@@ -175,7 +175,7 @@ class Irrational:
     divisor: Terms
 
     def __float__(self) -> float:
-        return float(evaluate(self.dividend) / evaluate(self.divisor))
+        return float(approximate_terms(self.dividend) / approximate_terms(self.divisor))
 
     def __str__(self) -> str:
         return f"{float(self):.6g}"
@@ -184,8 +184,10 @@ class Irrational:
         if isinstance(other, Irrational):
             if other.divisor != self.divisor:
                 raise PolicyError("numbers with different divisors cannot be subtracted exactly")
-            return quotient(subtract(self.dividend, other.dividend), self.divisor)
-        return quotient(subtract(self.dividend, self.divisor, Fraction(other)), self.divisor)
+            dividend = subtract_terms(self.dividend, other.dividend)
+        else:
+            dividend = subtract_terms(self.dividend, self.divisor, Fraction(other))
+        return divide_terms(dividend, self.divisor)
 
     def __neg__(self) -> Irrational:
         return Irrational(tuple((base, -c) for base, c in self.dividend), self.divisor)
@@ -205,14 +207,15 @@ class Irrational:
         difference = self - other
         if isinstance(difference, Fraction):
             return difference < 0
-        return (evaluate(difference.dividend, 1) < 0) != (evaluate(difference.divisor, 1) < 0)
+        terms = difference.dividend, difference.divisor
+        return (approximate_terms(terms[0], 1) < 0) != (approximate_terms(terms[1], 1) < 0)
 
 
 Number = Fraction | float | Irrational
 """A value of a measure; a float if the exact value is unknown."""
 
 
-INPUTS = {
+INPUT_DESCRIPTIONS = {
     "intents": "the subtopics of documents",
     "lengths": "the lengths of documents",
     "groups": "groups of documents",
@@ -241,11 +244,11 @@ def beyond_grades(measure: Measure) -> str:
     if measure.info.beyond_grades:
         return measure.info.beyond_grades
     if measure.info.inputs:
-        return " and ".join(INPUTS.get(name, name) for name in measure.info.inputs)
+        return " and ".join(INPUT_DESCRIPTIONS.get(name, name) for name in measure.info.inputs)
     inner = inner_measure(measure)
     has_unit = isinstance(measure, Expectation) and measure.unit is not None
     if has_unit or (isinstance(inner, UserModel) and inner.reads_lengths):
-        return INPUTS["lengths"]
+        return INPUT_DESCRIPTIONS["lengths"]
     kind = getattr(getattr(inner, "gains", None), "kind", "linear")
     if getattr(inner, "max_grade", None) == "topic" and kind != "binary":
         return "the highest grade of the topic"
@@ -273,7 +276,7 @@ def count_ranks_read(measure: Measure) -> int | None:
     if not isinstance(model, UserModel) or isinstance(model, StaticModel):
         return None
     return (
-        model.last_rank(measure.depth if isinstance(measure, Expectation) else None)
+        model.limit_rank(measure.depth if isinstance(measure, Expectation) else None)
         or DEFAULT_MAX_RANK
     )
 
@@ -302,9 +305,9 @@ class Additive:
     @classmethod
     def weigh(cls, gains: Row, weights: Sequence[tuple[Fraction, Fraction]], length: int) -> Self:
         """Multiply gains by grade with weights by rank, given as (base r, factor of 1/ln r)."""
-        padded = [*weights, *[(ONE, ZERO)] * (length - len(weights))]
-        rows = (tuple(gain * factor for gain in gains) for _, factor in padded)
-        return cls(tuple(base for base, _ in padded), tuple(rows))
+        padded_weights = [*weights, *[(ONE, ZERO)] * (length - len(weights))]
+        rows = (tuple(gain * factor for gain in gains) for _, factor in padded_weights)
+        return cls(tuple(base for base, _ in padded_weights), tuple(rows))
 
     @property
     def length(self) -> int:
@@ -351,21 +354,21 @@ class Stateful:
 
 
 def cascade_form(
-    length: int, grades: int, worth: Sequence[Row], continuation: Sequence[Row]
+    length: int, grades: int, values: Sequence[Row], continuation: Sequence[Row]
 ) -> Stateful:
     """Return the form of a cascade model; the state is the probability of reaching a rank.
 
-    For each rank down to the cutoff, `worth` has the contribution of each grade for a user who
+    For each rank down to the cutoff, `values` has the contribution of each grade for a user who
     reaches the rank, and `continuation` the probability that the user continues.
     """
 
     def step(rank: int, state: Fraction, grade: int) -> tuple[Fraction, Fraction]:
-        if rank > len(worth):
+        if rank > len(values):
             return ZERO, ONE
-        return state * worth[rank - 1][grade], state * continuation[rank - 1][grade]
+        return state * values[rank - 1][grade], state * continuation[rank - 1][grade]
 
-    key = (tuple(worth), tuple(continuation))
-    return Stateful(length, grades, key, ONE, step, is_nondecreasing(worth[0]))
+    key = (tuple(values), tuple(continuation))
+    return Stateful(length, grades, key, ONE, step, is_nondecreasing(values[0]))
 
 
 def limit_relevant(form: Stateful, limit: int, rel: int) -> Stateful:
@@ -397,14 +400,14 @@ class Form:
     @property
     def unit(self) -> float:
         """The factor divided by the divisor; 0 if the divisor is empty."""
-        return float(quotient(UNITY, self.divisor)) * self.factor
+        return float(divide_terms(UNITY, self.divisor)) * self.factor
 
     @property
     def offset(self) -> float:
         return float(self.constant)
 
 
-def exact_measure(measure: Any) -> Any:
+def make_exact(measure: Any) -> Any:
     """Copy a measure with fractions as parameters, so that its formulas are exact."""
     exact = copy(measure)
     for name, value in vars(measure).items():
@@ -415,9 +418,9 @@ def exact_measure(measure: Any) -> Any:
     return exact
 
 
-def fraction_range(highest: int) -> Any:
-    """Return the integers from 0 to `highest` as an array of fractions."""
-    return np.array([Fraction(number) for number in range(highest + 1)], dtype=object)
+def fraction_range(end: int) -> Any:
+    """Return the integers from 0 to `end` as an array of fractions."""
+    return np.array([Fraction(number) for number in range(end + 1)], dtype=object)
 
 
 def to_row(values: Any) -> Row:
@@ -448,25 +451,25 @@ class Setting(NamedTuple):
         """Return the highest grade of the measure; raise an error if runs may exceed this grade."""
         if measure.max_grade == "topic":
             raise MeasureError(f"{measure}: its highest grade depends on the topic; set max_grade")
-        highest = int(measure.max_grade or self.grades)
-        if self.grades > highest:
+        max_grade = int(measure.max_grade or self.grades)
+        if self.grades > max_grade:
             raise MeasureError(
-                f"{measure}: grades must be at most max_grade={highest}, got {self.grades}"
+                f"{measure}: grades must be at most max_grade={max_grade}, got {self.grades}"
             )
-        return highest
+        return max_grade
 
-    def gains(self, gain: Gain, highest: int | None = None) -> Row:
-        """Return the gain of each grade up to `highest`, by default the highest grade of runs."""
-        return to_row(gain.as_fractions().for_grades(fraction_range(highest or self.grades)))
+    def gains(self, gain: Gain, max_grade: int | None = None) -> Row:
+        """Return the gain of each grade up to `max_grade`, by default the highest of runs."""
+        return to_row(gain.as_fractions().compute_gains(fraction_range(max_grade or self.grades)))
 
     def unit_gains(self, measure: Any) -> Row:
         """Return the gain of each grade, scaled to [0, 1]."""
-        highest = self.highest_grade(measure) if measure.gains.kind == "graded" else 1
-        return to_row(exact_measure(measure).unit_gain(fraction_range(self.grades), highest))
+        max_gain = self.highest_grade(measure) if measure.gains.kind == "graded" else 1
+        return to_row(make_exact(measure).unit_gain(fraction_range(self.grades), max_gain))
 
-    def stop_rates(self, measure: Any) -> Row:
-        worth = self.gains(measure.gains, self.highest_grade(measure))
-        return tuple(satisfaction_probability(gain, max(worth)) for gain in worth)
+    def stop_probabilities(self, measure: Any) -> Row:
+        gains = self.gains(measure.gains, self.highest_grade(measure))
+        return tuple(satisfaction_probability(gain, max(gains)) for gain in gains)
 
     def ideal_gains(self, gains: Sequence[Fraction]) -> list[Fraction]:
         """Return the positive gains of the topic's documents in descending order."""

@@ -30,7 +30,7 @@ from cranfield.measures.families import REGISTRY
 from cranfield.measures.gains import Discount, Gain
 from cranfield.measures.ranked import average_precision, dcg, ntcir, precision
 from cranfield.measures.users import stopping
-from cranfield.measures.users.clicks import Chain, Effort
+from cranfield.measures.users.clicks import ChainMeasure, EffortMeasure
 from cranfield.measures.users.effort import BPM, INSQ, BPMDynamic, ScaledDCG
 from cranfield.measures.users.expectation import ETU, EU, Expectation
 from cranfield.measures.users.model import DEFAULT_MAX_RANK, StaticModel, UserModel
@@ -47,8 +47,8 @@ from cranfield.scales.forms.form import (
     Terms,
     add_terms,
     cascade_form,
-    exact_measure,
     fraction_range,
+    make_exact,
     make_terms,
     rational_terms,
     root,
@@ -61,7 +61,7 @@ def count_form(measure: precision.CountMeasure, setting: Setting) -> Form:
     """Return the form of a measure that is a function of the number of relevant documents."""
     depth, relevant = setting.depth(measure), setting.is_relevant(measure)
     sizes = (np.array(Fraction(size)) for size in (depth, setting.recall_base(measure)))
-    scores = to_row(exact_measure(measure).score_counts(fraction_range(depth), *sizes))
+    scores = to_row(make_exact(measure).score_counts(fraction_range(depth), *sizes))
     steps = [upper - lower for lower, upper in pairwise(scores)]
     unit = abs(steps[0])
     divisor = rational_terms(1 / unit if unit else 0)
@@ -76,36 +76,36 @@ def count_form(measure: precision.CountMeasure, setting: Setting) -> Form:
         shape = setting.stateful((depth, relevant, signs), 0, step)
         return Form(shape, divisor, scores[0])
     row = [signs[0] * is_relevant for is_relevant in relevant]
-    return Form(_equal_weights(row, depth, setting), divisor, scores[0])
+    return Form(_weigh_equally(row, depth, setting), divisor, scores[0])
 
 
-def _equal_weights(row: Iterable[Fraction], depth: int, setting: Setting) -> Additive:
+def _weigh_equally(row: Iterable[Fraction], depth: int, setting: Setting) -> Additive:
     """Return a sum in which a grade has the same weight at each rank down to a depth."""
     return Additive.weigh(tuple(row), [(ONE, ONE)] * min(depth, setting.length), setting.length)
 
 
 def r_precision_form(measure: precision.RPrecision, setting: Setting) -> Form:
-    cutoff = int(measure.ranks(np.array(setting.recall_base(measure))))
+    cutoff = int(measure.find_cutoffs(np.array(setting.recall_base(measure))))
     row = map(Fraction, setting.is_relevant(measure))
-    return Form(_equal_weights(row, cutoff, setting), rational_terms(cutoff))
+    return Form(_weigh_equally(row, cutoff, setting), rational_terms(cutoff))
 
 
 def gain_form(measure: Any, setting: Setting) -> Form:
     """Return the form of generalised precision (gP) or recall (gR)."""
     if isinstance(measure, precision.GeneralisedPrecision):
-        worth = setting.gains(measure.gains, setting.highest_grade(measure))
-        divisor = max(worth) * (measure.cutoff or 1)
+        gains = setting.gains(measure.gains, setting.highest_grade(measure))
+        divisor = max(gains) * (measure.cutoff or 1)
     else:
-        worth = setting.gains(measure.gains)
-        divisor = sum(setting.ideal_gains(worth), ZERO)
+        gains = setting.gains(measure.gains)
+        divisor = sum(setting.ideal_gains(gains), ZERO)
     # The divisor of a form is positive.
     sign = -1 if divisor < 0 else 1
-    row = [sign * gain for gain in worth[: setting.grades + 1]]
-    return Form(_equal_weights(row, setting.depth(measure), setting), rational_terms(abs(divisor)))
+    row = [sign * gain for gain in gains[: setting.grades + 1]]
+    return Form(_weigh_equally(row, setting.depth(measure), setting), rational_terms(abs(divisor)))
 
 
 def rank_biased_form(measure: stopping.RankBiasedPrecision, setting: Setting) -> Form:
-    exact, ranks = exact_measure(measure), range(1, setting.depth(measure) + 1)
+    exact, ranks = make_exact(measure), range(1, setting.depth(measure) + 1)
     weights = [(ONE, (1 - exact.p) * exact.views(rank)) for rank in ranks]
     return Form(Additive.weigh(setting.unit_gains(measure), weights, setting.length))
 
@@ -113,14 +113,14 @@ def rank_biased_form(measure: stopping.RankBiasedPrecision, setting: Setting) ->
 def dcg_form(measure: Any, setting: Setting) -> Form:
     """Return the form of DCG or nDCG."""
     gains, ranks = setting.gains(measure.gains), range(1, setting.depth(measure) + 1)
-    weights = [inverse(measure.discount, rank) for rank in ranks]
+    weights = [invert_discount(measure.discount, rank) for rank in ranks]
     shape = Additive.weigh(gains, weights, setting.length)
-    return Form(shape, _divisor(measure, setting, gains))
+    return Form(shape, _find_divisor(measure, setting, gains))
 
 
 def first_relevant_form(measure: Any, setting: Setting) -> Form:
     """Return the form of RR, WRR or Success."""
-    exact, relevant = exact_measure(measure), setting.is_relevant(measure)
+    exact, relevant = make_exact(measure), setting.is_relevant(measure)
     rows = []
     for rank in range(1, setting.depth(measure) + 1):
         row: Row = (ONE,) * len(relevant)
@@ -134,68 +134,68 @@ def first_relevant_form(measure: Any, setting: Setting) -> Form:
 
 
 def _first_relevant_shape(
-    worth: Sequence[Row], relevant: Sequence[Any], setting: Setting
+    values: Sequence[Row], relevant: Sequence[Any], setting: Setting
 ) -> Stateful:
-    """Return a shape with the worth of the first relevant document by rank and grade."""
+    """Return a shape with the value of the first relevant document by rank and grade."""
     factors = [Fraction(bool(is_relevant)) for is_relevant in relevant]
-    rows = tuple(tuple(map(mul, row, factors)) for row in worth)
+    rows = tuple(tuple(map(mul, row, factors)) for row in values)
     continuation = tuple(1 - factor for factor in factors)
     return cascade_form(setting.length, setting.grades, rows, (continuation,) * len(rows))
 
 
 def cascade_measure_form(measure: Any, setting: Setting) -> Form:
     """Return the form of ERR, nERR or iRBU: users stop at the document that satisfies them."""
-    exact, stops = exact_measure(measure), setting.stop_rates(measure)
+    exact, stops = make_exact(measure), setting.stop_probabilities(measure)
     is_utility = isinstance(measure, stopping.IntentwiseRankBiasedUtility)
     ranks = range(1, max(setting.depth(measure), len(setting.judgments)) + 1)
-    worth = [exact.utility(rank) if is_utility else exact.stop_value(ONE, rank) for rank in ranks]
-    shape = _stopping_shape(stops, worth[: setting.depth(measure)], [ONE] * len(worth), setting)
+    values = [exact.utility(rank) if is_utility else exact.stop_value(ONE, rank) for rank in ranks]
+    shape = _stopping_shape(stops, values[: setting.depth(measure)], [ONE] * len(values), setting)
     if not isinstance(measure, stopping.NormalisedExpectedReciprocalRank):
         return Form(shape)
     ideal_stops = sorted((stops[grade] for grade in setting.judgments), reverse=True)
-    ideal, reading = ZERO, ONE
-    for stop, value in zip(ideal_stops[: measure.cutoff], worth, strict=False):
-        ideal += reading * stop * value
-        reading *= 1 - stop
+    ideal, view_probability = ZERO, ONE
+    for stop, value in zip(ideal_stops[: measure.cutoff], values, strict=False):
+        ideal += view_probability * stop * value
+        view_probability *= 1 - stop
     return Form(shape, rational_terms(ideal))
 
 
 def _stopping_shape(
-    stops: Row, worth: Sequence[Fraction], patience: Sequence[Fraction], setting: Setting
+    stops: Row, values: Sequence[Fraction], patience: Sequence[Fraction], setting: Setting
 ) -> Stateful:
-    """Return the shape of users who stop with a probability by grade, with a worth by rank."""
-    rows = tuple(tuple(stop * value for stop in stops) for value in worth)
+    """Return the shape of users who stop with a probability by grade, with a value by rank."""
+    rows = tuple(tuple(stop * value for stop in stops) for value in values)
     continuation = tuple(
-        tuple((1 - stop) * probability for stop in stops) for probability in patience[: len(worth)]
+        tuple((1 - stop) * probability for stop in stops) for probability in patience[: len(values)]
     )
     return cascade_form(setting.length, setting.grades, rows, continuation)
 
 
-def _divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
+def _find_divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
     """Return the divisor of DCG and nDCG.
 
     Gains are divided by ln x instead of ln x / ln b for a logarithm of base b. The sum is divided
     by 1 / ln b for DCG, and by the same sum of the ideal ranking for nDCG.
     """
     if not isinstance(measure, dcg.nDCG):
-        base, power = root(fraction_of(measure.discount.base))
-        return make_terms({base: Fraction(1, power)})
+        base, exponent = root(fraction_of(measure.discount.base))
+        return make_terms({base: Fraction(1, exponent)})
     cutoff = measure.cutoff if measure.ideal == "cut" else None
     ideal = enumerate(setting.ideal_gains(gains)[:cutoff], 1)
-    weights = ((gain, *inverse(measure.discount, rank)) for rank, gain in ideal)
+    weights = ((gain, *invert_discount(measure.discount, rank)) for rank, gain in ideal)
     return add_terms((base, gain * factor) for gain, base, factor in weights)
 
 
-def inverse(discount: Discount, rank: int) -> tuple[Fraction, Fraction]:
+def invert_discount(discount: Discount, rank: int) -> tuple[Fraction, Fraction]:
     """Return r and c such that 1 / ln x = c / ln r, where x is the discount's argument."""
-    base, power = root(discount.argument(rank))
-    return base, Fraction(1, power)
+    base, exponent = root(discount.log_argument(rank))
+    return base, Fraction(1, exponent)
 
 
 Cumulated = tuple[int, Fraction]
 """Number C of relevant documents so far, and their cumulated gain cg."""
 
-NOTHING: Cumulated = (0, ZERO)
+NO_DOCUMENTS: Cumulated = (0, ZERO)
 
 
 @dataclass(frozen=True)
@@ -215,13 +215,12 @@ class Ratios:
     @classmethod
     def from_measure(cls, measure: Any, setting: Setting) -> Ratios:
         relevant = setting.is_relevant(measure)
-        worth = setting.gains(measure.gains)
         # With beta = 0, gains would only distinguish states that are equivalent.
         has_gain = [is_relevant and measure.beta > 0 for is_relevant in relevant]
-        gains = tuple(map(mul, worth, has_gain))
+        gains = tuple(map(mul, setting.gains(measure.gains), has_gain))
         ideal_gains = [*setting.ideal_gains(gains), *[ZERO] * setting.length][: setting.length]
         ideal = tuple(accumulate(ideal_gains))
-        return cls(exact_measure(measure), relevant, gains, setting.depth(measure), ideal)
+        return cls(make_exact(measure), relevant, gains, setting.depth(measure), ideal)
 
     def is_counted(self, rank: int, grade: int) -> bool:
         return self.relevant[grade] and rank <= self.depth
@@ -234,12 +233,12 @@ class Ratios:
         return ratio
 
 
-def ratio_sum(ratios: Ratios, worth: Row, continuation: Row, setting: Setting) -> Stateful:
+def ratio_sum_form(ratios: Ratios, values: Row, continuation: Row, setting: Setting) -> Stateful:
     """Return the form of a sum of weighted blended ratios, such as AP, Q, NCU or EBR.
 
     The state consists of the cumulated documents and gain, and of a weight, which is 1 at the
-    start. At a relevant document, the ratio is multiplied by the weight and by the `worth` of the
-    grade; then the weight is multiplied by the `continuation` of the grade.
+    start. At a relevant document, the ratio is multiplied by the weight and by the value of the
+    grade in `values`; then the weight is multiplied by the `continuation` of the grade.
     """
 
     def step(rank: int, state: tuple[Cumulated, Fraction], grade: int) -> tuple[Fraction, Hashable]:
@@ -247,14 +246,14 @@ def ratio_sum(ratios: Ratios, worth: Row, continuation: Row, setting: Setting) -
             return ZERO, state
         cumulated, weight = ratios.add_document(state[0], grade), state[1]
         ratio = ratios.ratio(rank, cumulated)
-        return weight * worth[grade] * ratio, (cumulated, weight * continuation[grade])
+        return weight * values[grade] * ratio, (cumulated, weight * continuation[grade])
 
-    return setting.stateful((ratios, worth, continuation), (NOTHING, ONE), step)
+    return setting.stateful((ratios, values, continuation), (NO_DOCUMENTS, ONE), step)
 
 
 def q_form(measure: ntcir.QMeasure, setting: Setting) -> Form:
     constants = (ONE,) * (setting.grades + 1)
-    shape = ratio_sum(Ratios.from_measure(measure, setting), constants, constants, setting)
+    shape = ratio_sum_form(Ratios.from_measure(measure, setting), constants, constants, setting)
     divisor = precision.sum_divisor(measure, setting.recall_base(measure))
     return Form(shape, rational_terms(int(divisor)))
 
@@ -266,25 +265,25 @@ def average_precision_form(measure: Any, setting: Setting) -> Form:
 
 
 def cumulative_utility_form(measure: ntcir.NormalisedCumulativeUtility, setting: Setting) -> Form:
-    worth = continuation = (ONE,) * (setting.grades + 1)
+    values = continuation = (ONE,) * (setting.grades + 1)
     if measure.stopping == "graded":
-        worth = setting.gains(measure.stops or measure.gains)
+        values = setting.gains(measure.stops or measure.gains)
         relevant = setting.is_relevant(measure)
-        total = sum((worth[grade] for grade in setting.judgments if relevant[grade]), ZERO)
+        total = sum((values[grade] for grade in setting.judgments if relevant[grade]), ZERO)
     else:
-        exact, base = exact_measure(measure), setting.recall_base(measure)
+        exact, base = make_exact(measure), setting.recall_base(measure)
         continuation = (exact.stop_weight(2),) * (setting.grades + 1)
         total = sum((exact.stop_weight(count) for count in range(1, base + 1)), ZERO)
     # Precision is the blended ratio with beta = 0.
     ratio_measure = measure(beta=0) if measure.utility == "P" else measure
     ratios = Ratios.from_measure(ratio_measure, setting)
-    return Form(ratio_sum(ratios, worth, continuation, setting), rational_terms(total))
+    return Form(ratio_sum_form(ratios, values, continuation, setting), rational_terms(total))
 
 
 def expected_ratio_form(measure: ntcir.ExpectedBlendedRatio, setting: Setting) -> Form:
-    ratios, stops = Ratios.from_measure(measure, setting), setting.stop_rates(measure)
+    ratios, stops = Ratios.from_measure(measure, setting), setting.stop_probabilities(measure)
     continuation = tuple(1 - stop for stop in stops)
-    return Form(ratio_sum(ratios, stops, continuation, setting))
+    return Form(ratio_sum_form(ratios, stops, continuation, setting))
 
 
 def r_measure_form(measure: ntcir.RMeasure, setting: Setting) -> Form:
@@ -296,12 +295,12 @@ def r_measure_form(measure: ntcir.RMeasure, setting: Setting) -> Form:
     row = [blend(int(is_relevant), gain, ONE, ZERO) for is_relevant, gain in pairs]
     total_gain = sum((ratios.gains[grade] for grade in setting.judgments), ZERO)
     divisor = 1 / blend(ONE, ZERO, base, total_gain) if base else ZERO
-    return Form(_equal_weights(row, base, setting), rational_terms(divisor))
+    return Form(_weigh_equally(row, base, setting), rational_terms(divisor))
 
 
 def o_measure_form(measure: ntcir.OMeasure, setting: Setting) -> Form:
     ratios = Ratios.from_measure(measure, setting)
-    cumulated = [ratios.add_document(NOTHING, grade) for grade in range(setting.grades + 1)]
+    cumulated = [ratios.add_document(NO_DOCUMENTS, grade) for grade in range(setting.grades + 1)]
     ranks = range(1, setting.depth(measure) + 1)
     rows = [tuple(ratios.ratio(rank, document) for document in cumulated) for rank in ranks]
     return Form(_first_relevant_shape(rows, ratios.relevant, setting))
@@ -327,10 +326,10 @@ def p_measure_form(measure: Any, setting: Setting) -> Form | None:
             return ZERO, (best_grade, best_ratio, cumulated)
         ratio = ratios.ratio(rank, cumulated)
         # No grade exceeds the highest, so that later ranks do not matter.
-        final_state = (highest, ZERO, NOTHING)
+        final_state = (highest, ZERO, NO_DOCUMENTS)
         return ratio - best_ratio, final_state if grade == highest else (grade, ratio, cumulated)
 
-    return Form(setting.stateful(("best ratio", ratios), (-1, ZERO, NOTHING), step))
+    return Form(setting.stateful(("best ratio", ratios), (-1, ZERO, NO_DOCUMENTS), step))
 
 
 def _cut_ideal(values: list[Fraction], measure: Any) -> list[Fraction]:
@@ -356,7 +355,9 @@ def mean_gain_form(measure: average_precision.KishidaAveragePrecision, setting: 
 def shared_grade_form(measure: average_precision.GradedAveragePrecision, setting: Setting) -> Form:
     """Return the form of GAP; the state is the number of documents of each grade so far."""
     # G by grade, which does not decrease.
-    weights = to_row([exact_measure(measure).weight(grade) for grade in range(setting.grades + 1)])
+    weights = to_row(
+        [make_exact(measure).sum_weights(grade) for grade in range(setting.grades + 1)]
+    )
     depth = setting.depth(measure)
 
     def step(rank: int, state: tuple[int, ...], grade: int) -> tuple[Fraction, tuple[int, ...]]:
@@ -383,42 +384,42 @@ MAX_EXACT_VIEWS = 200
 class UtilityRequest(NamedTuple):
     """Definition of the utility of a user model.
 
-    With `total` the utility is summed (ETU) instead of averaged over ranks (EU). `depth` is the
-    last rank read, None for the default of the model, and `deepest` the last rank whose gains
-    count.
+    With `is_total` the utility is summed (ETU) instead of averaged over ranks (EU). `depth` is the
+    last rank read, None for the default of the model, and `last_scored_rank` the last rank whose
+    gains count.
     """
 
-    total: bool
+    is_total: bool
     depth: int | None
-    deepest: int
+    last_scored_rank: int
 
 
 def _view_probability(model: StaticModel) -> Callable[[int], tuple[Fraction, Fraction]]:
     """Return the probability of reading a rank as a function: base r and factor of 1 / ln r."""
     if isinstance(model, ScaledDCG):
         # Without the factor ln 2, which cancels out in sum V g / sum V; ETU divides by 1 / ln 2.
-        return lambda rank: inverse(model.discount, rank)
-    exact = exact_measure(model)
+        return lambda rank: invert_discount(model.discount, rank)
+    exact = make_exact(model)
     return lambda rank: (ONE, exact.views(Fraction(rank)))
 
 
 def _user_divisor(
     model: StaticModel, end: int | None, request: UtilityRequest
 ) -> tuple[Terms, float]:
-    """Return the exact divisor of sum V g, and a factor for what has no exact value."""
-    if request.total:
+    """Return the exact divisor of sum V g, and the factor if the divisor has no exact value."""
+    if request.is_total:
         return make_terms({Fraction(2): ONE}) if isinstance(model, ScaledDCG) else UNITY, 1.0
     if end is None and isinstance(model, stopping.RankBiasedPrecision):
-        return rational_terms(exact_measure(model).total_depth()), 1.0
+        return rational_terms(make_exact(model).total_depth()), 1.0
     if end is None or end > MAX_EXACT_RANKS:
-        return UNITY, 1.0 / model.depth_to(end)
+        return UNITY, 1.0 / model.expected_depth(end)
     return add_terms(map(_view_probability(model), range(1, end + 1))), 1.0
 
 
 def _static_form(model: StaticModel, setting: Setting, request: UtilityRequest) -> Form:
-    end = model.last_rank(request.depth)
-    deepest = request.deepest if end is None else min(request.deepest, end)
-    weights = list(map(_view_probability(model), range(1, deepest + 1)))
+    end = model.limit_rank(request.depth)
+    last_scored_rank = min(request.last_scored_rank, end or request.last_scored_rank)
+    weights = list(map(_view_probability(model), range(1, last_scored_rank + 1)))
     shape = Additive.weigh(setting.unit_gains(model), weights, setting.length)
     divisor, factor = _user_divisor(model, end, request)
     return Form(shape, divisor, factor=factor)
@@ -427,13 +428,14 @@ def _static_form(model: StaticModel, setting: Setting, request: UtilityRequest) 
 def _satisfied_form(
     model: stopping.SatisfiedModel, setting: Setting, request: UtilityRequest
 ) -> Form | None:
-    end = min(setting.length, model.last_rank(request.depth) or DEFAULT_MAX_RANK)
-    views = [exact_measure(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
-    gains = setting.stop_rates(model) if isinstance(model, ERRUser) else setting.unit_gains(model)
-    deepest = min(end, request.deepest)
-    if request.total:
+    end = min(setting.length, model.limit_rank(request.depth) or DEFAULT_MAX_RANK)
+    views = [make_exact(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
+    weigh = setting.stop_probabilities if isinstance(model, ERRUser) else setting.unit_gains
+    gains = weigh(model)
+    last_scored_rank = min(end, request.last_scored_rank)
+    if request.is_total:
         patience = [later / view for view, later in pairwise(views)]
-        return Form(_stopping_shape(gains, [ONE] * deepest, patience, setting))
+        return Form(_stopping_shape(gains, [ONE] * last_scored_rank, patience, setting))
     if not set(gains) <= {ZERO, ONE}:
         return None
     if end > MAX_EXACT_VIEWS and set(views) != {ONE}:
@@ -442,8 +444,8 @@ def _satisfied_form(
             f" values of {model} exactly; use a length of at most {MAX_EXACT_VIEWS}"
         )
     # Users stop at the first relevant document: V of its rank divided by the sum of V so far.
-    worth = [view / total for view, total in zip(views, accumulate(views), strict=True)][:deepest]
-    rows = [(value,) * len(gains) for value in worth]
+    pairs = zip(views, accumulate(views), strict=True)
+    rows = [(view / total,) * len(gains) for view, total in pairs][:last_scored_rank]
     return Form(_first_relevant_shape(rows, gains, setting))
 
 
@@ -459,30 +461,30 @@ def _player_form(model: Any, setting: Setting, request: UtilityRequest) -> Form 
     """
     if model.unit is not None:
         return None
-    exact, gains = exact_measure(model), setting.unit_gains(model)
+    exact, gains = make_exact(model), setting.unit_gains(model)
     limits = [vars(exact)[name] for name in _LIMITS if name in vars(exact)]
     if any(number.denominator & (number.denominator - 1) for number in (*limits, *gains)):
         return None
-    end, length = model.last_rank(request.depth) or DEFAULT_MAX_RANK, setting.length
+    end, length = model.limit_rank(request.depth) or DEFAULT_MAX_RANK, setting.length
 
-    def stops(rank: int, total: Fraction, gain: Fraction) -> bool:
+    def does_stop(rank: int, total: Fraction, gain: Fraction) -> bool:
         target, last_rank = exact.limits(rank, total)
         return bool(rank >= end or total + gain >= target or rank >= last_rank)
 
     def step(rank: int, state: Fraction | None, grade: int) -> tuple[Fraction, Fraction | None]:
         if state is None:
             return ZERO, None
-        gain = gains[grade] if rank <= request.deepest else ZERO
-        total, is_last = state + gain, stops(rank, state, gain)
+        gain = gains[grade] if rank <= request.last_scored_rank else ZERO
+        total, is_last = state + gain, does_stop(rank, state, gain)
         if not is_last and rank < length:
             return ZERO, total
         # There are no gains beyond the last rank.
         while not is_last:
             rank += 1
-            is_last = stops(rank, total, ZERO)
-        return total if request.total else total / rank, None
+            is_last = does_stop(rank, total, ZERO)
+        return total if request.is_total else total / rank, None
 
-    key = (exact, gains, request.deepest, end, request.total)
+    key = (exact, gains, request.last_scored_rank, end, request.is_total)
     return Form(setting.stateful(key, ZERO, step))
 
 
@@ -497,35 +499,35 @@ _MODELS: dict[type[Measure], Callable[[Any, Setting, UtilityRequest], Form | Non
 
 def user_form(measure: UserModel | Expectation, setting: Setting) -> Form | None:
     """Return the form of EU, ETU, or a user model, whose value as a measure is its EU."""
-    model, total, depth = measure, False, None
+    model, is_total, depth = measure, False, None
     if isinstance(measure, Expectation):
         if not isinstance(measure, (EU, ETU)):
             return None  # Expected costs and depths have no form.
-        model, total, depth = measure.model, isinstance(measure, ETU), measure.depth
+        model, is_total, depth = measure.model, isinstance(measure, ETU), measure.depth
     maker = _MODELS.get(type(model))
-    return maker and maker(model, setting, UtilityRequest(total, depth, setting.depth(measure)))
+    return maker and maker(model, setting, UtilityRequest(is_total, depth, setting.depth(measure)))
 
 
-def chain_form(measure: Chain, setting: Setting) -> Form:
+def chain_form(measure: ChainMeasure, setting: Setting) -> Form:
     """Return the form of a measure such as uM, rrM or EBU; additive if users always continue."""
-    exact, grades = exact_measure(measure), fraction_range(setting.grades)
+    exact, grades = make_exact(measure), fraction_range(setting.grades)
     zeros = np.full(grades.size, ZERO)
 
     def probabilities(gain: Gain | None) -> Any:
-        return zeros if gain is None else gain.from_mapping(grades) + zeros
+        return zeros if gain is None else gain.look_up_gains(grades) + zeros
 
-    worth, continuation = [], []
+    values, continuation = [], []
     for rank in range(1, setting.depth(measure) + 1):
-        if isinstance(measure, Effort):
+        if isinstance(measure, EffortMeasure):
             gains = (exact.satisfaction_probability(probabilities, rank) + zeros) / Fraction(rank)
         else:
             gains = np.array(setting.unit_gains(measure), dtype=object)
-        worth.append(to_row(exact.examination(rank) * probabilities(exact.clicks) * gains))
+        values.append(to_row(exact.examination(rank) * probabilities(exact.clicks) * gains))
         continuation.append(to_row(exact.continuation(probabilities, rank) + zeros))
     if all(probability == 1 for row in continuation for probability in row):
-        empty = [(ZERO,) * grades.size] * (setting.length - len(worth))
-        return Form(Additive((ONE,) * setting.length, (*worth, *empty)))
-    return Form(cascade_form(setting.length, setting.grades, tuple(worth), tuple(continuation)))
+        empty = [(ZERO,) * grades.size] * (setting.length - len(values))
+        return Form(Additive((ONE,) * setting.length, (*values, *empty)))
+    return Form(cascade_form(setting.length, setting.grades, tuple(values), tuple(continuation)))
 
 
 FormMaker = Callable[[Any, Setting], Form | None]

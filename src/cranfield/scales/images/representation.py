@@ -21,9 +21,9 @@ from cranfield.measures.base import Measure
 from cranfield.scales.forms.exact_values import Exact, ValueCounts, Walk
 from cranfield.scales.runs import score_runs
 
-CHUNK = 2**17
+CHUNK_SIZE = 2**17
 """Number of inner values that are searched at a time, so that they fit into a core's cache."""
-TASK = 2**19
+TASK_SIZE = 2**19
 """Number of pairs of a sum x and an outer value that are processed at a time."""
 
 MAX_NEAR = 2**20
@@ -79,39 +79,39 @@ def count_pairs(
     def task(bounds: tuple[int, int, int]) -> tuple[int, Ints, NearPairs]:
         piece, first, last = bounds
         begin = outer_ends[first:last, piece + 1]
-        count = outer_ends[first:last, piece] - begin
-        query, outer_index = concatenate_ranges(begin, count)
+        n_outer = outer_ends[first:last, piece] - begin
+        query, outer_index = concatenate_ranges(begin, n_outer)
         keys = x[first:last][query] - outer[outer_index]
         values = inner[starts[piece] : ends[piece]]
         position = np.searchsorted(values, keys - slack)
-        padded = np.append(values, np.inf)
-        near = np.flatnonzero(padded[position] <= keys + slack)
-        counts = np.searchsorted(values, keys[near] + slack, side="right") - position[near]
-        if counts.sum() > MAX_NEAR:
+        padded_values = np.append(values, np.inf)
+        near = np.flatnonzero(padded_values[position] <= keys + slack)
+        n_near = np.searchsorted(values, keys[near] + slack, side="right") - position[near]
+        if n_near.sum() > MAX_NEAR:
             raise make_near_error()
-        pair, inner_index = concatenate_ranges(position[near] + starts[piece], counts)
+        pair, inner_index = concatenate_ranges(position[near] + starts[piece], n_near)
         near = near[pair]
         position += starts[piece]
         terms = position
         if weights is not None and cumulative is not None:
             terms = cumulative[position] * weights[1][outer_index]
-        running = np.concatenate([[0], np.cumsum(terms)])
-        offsets = np.concatenate([[0], np.cumsum(count)])
-        below = running[offsets[1:]] - running[offsets[:-1]]
-        return first, below, NearPairs(query[near] + first, outer_index[near], inner_index)
+        running_totals = np.concatenate([[0], np.cumsum(terms)])
+        offsets = np.concatenate([[0], np.cumsum(n_outer)])
+        n_below = running_totals[offsets[1:]] - running_totals[offsets[:-1]]
+        return first, n_below, NearPairs(query[near] + first, outer_index[near], inner_index)
 
-    total = np.zeros(x.size, dtype=np.int64)
+    counts = np.zeros(x.size, dtype=np.int64)
     near_pairs = []
     n_near = 0
-    for first, below, pairs in one_by_one(task, _yield_tasks(outer_ends), jobs):
-        total[first : first + below.size] += below
+    for first, n_below, pairs in one_by_one(task, _yield_tasks(outer_ends), jobs):
+        counts[first : first + n_below.size] += n_below
         near_pairs.append(pairs)
         n_near += pairs.query.size
         if n_near > MAX_NEAR:
             raise make_near_error()
     empty = np.zeros(0, dtype=np.int64)
-    joined = [np.concatenate([empty, *parts]) for parts in zip(*near_pairs, strict=True)]
-    return total, NearPairs(*joined) if joined else NearPairs(empty, empty, empty)
+    columns = [np.concatenate([empty, *arrays]) for arrays in zip(*near_pairs, strict=True)]
+    return counts, NearPairs(*columns) if columns else NearPairs(empty, empty, empty)
 
 
 def make_near_error() -> PolicyError:
@@ -123,21 +123,21 @@ def make_near_error() -> PolicyError:
 
 def _find_pieces(inner: Floats, gap: float) -> Ints:
     """Split inner values at the widest gap near each multiple of the chunk size."""
-    nominal = np.arange(CHUNK, inner.size - 64, CHUNK)
-    window = nominal[:, None] + np.arange(-32, 32)[None, :]
+    multiples = np.arange(CHUNK_SIZE, inner.size - 64, CHUNK_SIZE)
+    window = multiples[:, None] + np.arange(-32, 32)[None, :]
     gaps = inner[window] - inner[window - 1]
-    widest = gaps.argmax(axis=1)
-    rows = np.arange(nominal.size)
-    is_wide = gaps[rows, widest] > gap
-    return np.concatenate([[0], window[rows, widest][is_wide]]).astype(np.int64)
+    widest_index = gaps.argmax(axis=1)
+    rows = np.arange(multiples.size)
+    is_wide = gaps[rows, widest_index] > gap
+    return np.concatenate([[0], window[rows, widest_index][is_wide]]).astype(np.int64)
 
 
 def _yield_tasks(outer_ends: Ints) -> Iterator[tuple[int, int, int]]:
     """Yield a piece and a range of queries for each task."""
     for piece in range(outer_ends.shape[1] - 1):
-        running = np.cumsum(outer_ends[:, piece] - outer_ends[:, piece + 1])
-        cuts = np.searchsorted(running, np.arange(TASK, int(running[-1]), TASK))
-        cuts = np.unique(np.concatenate([[0], cuts, [running.size]]))
+        n_pairs = np.cumsum(outer_ends[:, piece] - outer_ends[:, piece + 1])
+        cuts = np.searchsorted(n_pairs, np.arange(TASK_SIZE, int(n_pairs[-1]), TASK_SIZE))
+        cuts = np.unique(np.concatenate([[0], cuts, [n_pairs.size]]))
         yield from ((piece, int(a), int(b)) for a, b in pairwise(cuts))
 
 
@@ -191,7 +191,7 @@ class ExactImage:
     precision = "exact"
 
 
-BLOCK = 2**16
+BLOCK_SIZE = 2**16
 """Number of runs that are scored at a time."""
 MERGE_TOLERANCE = 2.0**-40
 """Relative distance within which values of a measure without a form count as equal."""
@@ -221,7 +221,7 @@ class ListedImage(ExactImage):
         """Return the number of distinct values up to the value of each run."""
         raise NotImplementedError
 
-    def listing(self) -> Floats:
+    def list_values(self) -> Floats:
         """Return all values, ascending; requires at most `MAX_VALUES` values."""
         return self.values
 
@@ -240,19 +240,19 @@ class ListedImage(ExactImage):
         return largest - smallest <= 4 * self.tolerance * max(ends), smallest, largest
 
     def require(self, n_runs: int, *, by_runs: bool) -> None:
-        """Raise an error if this number of runs cannot be ranked; `by_runs`: among runs."""
+        """Raise an error if this number of runs cannot be ranked, with `by_runs` among all runs."""
         if by_runs:
             check_n_runs(self.runs)
 
-    def counts(self, runs: Ints) -> tuple[Ints, Ints]:
+    def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
         """Return for each run the number of runs with a lower value and with an equal value."""
         indices = self.ranks(runs) - 1
         check_n_runs(self.runs)
-        lower, equal = self.n_runs_below[indices], np.diff(self.n_runs_below)[indices]
-        return lower.astype(np.int64), equal.astype(np.int64)
+        n_lower, n_equal = self.n_runs_below[indices], np.diff(self.n_runs_below)[indices]
+        return n_lower.astype(np.int64), n_equal.astype(np.int64)
 
-    def find(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
-        """Find the values within a radius of floats; return the lowest rank and their number."""
+    def find_ranks(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
+        """Find the values within a radius of floats; return their lowest ranks and numbers."""
         widths = np.maximum(radius, self.tolerance * np.abs(values))
         first = np.searchsorted(self.values, values - widths)
         last = np.searchsorted(self.values, values + widths, side="right")
@@ -273,7 +273,7 @@ class ConstantImage(ListedImage):
     def ranks(self, runs: Ints) -> Ints:
         return np.ones(len(runs), dtype=np.int64)
 
-    def counts(self, runs: Ints) -> tuple[Ints, Ints]:
+    def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
         return np.zeros(len(runs), dtype=np.int64), np.full(len(runs), self.runs)
 
 
@@ -293,9 +293,9 @@ class TableImage(ListedImage):
 
     @cached_property
     def n_runs_below(self) -> Exact:
-        counts_by_state = self.walk.end(by_runs=True)
+        counts_by_state = self.walk.end_counts(by_runs=True)
         for rank in reversed(range(len(self.walk.gains))):
-            counts_by_state = self.walk.values_from(counts_by_state, rank)
+            counts_by_state = self.walk.prepend_rank(counts_by_state, rank)
         zero = np.zeros(1, dtype=self.walk.run_dtype)
         return np.concatenate([zero, np.cumsum(counts_by_state[0].n_runs)])
 
@@ -326,7 +326,7 @@ class EnumeratedImage(ListedImage):
         self.size, self.runs = first.size, scores.size
 
     def _score(self, runs: Ints) -> Floats:
-        blocks = [runs[start : start + BLOCK] for start in range(0, len(runs), BLOCK)]
+        blocks = [runs[start : start + BLOCK_SIZE] for start in range(0, len(runs), BLOCK_SIZE)]
         return np.concatenate(
             [
                 score_runs(self.measure, block, grades=self.grades, judgments=self.judgments)

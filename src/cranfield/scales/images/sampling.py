@@ -47,7 +47,7 @@ MAX_SAMPLES = 2**12
 """Maximum number of pairs whose ties are counted."""
 MIN_SAMPLES = 2**9
 """Minimum number of pairs whose ties are counted; an error is raised if this is too slow."""
-CHUNK = 2**5
+CHUNK_SIZE = 2**5
 """Number of pairs whose ties are counted at a time."""
 MAX_NODES = 2**27
 """Maximum number of partial runs for all pairs, which take one processor about a minute."""
@@ -65,8 +65,8 @@ MAX_FACTOR = 2**60
 """Upper bound of the moduli of divisibility tests."""
 N_REPLICATES = 2000
 """Number of simulated curves for the bounds of errors."""
-LOWEST_PROPORTION = 1e-4
-"""Lowest proportion whose relative error is bounded."""
+MIN_PROPORTION = 1e-4
+"""Minimum proportion whose relative error is bounded."""
 
 
 TOO_MANY_TIES = "too many rankings have tied scores; use a smaller cutoff or fewer grades"
@@ -81,15 +81,15 @@ class Steps:
     """The steps of a walk at one rank, sorted by the state after the rank.
 
     Each step has a `state_before`, a `gain` and `residues` of the gain, shape (moduli, steps). For
-    each state after the rank, `start` is the index of the first step to this state and `count` the
-    number of such steps.
+    each state after the rank, `start` is the index of the first step to this state and `n_steps`
+    the number of such steps.
     """
 
     state_before: Ints
     gain: Floats
     residues: Ints
     start: Ints
-    count: Ints
+    n_steps: Ints
 
 
 class SearchableWalk:
@@ -102,28 +102,28 @@ class SearchableWalk:
     def __init__(self, walk: Walk) -> None:
         self.walk = walk
         self.divisors = [0]
-        for table, after in zip(walk.gains, walk.after, strict=True):
-            self.divisors.append(gcd(self.divisors[-1], *table[after >= 0].tolist()))
-        self.moduli = (*_factors(next(filter(None, self.divisors))), PRIME)
+        for table, targets in zip(walk.gains, walk.targets, strict=True):
+            self.divisors.append(gcd(self.divisors[-1], *table[targets >= 0].tolist()))
+        self.moduli = (*_find_factors(next(filter(None, self.divisors))), PRIME)
         self.moduli_column = np.array(self.moduli)[:, None]
         self.gains, self.residues, self.steps = [], [], []
         self.lowest, self.highest = [np.zeros(1)], [np.zeros(1)]
-        for table, after in zip(walk.gains, walk.after, strict=True):
+        for table, targets in zip(walk.gains, walk.targets, strict=True):
             rows = table.tolist()
             gains = np.array([[float(gain * walk.unit) for gain in row] for row in rows])
             residues = np.array([table % modulus for modulus in self.moduli]).astype(np.int64)
-            state, grade = np.nonzero(after >= 0)
-            order = np.argsort(after[state, grade], kind="stable")
+            state, grade = np.nonzero(targets >= 0)
+            order = np.argsort(targets[state, grade], kind="stable")
             state, grade = state[order], grade[order]
-            count = np.bincount(after[state, grade])
-            start, gain = np.cumsum(count) - count, gains[state, grade]
+            n_steps = np.bincount(targets[state, grade])
+            start, gain = np.cumsum(n_steps) - n_steps, gains[state, grade]
             self.gains.append(gains)
             self.residues.append(residues)
-            self.steps.append(Steps(state, gain, residues[:, state, grade], start, count))
+            self.steps.append(Steps(state, gain, residues[:, state, grade], start, n_steps))
             self.lowest.append(np.minimum.reduceat(self.lowest[-1][state] + gain, start))
             self.highest.append(np.maximum.reduceat(self.highest[-1][state] + gain, start))
-        self.ends = float(self.lowest[-1].min()), float(self.highest[-1].max())
-        self.slack = 1e-9 * max(map(abs, self.ends))
+        self.extremes = float(self.lowest[-1].min()), float(self.highest[-1].max())
+        self.slack = 1e-9 * max(map(abs, self.extremes))
 
     def walk_back(self, values: Floats, residues: Ints, cut: int) -> tuple[Ints, Ints, Ints, int]:
         """Walk back from values to a rank, along all partial runs that may have these values.
@@ -137,7 +137,7 @@ class SearchableWalk:
         n_nodes = 0
         for rank in reversed(range(cut, len(self.steps))):
             steps, low, high = self.steps[rank], self.lowest[rank], self.highest[rank]
-            node, step = concatenate_ranges(steps.start[state], steps.count[state])
+            node, step = concatenate_ranges(steps.start[state], steps.n_steps[state])
             value, state = value[node] - steps.gain[step], steps.state_before[step]
             is_possible = value >= low[state] - self.slack
             is_possible &= value <= high[state] + self.slack
@@ -158,7 +158,7 @@ class SearchableWalk:
         return index, state, residue[-1], n_nodes
 
 
-def _factors(divisor: int) -> list[int]:
+def _find_factors(divisor: int) -> list[int]:
     """Return coprime factors of a divisor, all below `MAX_FACTOR`, by reducing prime powers."""
     powers, factor = [], 2
     while divisor > 1 and factor < MAX_FACTOR**0.2:
@@ -196,12 +196,12 @@ class Heads:
         state, values = np.zeros(1, dtype=np.int64), np.zeros(1)
         residues = np.zeros((len(search.moduli), 1), dtype=np.int64)
         keys, cut = _hash_states(state, residues[-1]), 0
-        for rank, after in enumerate(search.walk.after[:-1]):
-            node, grade = np.nonzero(after[state] >= 0)
+        for rank, targets in enumerate(search.walk.targets[:-1]):
+            node, grade = np.nonzero(targets[state] >= 0)
             if node.size > 2 * limit:
                 break
             before = state[node]
-            target = after[before, grade]
+            target = targets[before, grade]
             sums = residues[:, node] + search.residues[rank][:, before, grade]
             sums -= search.moduli_column * (sums >= search.moduli_column)
             distinct, index = np.unique(_hash_states(target, sums[-1]), return_index=True)
@@ -226,7 +226,7 @@ def _hash_states(state: Ints, residues: Ints) -> Ints:
 
 
 def draw_pairs(
-    search: SearchableWalk, heads: Heads, theta: float, count: int, generator: np.random.Generator
+    search: SearchableWalk, heads: Heads, theta: float, n_draws: int, generator: np.random.Generator
 ) -> tuple[Floats, Ints, float]:
     """Draw pairs of a head and last ranks with probabilities proportional to exp(theta value).
 
@@ -236,24 +236,25 @@ def draw_pairs(
     walk, cut = search.walk, heads.cut
     logs = [np.zeros(search.lowest[-1].size)]
     steps = []
-    for gain, after in zip(reversed(search.gains[cut:]), reversed(walk.after[cut:]), strict=True):
-        log = np.where(after >= 0, theta * gain + logs[-1][np.maximum(after, 0)], -np.inf)
+    for rank in reversed(range(cut, len(walk.targets))):
+        gain, targets = search.gains[rank], walk.targets[rank]
+        log = np.where(targets >= 0, theta * gain + logs[-1][np.maximum(targets, 0)], -np.inf)
         top = log.max(axis=1)
         logs.append(top + np.log(np.exp(log - top[:, None]).sum(axis=1)))
         steps.append(np.cumsum(np.exp(log - logs[-1][:, None]), axis=1))
     log = theta * heads.values + logs[-1][heads.state]
     cumulative = np.cumsum(np.exp(log - log.max()))
-    head = np.searchsorted(cumulative, generator.random(count) * cumulative[-1], side="right")
+    head = np.searchsorted(cumulative, generator.random(n_draws) * cumulative[-1], side="right")
     head = np.minimum(head, log.size - 1)
     state, values = heads.state[head], heads.values[head].copy()
     residues = heads.residues[:, head]
     for rank, step in zip(range(cut, len(search.gains)), reversed(steps), strict=True):
-        numbers = generator.random(count)[:, None] * step[state, -1:]
-        grade = np.minimum((numbers >= step[state]).sum(axis=1), step.shape[1] - 1)
+        draws = generator.random(n_draws)[:, None] * step[state, -1:]
+        grade = np.minimum((draws >= step[state]).sum(axis=1), step.shape[1] - 1)
         values += search.gains[rank][state, grade]
         residues = residues + search.residues[rank][:, state, grade]
         residues -= search.moduli_column * (residues >= search.moduli_column)
-        state = walk.after[rank][state, grade]
+        state = walk.targets[rank][state, grade]
     return values, residues, float(log.max() + np.log(cumulative[-1]))
 
 
@@ -268,7 +269,7 @@ class Curve:
     error: float
     """Bound on the error of all proportions."""
     relative_error: float
-    """Bound on the relative error of all proportions of LOWEST_PROPORTION or more."""
+    """Bound on the relative error of all proportions of MIN_PROPORTION or more."""
 
 
 class SampledImage:
@@ -282,38 +283,38 @@ class SampledImage:
         self.walk, self.seed, self.jobs = walk, seed, jobs
         self.runs = walk.count_runs()
         self.search = SearchableWalk(walk)
-        self.lowest, self.highest = self.search.ends
+        self.lowest, self.highest = self.search.extremes
         if not self._has_unequal_gaps():
             raise UnestimableRanksError("all gaps between values may be equal")
-        self.n_samples = self._affordable_samples()
+        self.n_samples = self._choose_n_samples()
 
     def _has_unequal_gaps(self) -> bool:
-        """Return True if the lowest gap does not divide all values of runs with one document."""
+        """Return True if the lowest gap does not divide the values of runs with one document."""
         lowest: list[list[int]] = [[0]]
-        for gains, after in zip(self.walk.gains, self.walk.after, strict=True):
-            sums: list[set[int]] = [set() for _ in range(int(after.max()) + 1)]
-            for state, grade in zip(*np.nonzero(after >= 0), strict=True):
+        for gains, targets in zip(self.walk.gains, self.walk.targets, strict=True):
+            sums: list[set[int]] = [set() for _ in range(int(targets.max()) + 1)]
+            for state, grade in zip(*np.nonzero(targets >= 0), strict=True):
                 gain = int(gains[state, grade])
-                sums[after[state, grade]].update(value + gain for value in lowest[state])
+                sums[targets[state, grade]].update(value + gain for value in lowest[state])
             lowest = [sorted(values)[:2] for values in sums]
-        bottom, second = sorted({value for values in lowest for value in values})[:2]
-        length, top = len(self.walk.gains), self.walk.gains[0].shape[1] - 1
-        values = self.walk.values(np.eye(length, dtype=np.int64) * top)
-        return any((int(value) - bottom) % (second - bottom) for value in values)
+        first, second = sorted({value for values in lowest for value in values})[:2]
+        length, max_grade = len(self.walk.gains), self.walk.gains[0].shape[1] - 1
+        values = self.walk.values(np.eye(length, dtype=np.int64) * max_grade)
+        return any((int(value) - first) % (second - first) for value in values)
 
-    def _affordable_samples(self) -> int:
+    def _choose_n_samples(self) -> int:
         """Estimate from one chunk the number of pairs whose ties can be counted in `MAX_NODES`."""
         cut = int(np.log(MAX_HEADS) / np.log(self.walk.gains[0].shape[1]) + 1e-9)
         heads = Heads.list_values(self.search, 1)
-        values, residues, _ = draw_pairs(self.search, heads, 0.0, CHUNK, self._stream(0))
+        values, residues, _ = draw_pairs(self.search, heads, 0.0, CHUNK_SIZE, self._stream(0))
         *_, n_nodes = self.search.walk_back(values, residues, cut)
-        n_samples = min(MAX_SAMPLES, MAX_NODES // max(1, n_nodes // CHUNK))
+        n_samples = min(MAX_SAMPLES, MAX_NODES // max(1, n_nodes // CHUNK_SIZE))
         if n_samples < MIN_SAMPLES:
             raise UnestimableRanksError(TOO_MANY_TIES)
-        return n_samples - n_samples % CHUNK
+        return n_samples - n_samples % CHUNK_SIZE
 
-    def _stream(self, number: int) -> np.random.Generator:
-        return named_stream(self.seed, "image", number)
+    def _stream(self, index: int) -> np.random.Generator:
+        return named_stream(self.seed, "image", index)
 
     @property
     def size(self) -> int:
@@ -329,7 +330,7 @@ class SampledImage:
         return (
             f"estimated from {self.n_samples:,} sampled rankings (seed {self.seed}), with"
             f" absolute errors of at most {self.error:.2g}, and relative errors of at most"
-            f" {self.curve.relative_error:.0%} for scores >= {LOWEST_PROPORTION:g}"
+            f" {self.curve.relative_error:.0%} for scores >= {MIN_PROPORTION:g}"
             f" ({CONFIDENCE:.0%} confidence)"
         )
 
@@ -340,8 +341,8 @@ class SampledImage:
         deviation = float(draw_pairs(search, heads, 0.0, MAX_SAMPLES, self._stream(1))[0].std())
         thetas = [tilt / deviation for tilt in TILTS]
         draws = [
-            draw_pairs(search, heads, theta, int(proportion * N_DRAWS), self._stream(2 + number))
-            for number, (theta, proportion) in enumerate(zip(thetas, PROPORTIONS, strict=True))
+            draw_pairs(search, heads, theta, int(proportion * N_DRAWS), self._stream(2 + index))
+            for index, (theta, proportion) in enumerate(zip(thetas, PROPORTIONS, strict=True))
         ]
         values = np.concatenate([drawn_values for drawn_values, _, _ in draws])
         residues = np.concatenate([drawn_residues for _, drawn_residues, _ in draws], axis=1)
@@ -359,29 +360,29 @@ class SampledImage:
         samples = self._stream(1000).integers(starts, ends)
         ties = self._count_ties(heads, values[samples], residues[:, samples])
         totals, total_squares = (np.add.reduceat(x, starts) for x in (weights, weights**2))
-        masses, errors = _estimate_masses(totals, total_squares, 1 / ties)
-        bounds = _simulate_errors(masses, errors, self._stream(1001))
-        below = np.cumsum(masses)
+        masses, standard_errors = _estimate_masses(totals, total_squares, 1 / ties)
+        bounds = _simulate_errors(masses, standard_errors, self._stream(1001))
+        cumulated = np.cumsum(masses)
         points, slack = values[ends - 1], search.slack
         # Of equal points only the last has the full proportion. The ends are fixed at 0 and 1.
         is_used = np.append(np.diff(points) > 0, True)
         is_used &= (points > self.lowest + slack) & (points < self.highest - slack)
         points = np.concatenate([[self.lowest], points[is_used], [self.highest]])
-        proportions = np.concatenate([[0.0], (below / below[-1])[is_used], [1.0]])
-        return Curve(points, proportions, float(below[-1] * np.exp(log_totals[0])), *bounds)
+        proportions = np.concatenate([[0.0], (cumulated / cumulated[-1])[is_used], [1.0]])
+        return Curve(points, proportions, float(cumulated[-1] * np.exp(log_totals[0])), *bounds)
 
     def _count_ties(self, heads: Heads, values: Floats, residues: Ints) -> Ints:
         """Count the pairs that have each value."""
 
         def task(start: int) -> Ints:
-            chunk = slice(start, start + CHUNK)
+            chunk = slice(start, start + CHUNK_SIZE)
             index, state, residue, _ = self.search.walk_back(
                 values[chunk], residues[:, chunk], heads.cut
             )
             matches = heads.find_matches(state, residue)
             return np.bincount(index[matches], minlength=values[chunk].size)
 
-        ties = np.concatenate(in_threads(task, range(0, values.size, CHUNK), self.jobs))
+        ties = np.concatenate(in_threads(task, range(0, values.size, CHUNK_SIZE), self.jobs))
         # The pair that was drawn itself has its value.
         assert ties.min() > 0
         return ties
@@ -407,22 +408,24 @@ def _estimate_masses(
     """
     # The difference from the mean of two neighbouring blocks has 3/2 times the variance.
     padded = np.concatenate([inverse_ties[1:2], inverse_ties, inverse_ties[-2:-1]])
-    nearby = (padded[:-2] + padded[2:]) / 2
-    variance = totals**2 * (inverse_ties - nearby) ** 2 / 1.5 + total_squares * nearby**2
+    neighbour_mean = (padded[:-2] + padded[2:]) / 2
+    variance = totals**2 * (inverse_ties - neighbour_mean) ** 2 / 1.5
+    variance += total_squares * neighbour_mean**2
     return totals * inverse_ties, np.sqrt(variance)
 
 
 def _simulate_errors(
-    masses: Floats, errors: Floats, generator: np.random.Generator
+    masses: Floats, standard_errors: Floats, generator: np.random.Generator
 ) -> tuple[float, float]:
     """Return simultaneous bounds on errors and relative errors, from simulated curves."""
     proportions = np.cumsum(masses) / masses.sum()
-    is_bounded = proportions >= LOWEST_PROPORTION
+    is_bounded = proportions >= MIN_PROPORTION
     largest = np.empty((N_REPLICATES, 2))
     for replicate in range(N_REPLICATES):
-        cumulative = np.cumsum(errors * generator.standard_normal(errors.size)) / masses.sum()
-        error = np.abs(cumulative - proportions * cumulative[-1])
-        largest[replicate] = error.max(), (error / proportions)[is_bounded].max()
+        noise = standard_errors * generator.standard_normal(masses.size)
+        cumulative = np.cumsum(noise) / masses.sum()
+        errors = np.abs(cumulative - proportions * cumulative[-1])
+        largest[replicate] = errors.max(), (errors / proportions)[is_bounded].max()
     bounds = np.quantile(largest, (1 + CONFIDENCE) / 2, axis=0)
     # Inside a block the proportion may be anywhere between those of its ends.
     steps = masses / masses.sum()

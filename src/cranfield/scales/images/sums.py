@@ -28,7 +28,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted
 from cranfield.scales.forms.exact_values import Exact, FormPart, count_runs, count_sums
-from cranfield.scales.forms.form import inverse_log, precisions, scaled_inverse_log
+from cranfield.scales.forms.form import inverse_log, iterate_precisions, scaled_inverse_log
 from cranfield.scales.images.representation import (
     INT64_BOUND,
     MAX_VALUES,
@@ -88,17 +88,17 @@ class LexicographicParts:
     def count_below(self, digits: Ints, *, by_runs: bool) -> tuple[Ints, Ints]:
         """Return for each run the total weight of lower sums and the weight of equal sums."""
         room = np.full(len(digits), self.limit or 0)
-        below, equal = np.zeros(len(digits), dtype=object), np.ones(len(digits), dtype=object)
-        for index, (before, weight) in zip(self.order, self._tables(by_runs), strict=True):
+        n_lower, n_equal = np.zeros(len(digits), dtype=object), np.ones(len(digits), dtype=object)
+        for index, (before, weight) in zip(self.order, self._make_tables(by_runs), strict=True):
             column = digits[:, index]
             # Several runs may have the same sums so far.
-            below = below + equal * before[column, room]
-            equal = equal * weight[column]
+            n_lower = n_lower + n_equal * before[column, room]
+            n_equal = n_equal * weight[column]
             if self.limit is not None:
                 room = room - self.parts[index].min_relevant[column]
-        return below.astype(np.int64), equal.astype(np.int64)
+        return n_lower.astype(np.int64), n_equal.astype(np.int64)
 
-    def _tables(self, by_runs: bool) -> list[tuple[Exact, Exact]]:
+    def _make_tables(self, by_runs: bool) -> list[tuple[Exact, Exact]]:
         """Return for each part the weight of lower sums, by index and room, and of each sum."""
         # The room is the number of relevant documents that the limit still allows.
         rooms = np.arange((self.limit or 0) + 1)
@@ -124,7 +124,7 @@ TYPICAL_RUNS = 2**12
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """All sums of one entry of each of several parts, ascending.
+    """All sums of an entry of each of several parts, ascending.
 
     The `code` of a sum is the flat index of its entries in an array of shape `shape`; `keys` has
     for each part the index of the part's sum by entry.
@@ -135,9 +135,9 @@ class Side:
     code: Ints
     shape: tuple[int, ...]
     keys: tuple[Ints, ...]
-    count: Ints
+    min_relevant: Ints
     """Minimum number of relevant documents with each sum."""
-    weight: Ints
+    n_runs: Ints
     """Number of runs with each sum."""
 
     def digits(self, indices: Ints) -> list[Ints]:
@@ -147,13 +147,13 @@ class Side:
         entries = np.unravel_index(self.code[indices], self.shape)
         return [keys[entry] for keys, entry in zip(self.keys, entries, strict=True)]
 
-    def select(self, mask: NDArray[np.bool_]) -> Side:
+    def select(self, is_selected: NDArray[np.bool_]) -> Side:
         return replace(
             self,
-            values=self.values[mask],
-            code=self.code[mask],
-            count=self.count[mask],
-            weight=self.weight[mask],
+            values=self.values[is_selected],
+            code=self.code[is_selected],
+            min_relevant=self.min_relevant[is_selected],
+            n_runs=self.n_runs[is_selected],
         )
 
 
@@ -169,15 +169,15 @@ class Sides(NamedTuple):
         columns.update(zip(self.outer.parts, self.outer.digits(outer), strict=True))
         return np.stack([columns[part] for part in range(len(columns))], axis=1)
 
-    def within(self, limit: int | None) -> Iterator[Sides]:
+    def limit_relevant(self, limit: int | None) -> Iterator[Sides]:
         """Yield sides whose pairs have at most `limit` relevant documents, covering all such."""
         inner, outer = self
         if limit is None:
             yield self
             return
-        rooms = np.minimum(limit - outer.count, int(inner.count.max()))
+        rooms = np.minimum(limit - outer.min_relevant, int(inner.min_relevant.max()))
         for room in np.unique(rooms[rooms >= 0]):
-            yield Sides(inner.select(inner.count <= room), outer.select(rooms == room))
+            yield Sides(inner.select(inner.min_relevant <= room), outer.select(rooms == room))
 
 
 class Split(NamedTuple):
@@ -227,7 +227,7 @@ def make_sides(parts: tuple[FormPart, ...], limit: int | None, by_runs: bool, me
 def _make_side(
     parts: tuple[FormPart, ...], indices: list[int], *, with_counts: bool, by_runs: bool
 ) -> Side:
-    values, count, weight = np.zeros(1), np.zeros(1, np.int64), np.ones(1, np.int64)
+    values, n_relevant, n_runs = np.zeros(1), np.zeros(1, np.int64), np.ones(1, np.int64)
     keys = []
     for index in indices:
         part = parts[index]
@@ -237,21 +237,21 @@ def _make_side(
             key, counts, runs = np.arange(part.keys.size), part.min_relevant, part.key_runs
         values = (values[:, None] + part.values[key][None, :]).ravel()
         if with_counts:
-            count = (count[:, None] + counts[None, :]).ravel()
+            n_relevant = (n_relevant[:, None] + counts[None, :]).ravel()
         if by_runs:
-            weight = (weight[:, None] * runs.astype(np.int64)[None, :]).ravel()
+            n_runs = (n_runs[:, None] * runs.astype(np.int64)[None, :]).ravel()
         keys.append(key)
     shape = tuple(key.size for key in keys)
     order = np.argsort(values)
-    count = count[order] if with_counts else np.broadcast_to(count, order.shape)
-    weight = weight[order] if by_runs else np.broadcast_to(weight, order.shape)
-    return Side(tuple(indices), values[order], order, shape, tuple(keys), count, weight)
+    n_relevant = n_relevant[order] if with_counts else np.broadcast_to(n_relevant, order.shape)
+    n_runs = n_runs[order] if by_runs else np.broadcast_to(n_runs, order.shape)
+    return Side(tuple(indices), values[order], order, shape, tuple(keys), n_relevant, n_runs)
 
 
-def make_size_error(size: int) -> PolicyError:
+def make_size_error(n_values: int) -> PolicyError:
     return PolicyError(
-        f"the measure has about 2^{size.bit_length() - 1} possible values, too many to rank them"
-        " exactly (up to about 2^45 are feasible); use shorter runs or fewer grades"
+        f"the measure has about 2^{n_values.bit_length() - 1} possible values, too many to rank"
+        " them exactly (up to about 2^45 are feasible); use shorter runs or fewer grades"
     )
 
 
@@ -334,9 +334,9 @@ class Sums:
             self._check_lookups(n_outer, n_runs)
 
     def ranks(self, runs: Ints) -> Ints:
-        return self._ranks(self.digits(runs))
+        return self._rank_digits(self.digits(runs))
 
-    def counts(self, runs: Ints) -> tuple[Ints, Ints]:
+    def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
         check_n_runs(self.runs)
         return self._count_below(self.digits(runs), by_runs=True)
 
@@ -347,7 +347,7 @@ class Sums:
         if self.size >= INT64_BOUND:
             raise make_size_error(self.size)
 
-    def _ranks(self, digits: Ints) -> Ints:
+    def _rank_digits(self, digits: Ints) -> Ints:
         self._check_size()
         return self._count_below(digits, by_runs=False)[0] + 1
 
@@ -356,26 +356,26 @@ class Sums:
         unique, inverse = np.unique(digits, axis=0, return_inverse=True)
         inverse = inverse.ravel()
         if self.lexicographic and self._is_lexicographic(by_runs):
-            below, equal = self.lexicographic.count_below(unique, by_runs=by_runs)
-            return below[inverse], equal[inverse]
-        below, equal = np.zeros((2, len(unique)), dtype=np.int64)
+            n_lower, n_equal = self.lexicographic.count_below(unique, by_runs=by_runs)
+            return n_lower[inverse], n_equal[inverse]
+        n_lower, n_equal = np.zeros((2, len(unique)), dtype=np.int64)
         x = self.floats(unique)
-        for sides in self._sides(by_runs).within(self.limit):
+        for sides in self._find_sides(by_runs).limit_relevant(self.limit):
             inner, outer = sides
             self._check_lookups(outer.values.size, x.size)
-            weights = (inner.weight, outer.weight) if by_runs else None
+            weights = (inner.n_runs, outer.n_runs) if by_runs else None
             n_below, near = count_pairs(
                 inner.values, outer.values, x, self.slack, weights=weights, jobs=self.jobs
             )
-            below += n_below
+            n_lower += n_below
             sums = sides.digits(near.inner, near.outer)
             sign = self._compare(sums, unique[near.query])
-            weight = outer.weight[near.outer] * inner.weight[near.inner]
-            np.add.at(below, near.query[sign < 0], weight[sign < 0])
-            np.add.at(equal, near.query[sign == 0], weight[sign == 0])
-        return below[inverse], equal[inverse]
+            weight = outer.n_runs[near.outer] * inner.n_runs[near.inner]
+            np.add.at(n_lower, near.query[sign < 0], weight[sign < 0])
+            np.add.at(n_equal, near.query[sign == 0], weight[sign == 0])
+        return n_lower[inverse], n_equal[inverse]
 
-    def _sides(self, by_runs: bool) -> Sides:
+    def _find_sides(self, by_runs: bool) -> Sides:
         return make_sides(self.parts, self.limit, by_runs, self.memory)
 
     def _check_lookups(self, n_outer: int, n_runs: int) -> None:
@@ -390,9 +390,9 @@ class Sums:
         """Return the exact sign of a - b for pairs of sums."""
         sign = np.zeros(len(a), dtype=np.int64)
         undecided = np.flatnonzero((a != b).any(axis=1))
-        for bits in precisions() if undecided.size else ():
-            difference, error = self._subtract_sums(a[undecided], b[undecided], bits)
-            is_decided = np.abs(difference) > error
+        for bits in iterate_precisions() if undecided.size else ():
+            difference, max_error = self._subtract_sums(a[undecided], b[undecided], bits)
+            is_decided = np.abs(difference) > max_error
             sign[undecided[is_decided]] = np.where(difference[is_decided] > 0, 1, -1)
             undecided = undecided[~is_decided]
             if not undecided.size:
@@ -405,20 +405,20 @@ class Sums:
 
     def _subtract_sums(self, a: Ints, b: Ints, bits: int) -> tuple[Exact, Exact]:
         """Return a - b times 2^bits and the common denominator, and bounds on its error."""
-        difference, error = np.zeros((2, len(a)), dtype=object)
+        difference, max_error = np.zeros((2, len(a)), dtype=object)
         for part, column_a, column_b in zip(self.parts, a.T, b.T, strict=True):
             step = part.keys[column_a].astype(object) - part.keys[column_b].astype(object)
             step = step * int(part.unit * self._common_denominator)
             difference = difference + step * scaled_inverse_log(part.base, bits)
-            error = error + np.abs(step)
-        return difference, error
+            max_error = max_error + np.abs(step)
+        return difference, max_error
 
-    def find(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
+    def find_ranks(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
         self._check_size()
         radius = radius + self.slack
         matches = np.zeros(values.size, dtype=np.int64)
         digits = np.zeros((values.size, len(self.parts)), dtype=np.int64)
-        for sides in self._sides(False).within(self.limit):
+        for sides in self._find_sides(False).limit_relevant(self.limit):
             inner, outer = sides
             self._check_lookups(outer.values.size, values.size)
             max_radius = float(radius.max())
@@ -431,19 +431,19 @@ class Sums:
         ranks = np.zeros(values.size, dtype=np.int64)
         is_unique = matches == 1
         if is_unique.any():
-            ranks[is_unique] = self._ranks(digits[is_unique])
+            ranks[is_unique] = self._rank_digits(digits[is_unique])
         return ranks, matches
 
-    def listing(self) -> Floats:
-        return self._list_values()[0]
+    def list_values(self) -> Floats:
+        return self._list_sums()[0]
 
-    def _list_values(self) -> tuple[Floats, Ints]:
+    def _list_sums(self) -> tuple[Floats, Ints]:
         """Return all values, ascending, and the indices of their sums of parts."""
-        sides = self._sides(False)
+        sides = self._find_sides(False)
         inner, outer = sides
         i, j = np.divmod(np.arange(outer.values.size * inner.values.size), inner.values.size)
         if self.limit is not None:
-            is_allowed = outer.count[i] + inner.count[j] <= self.limit
+            is_allowed = outer.min_relevant[i] + inner.min_relevant[j] <= self.limit
             i, j = i[is_allowed], j[is_allowed]
         values = outer.values[i] + inner.values[j]
         order = np.argsort(values, kind="stable")
@@ -479,7 +479,7 @@ class Sums:
 
     def _list_gaps(self) -> tuple[bool, float, float]:
         """Return whether all gaps are equal, and the smallest and the largest gap."""
-        values, digits = self._list_values()
+        values, digits = self._list_sums()
         steps = np.diff(values)
         # Close floats may be in the wrong order, and their distance is mostly rounding error.
         close = np.flatnonzero(steps <= float(steps.min()) + 4 * self.slack)

@@ -24,7 +24,7 @@ from cranfield.base.errors import PolicyError, as_numbers, check_integer
 from cranfield.base.kinds import Integer, check_arguments
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
-from cranfield.scales.forms.exact_values import TooManySumsError, Walk, split
+from cranfield.scales.forms.exact_values import TooManySumsError, Walk, split_form
 from cranfield.scales.forms.form import (
     Additive,
     Stateful,
@@ -52,7 +52,7 @@ from cranfield.scales.runs import (
     check_size,
     depends_on_recall_base,
     document_grades,
-    exceeds,
+    has_more,
 )
 
 Representation = ListedImage | Sums | Windows | SampledImage
@@ -86,7 +86,7 @@ class Image:
     at_most: int | None
     unit: float
     offset: float
-    _store: Representation
+    _representation: Representation
 
     @property
     def exact(self) -> bool:
@@ -96,25 +96,25 @@ class Image:
     @property
     def listed(self) -> bool:
         """True if all values are listed in a table."""
-        return isinstance(self._store, ListedImage)
+        return isinstance(self._representation, ListedImage)
 
     @property
     def is_approximate(self) -> bool:
         """True if relative ranks are approximate, as there are too many values."""
-        return self._store.is_approximate
+        return self._representation.is_approximate
 
     @property
-    def _exact_store(self) -> ListedImage | Sums | Windows:
-        if isinstance(self._store, SampledImage) or self.is_approximate:
+    def _exact_representation(self) -> ListedImage | Sums | Windows:
+        if isinstance(self._representation, SampledImage) or self.is_approximate:
             # The number of values of a sampled image takes long to estimate.
-            is_sampled = isinstance(self._store, SampledImage)
-            number, noun = (self.runs, "runs") if is_sampled else (self.size, "possible values")
+            is_sampled = isinstance(self._representation, SampledImage)
+            count, noun = (self.runs, "runs") if is_sampled else (self.size, "possible values")
             raise PolicyError(
-                f"there are about 2^{number.bit_length() - 1} {noun}, too many for exact ranks; use"
+                f"there are about 2^{count.bit_length() - 1} {noun}, too many for exact ranks; use"
                 " relative_ranks() for relative ranks within a stated error, or use shorter runs or"
                 " fewer grades"
             )
-        return self._store
+        return self._representation
 
     @property
     def error(self) -> float:
@@ -122,17 +122,17 @@ class Image:
 
         0 if ranks are exact; otherwise computing the bound takes some seconds.
         """
-        return self._store.error
+        return self._representation.error
 
     @property
     def confidence(self) -> float:
         """Confidence level of the bound `error` for all relative ranks; 1 if it is proved."""
-        return self._store.confidence
+        return self._representation.confidence
 
     @property
     def precision(self) -> str:
         """Description of the error of relative ranks."""
-        return self._store.precision
+        return self._representation.precision
 
     @property
     def tolerance(self) -> float:
@@ -141,17 +141,17 @@ class Image:
         0 if ties are decided exactly; 2^-40 for a measure whose values are known only as floats.
         Ranks may then be too low, as distinct values may be closer.
         """
-        return self._store.tolerance
+        return self._representation.tolerance
 
     @property
     def size(self) -> int:
         """Number of distinct values."""
-        return self._store.size
+        return self._representation.size
 
     @property
     def runs(self) -> int:
         """Number of runs."""
-        return self._store.runs
+        return self._representation.runs
 
     def values(self) -> Floats:
         """Return all values, ascending; shape (size,).
@@ -175,7 +175,7 @@ class Image:
 
     @cached_property
     def _listing(self) -> Floats:
-        return np.asarray(self._times_unit(self._exact_store.listing()) + self.offset)
+        return np.asarray(self._times_unit(self._exact_representation.list_values()) + self.offset)
 
     def _times_unit(self, values: Any) -> Any:
         """Multiply by the unit; if it is 1 / n, divide by n as measures do."""
@@ -196,16 +196,16 @@ class Image:
 
     @cached_property
     def _gaps(self) -> Gaps:
-        raw = self._store.gaps()
-        low, high = (self._times_unit(end) + self.offset for end in (raw.lowest, raw.highest))
+        raw = self._representation.gaps()
+        low, high = (self._times_unit(x) + self.offset for x in (raw.lowest, raw.highest))
         smallest, largest = (
             None if gap is None else self._times_unit(gap) for gap in (raw.smallest, raw.largest)
         )
-        bottom, top = self.measure.info.range
+        min_score, max_score = self.measure.info.range
         unused = None
-        if np.isfinite(bottom) and np.isfinite(top):
-            outside = max(0.0, low - bottom) + max(0.0, top - high)
-            unused = min(1.0, outside / (top - bottom))
+        if np.isfinite(min_score) and np.isfinite(max_score):
+            outside = max(0.0, low - min_score) + max(0.0, max_score - high)
+            unused = min(1.0, outside / (max_score - min_score))
         return Gaps(raw.equispaced, smallest, largest, low, high, unused)
 
     def rank(self, values: ArrayLike) -> Ints:
@@ -245,7 +245,7 @@ class Image:
         unique, inverse = np.unique(flat, return_inverse=True)
         # The error of a score is relative to its summands, including the offset.
         radius = TOLERANCE * np.maximum(np.abs(unique), abs(self.offset))
-        ranks, matches = self._exact_store.find(
+        ranks, matches = self._exact_representation.find_ranks(
             (unique - self.offset) / self.unit, radius / self.unit
         )
         ranks, matches = ranks[inverse], matches[inverse]
@@ -253,7 +253,7 @@ class Image:
             score = float(flat[np.argmax(matches == 0)])
             raise PolicyError(
                 f"{score!r} is not a value of {self.measure} on runs of length"
-                f" {self.length} with grades 0 to {self.grades}{self._hint()}"
+                f" {self.length} with grades 0 to {self.grades}{self._make_hint()}"
             )
         if (matches > 1).any():
             index = int(np.argmax(matches))
@@ -264,7 +264,7 @@ class Image:
             )
         return ranks.reshape(scores.shape)
 
-    def _hint(self) -> str:
+    def _make_hint(self) -> str:
         """Return a hint about the recall base for a score that is not a value."""
         if not depends_on_recall_base(self.measure):
             return ""
@@ -273,7 +273,7 @@ class Image:
             " base of the topic, on which values depend, such as judgments=3"
         )
 
-    def require(self, runs: int, ties: str = "unique") -> None:
+    def require(self, n_runs: int, ties: str = "unique") -> None:
         """Raise an error if :meth:`rank_runs` cannot rank this number of runs.
 
         Raises
@@ -290,7 +290,7 @@ class Image:
         cranfield.PolicyError: there are about 2^60 possible values, too many for exact ranks; ...
         """
         _check_ties(ties)
-        self._exact_store.require(runs, by_runs=ties != "unique")
+        self._exact_representation.require(n_runs, by_runs=ties != "unique")
 
     def rank_runs(self, runs: Any, ties: str = "unique") -> Any:
         """Return the exact ranks of runs.
@@ -335,11 +335,11 @@ class Image:
                     f" with {int(n_relevant.max())}"
                 )
         if ties == "unique":
-            return self._exact_store.ranks(rows)
-        below, equal = self._exact_store.counts(rows)
+            return self._exact_representation.ranks(rows)
+        n_lower, n_equal = self._exact_representation.count_lower_and_equal(rows)
         if ties == "min":
-            return below + 1
-        return below + equal if ties == "max" else below + (equal + 1) / 2
+            return n_lower + 1
+        return n_lower + n_equal if ties == "max" else n_lower + (n_equal + 1) / 2
 
     def relative_ranks(self, runs: Any) -> Floats:
         """Return the ranks of runs, scaled to [0, 1]; `runs` as for :meth:`rank_runs`.
@@ -362,8 +362,8 @@ class Image:
         >>> long.relative_ranks([[0], [1], [1] * 500]).round(4).tolist()
         [0.0, 0.0351, 1.0]
         """
-        if isinstance(self._store, Sums | SampledImage) and self.is_approximate:
-            return self._store.relative_ranks(check_runs(runs, self.length, self.grades))
+        if isinstance(self._representation, Sums | SampledImage) and self.is_approximate:
+            return self._representation.relative_ranks(check_runs(runs, self.length, self.grades))
         return self.normalise_ranks(self.rank_runs(runs))
 
     def normalise_ranks(self, ranks: ArrayLike) -> Floats:
@@ -394,11 +394,11 @@ MAX_TABLE = 2**21
 """Maximum number of integers of a table during its construction."""
 MAX_ENUMERATED = 2**20
 """Maximum number of runs that are scored for the image of a measure without a form."""
-MAX_DIGITS = 2**20
+MAX_WIDE_RUNS = 2**20
 """Maximum number of runs for listing values that do not fit into 64 bits."""
-MAX_READ = 2**28
+MAX_READ_RANKS = 2**28
 """Maximum number of ranks read in all runs, if a user model reads beyond the end of runs."""
-MAX_OF_TOPIC = 2**20, 2**16
+MAX_TOPIC_RUNS = 2**20, 2**16
 """Approximate maximum numbers of runs for an image of one topic, with and without a form."""
 
 
@@ -474,7 +474,7 @@ def image(
     return _cached_image(measure, length, grades, documents, limit, memory, jobs, int(seed))
 
 
-def image_of_topic(
+def make_topic_image(
     measure: Measure,
     length: int,
     grades: int,
@@ -484,18 +484,18 @@ def image_of_topic(
     """Return the image of a measure for one topic, if its order of runs depends on the topic."""
     # Values that cannot be listed raise an error, as counting them for each topic would be slow.
     has_no_form = form(measure, length, grades) is None
-    max_runs = MAX_OF_TOPIC[has_no_form]
-    if not (has_no_form and exceeds(max_runs, length, grades)):
+    max_runs = MAX_TOPIC_RUNS[has_no_form]
+    if not (has_no_form and has_more(max_runs, length, grades)):
         documents, limit = document_grades(ideal, length, grades), _check_limit(at_most, length)
         topic_image = _make_image(
             measure, length, grades, documents, limit, 2**30, None, 0, represent.__wrapped__
         )
         if topic_image.listed:
             return topic_image
-    longest = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
+    max_length = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
     raise PolicyError(
         f"the possible values of {measure} differ between topics and must be listed for each topic;"
-        f" with {counted(grades + 1, 'grade')} use a length of at most about {longest}"
+        f" with {counted(grades + 1, 'grade')} use a length of at most about {max_length}"
     )
 
 
@@ -520,7 +520,7 @@ def represent(
     stateful = shape
     if isinstance(shape, Additive):
         try:
-            return Sums(split(shape, rel), limit, memory, jobs)
+            return Sums(split_form(shape, rel), limit, memory, jobs)
         except TooManySumsError:
             single_state = shape.stateful()
             if single_state is None:
@@ -536,7 +536,7 @@ def represent(
     is_wide = walk.dtype.hasobject
     # Integers with many digits need more memory. As they may not fit into windows, they are listed
     # nevertheless if there are few runs.
-    has_many_digits = is_wide and walk.count_runs() > MAX_DIGITS
+    has_many_digits = is_wide and walk.count_runs() > MAX_WIDE_RUNS
     rank, counts_by_state = cut_ranks(walk, MAX_TABLE // (4 if has_many_digits else 1))
     if rank == 0:
         return TableImage(walk, counts_by_state[0])
@@ -586,11 +586,11 @@ def _enumerate_image(
 ) -> EnumeratedImage:
     """Score all runs for the image of a measure without a form; refuse too many runs."""
     n_ranks = count_ranks_read(measure)
-    max_runs = min(MAX_ENUMERATED, max(1, MAX_READ // (n_ranks or 1)))
-    if exceeds(max_runs, length, grades):
-        longest = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
+    max_runs = min(MAX_ENUMERATED, max(1, MAX_READ_RANKS // (n_ranks or 1)))
+    if has_more(max_runs, length, grades):
+        max_length = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
         reading = "" if n_ranks is None else f" to {counted(n_ranks, 'rank')}"
-        advice = f"; use a length of at most {longest}" if longest else ""
+        advice = f"; use a length of at most {max_length}" if max_length else ""
         raise PolicyError(
             f"finding the possible values of {measure} requires scoring every run{reading}, but"
             f" {grades + 1}^{length} runs of length {length} with {counted(grades + 1, 'grade')}"

@@ -43,15 +43,15 @@ MAX_HEADS = 2**21
 
 def cut_ranks(walk: Walk, max_values: int) -> tuple[int, list[ValueCounts]]:
     """Return the first rank, from 0, with at most `max_values` tails, and the tails by state."""
-    rank, counts_by_state = len(walk.gains), walk.end(by_runs=False)
+    rank, counts_by_state = len(walk.gains), walk.end_counts(by_runs=False)
     while rank:
         sizes = [
             sum(counts_by_state[state].values.size for state in row if state >= 0)
-            for row in walk.after[rank - 1]
+            for row in walk.targets[rank - 1]
         ]
         if sum(sizes) > 2 * max_values:
             break
-        new_counts = walk.values_from(counts_by_state, rank - 1)
+        new_counts = walk.prepend_rank(counts_by_state, rank - 1)
         if sum(counts.values.size for counts in new_counts) > max_values:
             break
         rank, counts_by_state = rank - 1, new_counts
@@ -106,15 +106,15 @@ class Halves:
         counts = np.diff(self.head_ends, prepend=0) * np.diff(self.tail_ends, prepend=0)
         return int(counts.sum())
 
-    def first_tails(self, borders: Exact, *, up_to: bool = False) -> Ints:
+    def find_first_tails(self, borders: Exact, *, is_above: bool = False) -> Ints:
         """Return the first tail whose sum with a head may reach a border; shape (borders, heads).
 
-        With `up_to`, return the first tail whose sum with the head is certainly above the border.
+        With `is_above`, return the first tail whose sum with a head is certainly above the border.
         """
         keys = borders[:, None] - self.heads[None, :]
-        side: Any = "right" if up_to else "left"
+        side: Any = "right" if is_above else "left"
         if self.slack:
-            keys = keys.astype(np.float64) + (self.slack if up_to else -self.slack)
+            keys = keys.astype(np.float64) + (self.slack if is_above else -self.slack)
         indices = np.empty(keys.shape, dtype=np.int64)
         head = tail = 0
         for head_end, tail_end in zip(self.head_ends, self.tail_ends, strict=True):
@@ -127,17 +127,17 @@ class Halves:
 
     def find_tails(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
         """Return for each interval and head the first tail with a sum inside, and their number."""
-        first = self.first_tails(low)
-        return first, np.maximum(self.first_tails(high, up_to=True) - first, 0)
+        first = self.find_first_tails(low)
+        return first, np.maximum(self.find_first_tails(high, is_above=True) - first, 0)
 
-    def sums(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
+    def list_sums(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
         """Return the interval and the distance from its lower end of all sums in intervals."""
         return self.write_sums(*self.find_tails(low, high), low, high)
 
-    def write_sums(self, first: Ints, count: Ints, low: Exact, high: Exact) -> tuple[Ints, Ints]:
-        """Return the result of :meth:`sums` for `count` tails of each head from `first` on."""
+    def write_sums(self, first: Ints, n_tails: Ints, low: Exact, high: Exact) -> tuple[Ints, Ints]:
+        """Return the result of :meth:`list_sums` for `n_tails` tails of each head, from `first`."""
         shift = self.head_words[None, :] - to_words(low)[:, None]
-        pair, tail = concatenate_ranges(first.ravel(), count.ravel())
+        pair, tail = concatenate_ranges(first.ravel(), n_tails.ravel())
         sums = self.tail_words[tail]
         sums += shift.ravel()[pair]
         interval = pair // self.heads.size if len(low) > 1 else np.zeros(1, dtype=np.int64)
@@ -159,14 +159,14 @@ def to_words(numbers: Exact) -> Ints:
 @lru_cache(maxsize=2)
 def make_halves(walk: Walk, cut: int, by_runs: bool) -> Halves:
     """Make the two halves of an image; with `by_runs`, count the runs with each value."""
-    heads = walk.start(by_runs)
+    heads = walk.start_counts(by_runs)
     for rank in range(cut):
-        heads = walk.values_down_to(heads, rank)
+        heads = walk.append_rank(heads, rank)
         if sum(counts.values.size for counts in heads) > MAX_HEADS:
             raise make_runs_error(walk)
-    tails = walk.end(by_runs)
+    tails = walk.end_counts(by_runs)
     for rank in reversed(range(cut, len(walk.gains))):
-        tails = walk.values_from(tails, rank)
+        tails = walk.prepend_rank(tails, rank)
     halves = Halves.join(heads, tails)
     if halves.n_pairs > (MAX_WIDE_PAIRS if walk.dtype.hasobject else MAX_PAIRS):
         raise make_runs_error(walk)
@@ -180,11 +180,11 @@ class TooManyRunsError(PolicyError):
 def make_runs_error(walk: Walk) -> TooManyRunsError:
     base, length = walk.gains[0].shape[1], len(walk.gains)
     max_pairs = MAX_WIDE_PAIRS if walk.dtype.hasobject else MAX_PAIRS
-    longest = min(int((max_pairs.bit_length() - 1) / np.log2(base)), length - 1)
+    max_length = min(int((max_pairs.bit_length() - 1) / np.log2(base)), length - 1)
     return TooManyRunsError(
         f"{base}^{length} runs of length {length} with {base} grades are too many to rank the"
         " values of a measure in which the gain at a rank depends on other ranks; use a length of"
-        f" at most about {longest}"
+        f" at most about {max_length}"
     )
 
 
@@ -206,15 +206,15 @@ class Marks:
 
     values: Exact
     """The marks, ascending, including the first value of each window."""
-    below: Ints
+    n_below: Ints
     """Number of values of the image below each mark."""
     size: int
     """Number of values of the image."""
     min_gap: int
     max_gap: int
     """Smallest and largest gap of the image."""
-    last: int
-    """Largest value of the image."""
+    highest: int
+    """Highest value of the image."""
 
 
 class Windows(ExactImage):
@@ -240,21 +240,21 @@ class Windows(ExactImage):
         """Marks of the image, from a pass over all windows."""
         borders = self._borders
         windows = list(zip(borders[:-1], borders[1:] - 1, strict=True))
-        values, below = [], []
-        size, min_gap, max_gap, last = 0, 0, 0, None
-        for pieces in one_by_one(self._process_window, windows, self.jobs):
+        values, n_below = [], []
+        size, min_gap, max_gap, highest = 0, 0, 0, None
+        for pieces in one_by_one(self._summarise_window, windows, self.jobs):
             for low, offsets, before, n_distinct, gaps, last_offset in pieces:
                 values.append(offsets.astype(self.walk.dtype) + low)
-                below.append(before + size)
+                n_below.append(before + size)
                 size += n_distinct
                 steps = [gap for gap in gaps if gap]
-                if last is not None:
-                    steps.append(int(values[-1][0]) - last)
+                if highest is not None:
+                    steps.append(int(values[-1][0]) - highest)
                 min_gap = min([step for step in (min_gap, *steps) if step], default=0)
                 max_gap = max([max_gap, *steps])
-                last = int(low) + last_offset
+                highest = int(low) + last_offset
         return Marks(
-            np.concatenate(values), np.concatenate(below), size, min_gap, max_gap, last or 0
+            np.concatenate(values), np.concatenate(n_below), size, min_gap, max_gap, highest or 0
         )
 
     @cached_property
@@ -276,10 +276,11 @@ class Windows(ExactImage):
             )
             head, tail = head_end, tail_end
         low, high = int(min(start for start, _ in ends)), int(max(end for _, end in ends))
-        ordered = np.sort(np.concatenate(sample))
+        sorted_sample = np.sort(np.concatenate(sample))
         n_windows = halves.n_pairs // WINDOW_SIZE + 1
         quantiles = {
-            int(value) for value in ordered[np.arange(1, n_windows) * ordered.size // n_windows]
+            int(value)
+            for value in sorted_sample[np.arange(1, n_windows) * sorted_sample.size // n_windows]
         }
         borders = [low, *sorted(value for value in quantiles if low < value <= high), high + 1]
         n_pieces = [(b - a) // MAX_WIDTH + 1 for a, b in pairwise(borders)]
@@ -289,25 +290,25 @@ class Windows(ExactImage):
                 " exactly; use shorter runs or fewer grades"
             )
         # Windows that are too wide are divided into equal pieces.
-        divided = [
+        pieces = [
             a + (b - a) * i // n
             for (a, b), n in zip(pairwise(borders), n_pieces, strict=True)
             for i in range(n)
         ]
-        return np.array([*divided, high + 1], dtype=self.walk.dtype)
+        return np.array([*pieces, high + 1], dtype=self.walk.dtype)
 
-    def _process_window(self, window: tuple[Any, Any]) -> list[tuple[Any, ...]]:
+    def _summarise_window(self, window: tuple[Any, Any]) -> list[tuple[Any, ...]]:
         """Write out, sort and summarise the sums of a window, in pieces if there are too many."""
         pieces, remaining = [], [window]
         while remaining:
             low, high = remaining.pop()
             ends = np.array([low], dtype=self.walk.dtype), np.array([high], dtype=self.walk.dtype)
-            first, count = self.halves.find_tails(*ends)
-            if count.sum() > 4 * WINDOW_SIZE and high > low:
+            first, n_tails = self.halves.find_tails(*ends)
+            if n_tails.sum() > 4 * WINDOW_SIZE and high > low:
                 middle = low + (high - low) // 2
                 remaining += [(middle + 1, high), (low, middle)]
                 continue
-            _, sums = self.halves.write_sums(first, count, *ends)
+            _, sums = self.halves.write_sums(first, n_tails, *ends)
             if sums.size:
                 sums.sort()
                 pieces.append((low, *_summarise_sums(sums)))
@@ -320,26 +321,26 @@ class Windows(ExactImage):
             _ = self._borders
 
     def ranks(self, runs: Ints) -> Ints:
-        return self._ranks(self.walk.values(runs))
+        return self._rank_values(self.walk.values(runs))
 
-    def _ranks(self, values: Exact) -> Ints:
+    def _rank_values(self, values: Exact) -> Ints:
         unique, inverse = np.unique(values, return_inverse=True)
         marks = self.marks
         index = np.searchsorted(marks.values, unique, side="right") - 1
         low = marks.values[index]
-        ranks = marks.below[index].copy()
-        for block, interval, _ in self._intervals(low, unique):
+        ranks = marks.n_below[index].copy()
+        for block, interval, _ in self._yield_intervals(low, unique):
             ranks[block] += np.bincount(interval, minlength=ranks[block].size)
         return ranks[inverse.ravel()]
 
-    def _intervals(self, low: Exact, high: Exact) -> Iterator[tuple[slice, Ints, Ints]]:
+    def _yield_intervals(self, low: Exact, high: Exact) -> Iterator[tuple[slice, Ints, Ints]]:
         """Yield blocks of intervals, with the index of the interval and s - low of each value s."""
         bits = max(int((high - low).max()).bit_length(), 1)
         step = int(min(max(1, 2**19 // self.halves.heads.size), 2 ** (62 - bits)))
         slices = [slice(start, start + step) for start in range(0, len(low), step)]
 
         def task(block: slice) -> tuple[slice, Ints, Ints]:
-            interval, sums = self.halves.sums(low[block], high[block])
+            interval, sums = self.halves.list_sums(low[block], high[block])
             sums |= interval << bits
             sums.sort()
             is_first = np.ones(sums.size, dtype=bool)
@@ -349,7 +350,7 @@ class Windows(ExactImage):
 
         yield from one_by_one(task, slices, self.jobs)
 
-    def find(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
+    def find_ranks(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
         unit = self.walk.unit.numerator / self.walk.unit.denominator
         gaps = self.gaps()
         candidates = np.flatnonzero(
@@ -364,17 +365,17 @@ class Windows(ExactImage):
             high = to_integer(np.floor((values + radius)[candidates] / unit)).astype(
                 self.walk.dtype
             )
-            for block, interval, sums in self._intervals(low, np.maximum(low, high)):
+            for block, interval, sums in self._yield_intervals(low, np.maximum(low, high)):
                 indices = candidates[block]
                 matches[indices] = np.bincount(interval, minlength=indices.size)
                 exact[indices[interval]] = low[block][interval] + sums.astype(self.walk.dtype)
         ranks = np.zeros(values.size, dtype=np.int64)
         is_unique = matches == 1
         if is_unique.any():
-            ranks[is_unique] = self._ranks(exact[is_unique])
+            ranks[is_unique] = self._rank_values(exact[is_unique])
         return ranks, matches
 
-    def counts(self, runs: Ints) -> tuple[Ints, Ints]:
+    def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
         check_n_runs(self.runs)
         unique, inverse = np.unique(self.walk.values(runs), return_inverse=True)
         halves = make_halves(self.walk, self.rank, True)
@@ -386,36 +387,36 @@ class Windows(ExactImage):
 
         def task(start: int) -> tuple[Ints, Ints]:
             x = unique[start : start + step]
-            first, count = halves.find_tails(x, x)
-            below = ((before[first] - start_runs) * halves.head_runs).sum(axis=1)
-            pair, tail = concatenate_ranges(first.ravel(), count.ravel())
+            first, n_tails = halves.find_tails(x, x)
+            n_lower = ((before[first] - start_runs) * halves.head_runs).sum(axis=1)
+            pair, tail = concatenate_ranges(first.ravel(), n_tails.ravel())
             query, head = np.divmod(pair, halves.heads.size)
             difference = halves.tail_words[tail] + halves.head_words[head] - to_words(x)[query]
             weight = halves.tail_runs[tail] * halves.head_runs[head]
-            equal = np.zeros(x.size, dtype=np.int64)
-            np.add.at(below, query[difference < 0], weight[difference < 0])
-            np.add.at(equal, query[difference == 0], weight[difference == 0])
-            return below, equal
+            n_equal = np.zeros(x.size, dtype=np.int64)
+            np.add.at(n_lower, query[difference < 0], weight[difference < 0])
+            np.add.at(n_equal, query[difference == 0], weight[difference == 0])
+            return n_lower, n_equal
 
         blocks = in_threads(task, range(0, unique.size, step), self.jobs)
-        below, equal = (
-            np.concatenate(parts)[inverse.ravel()] for parts in zip(*blocks, strict=True)
+        n_lower, n_equal = (
+            np.concatenate(arrays)[inverse.ravel()] for arrays in zip(*blocks, strict=True)
         )
-        return below, equal
+        return n_lower, n_equal
 
-    def listing(self) -> Floats:
+    def list_values(self) -> Floats:
         low = self.marks.values
-        high = np.append(low[1:] - 1, self.marks.last).astype(self.walk.dtype)
-        unit = self.walk.unit
-        parts = [
-            (low[part][interval] + sums.astype(self.walk.dtype)) * unit.numerator / unit.denominator
-            for part, interval, sums in self._intervals(low, high)
+        high = np.append(low[1:] - 1, self.marks.highest).astype(self.walk.dtype)
+        values = [
+            low[block][interval] + sums.astype(self.walk.dtype)
+            for block, interval, sums in self._yield_intervals(low, high)
         ]
-        return np.concatenate(parts).astype(np.float64)
+        unit = self.walk.unit
+        return (np.concatenate(values) * unit.numerator / unit.denominator).astype(np.float64)
 
     def gaps(self) -> Gaps:
         marks, unit = self.marks, self.walk.unit
-        lowest, highest = float(int(marks.values[0]) * unit), float(marks.last * unit)
+        lowest, highest = float(int(marks.values[0]) * unit), float(marks.highest * unit)
         smallest, largest = float(marks.min_gap * unit), float(marks.max_gap * unit)
         return Gaps(marks.min_gap == marks.max_gap, smallest, largest, lowest, highest)
 
@@ -427,10 +428,10 @@ def _summarise_sums(sums: Ints) -> tuple[Ints, Ints, int, tuple[int, int], int]:
     is_new = np.zeros(-(-sums.size // MARK_SPACING) * MARK_SPACING, dtype=bool)
     np.greater(steps, 0, out=is_new[1 : sums.size])
     rows = np.add.reduce(is_new.reshape(-1, MARK_SPACING), axis=1, dtype=np.int64)
-    below = np.cumsum(rows) - rows + is_new[::MARK_SPACING]
+    n_below = np.cumsum(rows) - rows + is_new[::MARK_SPACING]
     n_distinct = int(rows.sum()) + 1
     gaps = (0, 0)
     if n_distinct > 1:
         # A step of 0 becomes the largest unsigned number.
         gaps = int((steps - 1).view(np.uint64).min()) + 1, int(steps.max())
-    return sums[::MARK_SPACING].copy(), below, n_distinct, gaps, int(sums[-1])
+    return sums[::MARK_SPACING].copy(), n_below, n_distinct, gaps, int(sums[-1])

@@ -41,7 +41,7 @@ _SPENDING = re.compile(
     r"[$€£]|usd|eur|dollar|cost|price|watt|co2|emission|time|latency|duration|delay|[cg]pu",
     re.IGNORECASE,
 )
-"""Patterns of names of rates, and of costs, which may look like rates: dollars per hour."""
+"""Patterns of names of rates, and of costs that may look like rates, such as dollars per hour."""
 
 _QUALITY = re.compile(
     r"(n?dcg|m?ap|m?rr|err|rbp|bpref|recall|precision|accuracy|success([\W_]?rate)?|hit[\W_]?rate"
@@ -108,11 +108,11 @@ class CostEffectiveness(TableResult):
         title = f"{self.measure or 'scores'} and cost: {sizes}; {better}"
         if self.topics < 2:
             return [title, "front proportions require at least two topics"]
-        error = 0.5 / np.sqrt(self.resamples)
+        max_standard_error = 0.5 / np.sqrt(self.resamples)
         return [
             title,
             f"{self.resamples:,} bootstrap samples of topics, seed {self.seed}; standard"
-            f" error of proportions at most {error:.2g}",
+            f" error of proportions at most {max_standard_error:.2g}",
         ]
 
 
@@ -182,8 +182,8 @@ def cost_effectiveness(
     table = score_table.over_shards()
     amounts, notes = _read_amounts(costs, table.systems)
     notes += replicate_notes(score_table)
-    matrix = np.array(list(amounts.values()))
-    has_cost = ~np.isnan(matrix).all(axis=0)
+    cost_matrix = np.array(list(amounts.values()))
+    has_cost = ~np.isnan(cost_matrix).all(axis=0)
     if not has_cost.any():
         raise CranfieldError(
             "no system with scores has a cost; expected costs of systems such as"
@@ -191,9 +191,8 @@ def cost_effectiveness(
         )
     for name, row in amounts.items():
         if unknown := [quoted(table.systems[k]) for k in np.flatnonzero(np.isnan(row))]:
-            n_systems = counted(len(unknown), "system")
             notes.append(
-                f"{n_systems} excluded from the front of {name}: no value for"
+                f"{counted(len(unknown), 'system')} excluded from the front of {name}: no value for"
                 f" {some_of(unknown, 10)}"
             )
     values = table.values[:, has_cost]
@@ -204,22 +203,22 @@ def cost_effectiveness(
         raise CranfieldError("no topic has a score of every system with a cost")
     if table.aggregate != "mean":
         notes.append(f"{table.measure} is aggregated as {table.aggregate}; this table uses means")
-    complete, matrix = values[is_complete], matrix[:, has_cost]
-    names = pl.Series(table.systems, dtype=pl.String).filter(pl.Series(has_cost))
-    gains = -complete if table.lower_is_better else complete
-    means = _compute_sample_means(gains, np.ones((1, len(gains))))[0]
-    proportions = _estimate_front_proportions(gains, matrix, resamples, seed)
+    complete, cost_matrix = values[is_complete], cost_matrix[:, has_cost]
+    systems = pl.Series(table.systems, dtype=pl.String).filter(pl.Series(has_cost))
+    effectiveness = -complete if table.lower_is_better else complete
+    means = _compute_sample_means(effectiveness, np.ones((1, len(complete))))[0]
+    proportions = _estimate_front_proportions(effectiveness, cost_matrix, resamples, seed)
     descending = [False, not table.lower_is_better]
     frames = []
-    for name, cost, proportion in zip(amounts, matrix, proportions, strict=True):
-        dominator = _find_dominators(means, cost)
+    for name, cost, proportion in zip(amounts, cost_matrix, proportions, strict=True):
+        dominators = _find_dominators(means, cost)
         columns = {
-            "cost": [name] * len(names),
-            "system": names,
+            "cost": [name] * len(systems),
+            "system": systems,
             "mean": complete.mean(axis=0),
             "amount": cost,
-            "on front": dominator < 0,
-            "dominated by": names[np.maximum(dominator, 0)].set(pl.Series(dominator < 0), None),
+            "on front": dominators < 0,
+            "dominated by": systems[np.maximum(dominators, 0)].set(pl.Series(dominators < 0), None),
             "front proportion": proportion,
         }
         frame = pl.DataFrame(columns).filter(pl.col("amount").is_not_nan())
@@ -235,14 +234,14 @@ def cost_effectiveness(
     )
 
 
-def _compute_sample_means(gains: Floats, counts: Floats) -> Floats:
+def _compute_sample_means(effectiveness: Floats, counts: Floats) -> Floats:
     """Return means of samples, given how often topics are drawn; equal means have equal bits."""
-    integers, unit = as_integers(gains, len(gains))
-    return without_noise(counts @ integers * (unit / len(gains)))
+    integers, unit = as_integers(effectiveness, len(effectiveness))
+    return without_noise(counts @ integers * (unit / len(effectiveness)))
 
 
 def _find_dominators(means: Floats, amounts: Floats) -> Ints:
-    """Return the index of the first system that dominates each system; -1 for none."""
+    """Return the index of the most effective system that dominates each system; -1 for none."""
     # The most effective systems first; equally effective systems by cost.
     order = np.lexsort((amounts, -means))
     dominates = (means[order] >= means[:, None]) & (amounts[order] <= amounts[:, None])
@@ -250,16 +249,18 @@ def _find_dominators(means: Floats, amounts: Floats) -> Ints:
     return np.where(dominates.any(axis=1), order[dominates.argmax(axis=1)], -1)
 
 
-def _estimate_front_proportions(gains: Floats, costs: Floats, resamples: int, seed: int) -> Floats:
+def _estimate_front_proportions(
+    effectiveness: Floats, costs: Floats, resamples: int, seed: int
+) -> Floats:
     """Return the proportion of samples with each system on the front, shape (costs, systems)."""
-    if len(gains) < 2:
+    if len(effectiveness) < 2:
         return np.full(costs.shape, np.nan)
-    total = np.zeros(costs.shape)
-    for _, counts in draw_counts(stream(seed), resamples, len(gains)):
-        means = _compute_sample_means(gains, counts)
+    n_on_front = np.zeros(costs.shape)
+    for _, counts in draw_counts(stream(seed), resamples, len(effectiveness)):
+        means = _compute_sample_means(effectiveness, counts)
         for k, amounts in enumerate(costs):
-            total[k] += _is_on_front(means, amounts).sum(axis=0)
-    return total / resamples
+            n_on_front[k] += _is_on_front(means, amounts).sum(axis=0)
+    return n_on_front / resamples
 
 
 def _is_on_front(means: Floats, amounts: Floats) -> Bools:

@@ -12,6 +12,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.errors import PolicyError, warn
 from cranfield.base.kinds import Integer, OneOf
+from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.comparison.result import AppliedTest, PairwiseComparison, scale_notes
 from cranfield.significance.corrections.resampled import (
@@ -51,6 +52,7 @@ from cranfield.significance.registry import (
     TESTS,
     Correction,
     Options,
+    Test,
     TestInfo,
     default_test,
     find_test,
@@ -158,17 +160,12 @@ def compare(
     """
     options = Options(alternative, alpha, exact, exact_n, resamples, seed, jobs, threshold)
     score_table = as_scores(scores)
-    n_systems, axis = len(score_table.systems), score_table.axis
     if lower_is_better is not None:
         score_table = score_table.with_direction(lower_is_better)
     if test is None and statistic == "median":
         test = MEDIAN_TEST
-    used_test = find_test(test) if test else default_test(n_systems, axis)
+    used_test = find_test(test) if test else _find_default_test(score_table, correction)
     info = used_test.info
-    if test is None and correction and CORRECTIONS.find(correction) not in info.corrections:
-        # Two systems may use the corrections of the default test of three or more.
-        used_test = default_test(3, axis)
-        info = used_test.info
     if info.refusal:
         raise PolicyError(
             f"{info.name} is for studies of tests only, such as `cranfield study tests`:"
@@ -192,7 +189,7 @@ def compare(
     outcome = apply_exchange_tests(used_test.run(pairs, options), pairs, info, options)
     # Tests of pairs have no common error.
     model = outcome.model or Model(inputs.scores.grand_mean(), np.nan, np.empty(0), np.inf)
-    # With a model error of 0, the statistics of the correction would be divided by 0.
+    # With a common error of 0, the correction would divide differences by 0.
     has_one_error = selected_correction.one_variance or selected_correction.pooled
     is_applicable = not has_one_error or model.error_variance != 0
     applied_correction = selected_correction if is_applicable else CORRECTIONS["bonferroni"]
@@ -265,6 +262,14 @@ def compare(
         ),
     )
     return replace(comparison, notes=(*comparison.notes, *comparison.direction_notes()))
+
+
+def _find_default_test(scores: Scores, correction: str | None) -> Test:
+    """Find the default test; two systems may use a correction of that of three or more systems."""
+    test = default_test(len(scores.systems), scores.axis)
+    if correction and CORRECTIONS.find(correction) not in test.info.corrections:
+        return default_test(3, scores.axis)
+    return test
 
 
 def _find_correction(

@@ -166,16 +166,16 @@ class AppliedTest:
         is_random = "resamples" in details and not details.get("exact")
         if not (self.correction.random or (is_random and self.correction.name == "none")):
             return
-        pvalues, error = self.corrected.pvalue, options.alpha * (1 - options.alpha)
-        margin = ndtri(0.975) * np.sqrt(error / options.resamples)
-        borderline = np.flatnonzero(np.abs(pvalues - options.alpha) <= margin)
-        if borderline.size:
-            are = "is" if borderline.size == 1 else "are"
+        pvalues, variance = self.corrected.pvalue, options.alpha * (1 - options.alpha)
+        margin = ndtri(0.975) * np.sqrt(variance / options.resamples)
+        close_pvalues = pvalues[np.abs(pvalues - options.alpha) <= margin]
+        if close_pvalues.size:
+            verb = "is" if close_pvalues.size == 1 else "are"
             yield (
-                f"{counted(borderline.size, 'p-value')} {are} so close to {options.alpha:g} that"
-                f" another seed may reverse the decision (such as {pvalues[borderline[0]]:.4f},"
-                f" where the sampling error of {options.resamples:,} random samples is"
-                f" {margin:.4f}); use more resamples"
+                f"{counted(close_pvalues.size, 'p-value')} {verb} so close to {options.alpha:g}"
+                f" that another seed may reverse the decision (such as {close_pvalues[0]:.4f}; the"
+                f" 95% margin of error of {options.resamples:,} random samples is {margin:.4f});"
+                " use more resamples"
             )
 
     def _sign_flip_notes(self) -> Iterator[str]:

@@ -196,8 +196,8 @@ def describe_effect_of_orders(
 def is_scored_by_grades(measure: Measure) -> bool:
     """Return True if grades by rank are enough to score a run."""
     info = measure.info
-    needs_more = info.inputs or info.depends_on_others or info.beyond_grades == BY_DOCUMENT
-    return measure.data_class is JudgedRuns and not needs_more
+    is_by_grades = not (info.inputs or info.depends_on_others or info.beyond_grades == BY_DOCUMENT)
+    return measure.data_class is JudgedRuns and is_by_grades
 
 
 def order_ties(judged: JudgedRuns) -> Iterator[JudgedRuns]:

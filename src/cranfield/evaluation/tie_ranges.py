@@ -32,7 +32,7 @@ class TieRanges(TableResult):
     Attributes
     ----------
     notes
-        Measures without bounds or without an expected score.
+        Notes on measures without bounds or without an expected score.
     """
 
     columns: ClassVar[Columns] = {

@@ -248,9 +248,11 @@ def _compute_tail(
     weights = np.exp(xlogy(shifted_j, h) - h - gammaln(shifted_j + 1))
     weights[j < 0] = 0.0
     # Normalised weights correct for the spacing and for errors of the logarithms.
-    total = weights.sum(axis=-1, keepdims=True)
+    sum_of_weights = weights.sum(axis=-1, keepdims=True)
     # Without an effect both tails are equal, and their difference is 0.
-    weights *= (erf(np.sqrt(h)) if odd_terms else 1.0) / np.where(total > 0, total, 1.0)
+    weights *= (erf(np.sqrt(h)) if odd_terms else 1.0) / np.where(
+        sum_of_weights > 0, sum_of_weights, 1.0
+    )
     return np.asarray((weights * betaincc(half_a + shifted_j, half_b, x)).sum(axis=-1))
 
 

@@ -30,9 +30,11 @@ MAX_SCORE = 1e100  # sums of squares of larger scores may overflow
 
 def check_squarable(scores: Scores) -> Scores:
     """Return scores unchanged; raise if any is infinite or too large to be squared."""
-    if np.nanmax(np.abs(scores.finite().values), initial=0.0) > MAX_SCORE:
+    largest = np.nanmax(np.abs(scores.finite().values), initial=0.0)
+    if largest > MAX_SCORE:
         raise CranfieldError(
-            f"scores must be at most {MAX_SCORE:g}, so that their squares are finite"
+            f"scores must be at most {MAX_SCORE:g}, so that their squares are finite, got"
+            f" {largest:g}"
         )
     return scores
 
@@ -338,7 +340,7 @@ def by_cluster(
     Parameters
     ----------
     scores
-        Scores without gaps, with rows as topics, shape (rows, systems).
+        Complete scores, with rows as topics, shape (rows, systems).
     clusters
         Cluster of each row: a mapping from the label of the row, or a function of the label.
     weight

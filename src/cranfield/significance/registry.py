@@ -100,10 +100,7 @@ class Correction:
         return (baseline and self.baseline_title) or self.title
 
     def supports(self, family: str, *, paired: bool, resampled: bool) -> bool:
-        """Return True if the correction supports a test family; upper bounds are not corrected.
-
-        `resampled` is True if topics may be resampled.
-        """
+        """Return True if the correction supports a test family; upper bounds are not corrected."""
         is_supported = family != "bound" if self.families is None else family in self.families
         has_topics = (paired or not self.paired) and (resampled or not self.resamples_topics)
         return is_supported and has_topics

@@ -336,8 +336,8 @@ def fit_shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
 def compute_variance_proportions(components: Mapping[str, float]) -> dict[str, float]:
     """Return each variance as a proportion of their sum; negative estimates count as 0."""
     positive = {name: max(0.0, variance) for name, variance in components.items()}
-    total = sum(positive.values())
-    return {name: variance / total if total else np.nan for name, variance in positive.items()}
+    divisor = sum(positive.values()) or np.nan
+    return {name: variance / divisor for name, variance in positive.items()}
 
 
 def _variance_notes(table: AnovaTable, component: str, reduction: float) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ class FittedFamily:
 
     family: str
     loglike: Floats  # log-likelihood of each system's scores, shape (systems,)
-    parameters: Floats  # effective number of parameters, shape (systems,)
+    n_parameters: Floats  # effective number of parameters, shape (systems,)
     weights: Floats  # probabilities or densities at the points, shape (systems, points)
 
 
@@ -99,8 +99,8 @@ def _compute_shapes(log_shapes: Floats) -> Floats:
 def _estimate_log_shapes(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
     """Estimate the logarithms of the shapes of beta distributions by the method of moments."""
     mean = np.clip(mean, 0.01, 0.99)
-    total = np.clip(mean * (1 - mean) / np.maximum(variance, 1e-4) - 1, 0.5, 1e4)
-    return np.log(mean * total), np.log((1 - mean) * total)
+    sum_of_shapes = np.clip(mean * (1 - mean) / np.maximum(variance, 1e-4) - 1, 0.5, 1e4)
+    return np.log(mean * sum_of_shapes), np.log((1 - mean) * sum_of_shapes)
 
 
 def _fit_beta(values: Floats, points: Floats) -> FittedFamily:
@@ -163,9 +163,9 @@ def _fit_normal_kernel(values: Floats, points: Floats) -> FittedFamily:
 
     mass_inside = (ndtr((1 - values) / bandwidth) - ndtr(-values / bandwidth)).mean(axis=0)
     densities = density(values)
-    parameters = (1 / normaliser / densities).mean(axis=0)
+    n_parameters = (1 / normaliser / densities).mean(axis=0)
     loglike = np.log(densities / mass_inside).sum(axis=0)
-    return FittedFamily("normal kernel", loglike, parameters, _tabulate(density, points))
+    return FittedFamily("normal kernel", loglike, n_parameters, _tabulate(density, points))
 
 
 def _fit_beta_kernel(values: Floats, points: Floats) -> FittedFamily:
@@ -182,9 +182,9 @@ def _fit_beta_kernel(values: Floats, points: Floats) -> FittedFamily:
         return np.asarray(kernel(x[:, None]).mean(axis=1))
 
     weights, densities = _tabulate(density, points), density(interior)
-    parameters = (kernel(interior) / densities).mean(axis=0)
+    n_parameters = (kernel(interior) / densities).mean(axis=0)
     loglike = np.log(densities / np.trapezoid(weights, points, axis=1)).sum(axis=0)
-    return FittedFamily("beta kernel", loglike, parameters, weights)
+    return FittedFamily("beta kernel", loglike, n_parameters, weights)
 
 
 def _tabulate(density: Callable[[Floats], Floats], points: Floats) -> Floats:
@@ -226,9 +226,9 @@ def _fit_discrete_kernel(counts: Floats) -> FittedFamily:
         leave_one_out = (counts @ kernel - kernel.diagonal()) / (n_topics - 1)
         weights = counts @ kernel / n_topics
         cross_loglike = xlogy(counts, np.maximum(leave_one_out, 1e-300)).sum(axis=1)
-        parameters = (counts * kernel.diagonal() / np.maximum(weights, 1e-300)).sum(axis=1)
+        leverage_sum = (counts * kernel.diagonal() / np.maximum(weights, 1e-300)).sum(axis=1)
         loglike = xlogy(counts, np.maximum(weights, 1e-300)).sum(axis=1)
-        fits.append((cross_loglike, loglike, parameters / n_topics[:, 0], weights))
+        fits.append((cross_loglike, loglike, leverage_sum / n_topics[:, 0], weights))
     cross_loglikes, *estimates = map(np.stack, zip(*fits, strict=True))
     best, systems = cross_loglikes.argmax(axis=0), np.arange(len(counts))
     return FittedFamily("discrete kernel", *(values[best, systems] for values in estimates))
@@ -274,8 +274,8 @@ class Resampled:
         differences between the real systems. Scores may leave the range of their measure. Two
         systems with equal scores on most topics then differ by a constant, which is unrealistic.
         """
-        shift = as_numbers(means, "means") - self.means
-        return replace(self, values=self.values + shift.reshape(-1, *[1] * (self.values.ndim - 2)))
+        shifts = as_numbers(means, "means") - self.means
+        return replace(self, values=self.values + shifts.reshape(-1, *[1] * (self.values.ndim - 2)))
 
     def draw(self, topics: int, seed: int, *key: int) -> Floats:
         """Draw the scores of new topics; `seed` and `key` select the random stream."""
@@ -570,7 +570,7 @@ def fit_simulator(
         # Unnormalised: the last value of each row is the integral of the density.
         cdfs = [cumulative_trapezoid(family.weights, initial=0) for family in families]
     penalty = {"aic": 2.0, "bic": float(np.log(len(values))), "likelihood": 0.0}[criterion]
-    best = np.argmin([penalty * f.parameters - 2 * f.loglike for f in families], axis=0)
+    best = np.argmin([penalty * f.n_parameters - 2 * f.loglike for f in families], axis=0)
     cdf = np.stack(cdfs)[best, np.arange(len(best))]
     # Normal scores of mid-ranks, centred and scaled to Euclidean norm 1.
     normal_scores = ndtri(rankdata(values, axis=0) / (len(values) + 1))

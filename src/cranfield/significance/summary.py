@@ -201,10 +201,7 @@ def summarise_each(scores: Mapping[str, Scores], **options: Any) -> Summary:
 def _split_topics(
     groups: Any, topics: Sequence[str], notes: list[str]
 ) -> Iterator[tuple[str | None, Indices]]:
-    """Yield the name and the topic indices of each group; without groups, None and all topics.
-
-    Notes on topics without a group, and on unknown topics, are appended to `notes`.
-    """
+    """Yield the name and topic indices of each group, or None and all topics; append to `notes`."""
     if groups is None:
         yield None, np.arange(len(topics))
         return

@@ -84,9 +84,9 @@ def standardise(
 
     .. math:: z_{ts} = \frac{x_{ts} - \bar{r}_t}{\mathrm{sd}(r_t)}
 
-    Source: `z` and `normal`: Webber, Moffat and Zobel (2008); `linear`: Sakai (2016); `empirical`:
-    Urbano, Lima and Hanjalic (2019a), who call `normal` N-std, `linear` U-std and `empirical`
-    E-std.
+    Sources: Webber, Moffat and Zobel (2008) for `z` and `normal`; Sakai (2016) for `linear`;
+    Urbano, Lima and Hanjalic (2019a) for `empirical`, who name `normal` N-std, `linear` U-std and
+    `empirical` E-std.
 
     Parameters
     ----------

@@ -268,9 +268,9 @@ def make_part(
     """Return a part with the per-topic scores, without the topic `all` and other summaries."""
     topics = frame["topic"].unique()
     frame = _remove_summaries(frame, "topic", "topics")
-    other_topics = sorted(topic for topic in frame["topic"].unique() if not topic.isdigit())
-    if 0 < 5 * len(other_topics) <= len(topics):
-        listed = some_of(map(quoted, other_topics), 5)
+    text_topics = sorted(topic for topic in frame["topic"].unique() if not topic.isdigit())
+    if 0 < 5 * len(text_topics) <= len(topics):
+        listed = some_of(map(quoted, text_topics), 5)
         warn(
             f"rows {listed} are read as topics, although most topics are numbers; remove them if"
             " they summarise other rows"
@@ -293,10 +293,7 @@ def complete_part(
 
 
 def _remove_summaries(frame: pl.DataFrame, column: str, noun: str) -> pl.DataFrame:
-    """Remove rows that summarise others, with a warning.
-
-    If all topics have names of summaries, all rows are removed.
-    """
+    """Remove rows that summarise others, with a warning; all rows if all topics are summaries."""
     labels = frame[column].unique(maintain_order=True)
     summaries = sorted(find_summaries(labels))
     if len(summaries) == len(labels):

@@ -513,8 +513,8 @@ def _find_topics(
                 " transpose the table, so that the measures are columns"
             )
         names = [table.names[k] for k in score_columns[1:]]
-        are_topics = names and all(map(_TOPIC_NAME.fullmatch, names))
-        if are_topics and not any(map(_TOPIC_NAME.fullmatch, topics)):
+        has_topic_columns = names and all(map(_TOPIC_NAME.fullmatch, names))
+        if has_topic_columns and not any(map(_TOPIC_NAME.fullmatch, topics)):
             raise InputError(
                 f"expected topics in rows and systems in columns, got columns {some_of(names, 3)};"
                 " transpose the table, or name its first column topic"

@@ -30,7 +30,7 @@ from cranfield.significance.differences import (
     all_pairs,
     make_pairs,
 )
-from cranfield.significance.pairwise.means import apply_exchange_tests
+from cranfield.significance.pairwise.means import apply_exact_permutations
 from cranfield.significance.prepare import (
     MEDIAN_TEST,
     PreparedScores,
@@ -186,7 +186,7 @@ def compare(
         )
     pairs = replace(pairs, by_shard=inputs.scores.values if scores.shards else None)
     selected_correction = _find_correction(info, correction, pairs, baselines, options)
-    outcome = apply_exchange_tests(used_test.run(pairs, options), pairs, info, options)
+    outcome = apply_exact_permutations(used_test.run(pairs, options), pairs, info, options)
     # Tests of pairs have no common error.
     model = outcome.model or Model(inputs.scores.grand_mean(), np.nan, np.empty(0), np.inf)
     # With a common error of 0, the correction would divide differences by 0.
@@ -202,7 +202,7 @@ def compare(
     if len(baselines) > 1:
         notes.append("baselines are not compared with each other")
     if selected_correction.resamples_topics and pairs.by_shard is not None:
-        # With gaps the model weights topics; the mean over resampled topics is unweighted.
+        # With missing cells the model weights topics; means over resampled topics are unweighted.
         means = pairs.values.mean(axis=0)
         difference = pairs.mean_differences(means)
         if scores.axis == "shard" and np.isnan(scores.values).any():

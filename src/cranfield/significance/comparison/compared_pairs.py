@@ -288,8 +288,8 @@ class ComparedPairs:
     def contradicted(self, low: Floats, high: Floats, alpha: float) -> Bools:
         """Return a mask of the pairs whose decision contradicts their interval."""
         with np.errstate(invalid="ignore"):
-            excludes_0 = (low > 0) | (high < 0)
-        return np.asarray(excludes_0 != self.is_significant(alpha))
+            is_without_0 = (low > 0) | (high < 0)
+        return np.asarray(is_without_0 != self.is_significant(alpha))
 
     @property
     def without_interval(self) -> int:

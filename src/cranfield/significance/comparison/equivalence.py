@@ -155,7 +155,9 @@ class Equivalence(Result):
     def bounds(self) -> tuple[Floats, Floats]:
         """Bounds like those of `interval`, without setting any to NaN; verdicts depend on them."""
         if self.level <= 0:
-            raise PolicyError("equivalence requires an alpha below 0.5")
+            raise PolicyError(
+                f"equivalence requires an alpha below 0.5, got {self.comparison.alpha:g}"
+            )
         return self.two_sided_interval(1 - (1 - self.level) / self.times)
 
     @property
@@ -218,10 +220,7 @@ class Equivalence(Result):
         return np.maximum(*self.pvalues)
 
     def _one_sided_pvalues(self, bound: Floats, side: int) -> Floats:
-        """Return p-values of the hypothesis that the difference is beyond a bound of the margin.
-
-        `side` is 1 for the upper bound, and -1 for the lower bound.
-        """
+        """Return p-values of differences above an upper (`side` 1) or below a lower bound (-1)."""
 
         def rejects(alpha: Floats, is_opposite: Bools) -> Bools:
             low, high = self.two_sided_interval(1 - self.tails * alpha)

@@ -33,7 +33,7 @@ from cranfield.significance.differences import (
     Pairs,
     orient,
 )
-from cranfield.significance.pairwise.means import apply_exchange_tests
+from cranfield.significance.pairwise.means import apply_exact_permutations
 from cranfield.significance.prepare import cluster_notes
 from cranfield.significance.registry import (
     CORRECTIONS,
@@ -112,7 +112,7 @@ class AppliedTest:
         pairs, correction = self.pairs, self.correction
         is_studentised = self.info.studentised or correction.name == "bootstrap-max-t"
         is_bootstrap = correction.resamples_topics or self.info.resamples_topics
-        is_doubtful = correction.one_variance and self.info.unequal_variances
+        may_differ_in_variance = correction.one_variance and self.info.unequal_variances
         if is_bootstrap and pairs.n_topics < MIN_BOOTSTRAP_TOPICS:
             consequence = (
                 "only large differences can be significant"
@@ -129,7 +129,7 @@ class AppliedTest:
                 f"{correction.name} assumes that differences are symmetric around their mean, which"
                 f" is rare for nearly equal runs; {RECOMMENDED} does not assume symmetry"
             )
-        elif is_doubtful and pairs.n_systems > 2 and pairs.is_complete:
+        elif may_differ_in_variance and pairs.n_systems > 2 and pairs.is_complete:
             yield from _variance_notes(pairs)
 
     def _paired_test_notes(self) -> Iterator[str]:
@@ -251,7 +251,7 @@ def _variance_notes(pairs: Pairs) -> Iterator[str]:
 def paired_t_pvalues(pairs: Pairs) -> Floats:
     """Return the p-values of paired t-tests; of exact sign flips if differences are constant."""
     test, options = find_test("t"), Options()
-    return apply_exchange_tests(test.run(pairs, options), pairs, test.info, options).pvalue
+    return apply_exact_permutations(test.run(pairs, options), pairs, test.info, options).pvalue
 
 
 Rows = list[list[str | Cell]]
@@ -459,8 +459,8 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
                 f" {omnibus.effect:.4f}"
             )
         if self.half_widths is not None and len(np.unique(self.half_widths)) == 1:
-            of_log = " of the log" if self.mean_of == "geometric mean" else ""
-            width = f"half-width{of_log} {self.half_widths[0]:.{self.places}f}"
+            scale = " of the log" if self.mean_of == "geometric mean" else ""
+            width = f"half-width{scale} {self.half_widths[0]:.{self.places}f}"
             lines.append(
                 f"intervals: {width}; systems with disjoint intervals differ significantly"
             )
@@ -485,7 +485,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
                 shorten_letters(cell) if isinstance(cell, str) else f"{cell:.{places}f}"
                 for cell in entries
             ]
-            # The highest mean, and equal ones, are bold.
+            # The best mean, and equal ones, are bold.
             rows.append([name, Cell(f"{mean:.{places}f}", bold=name in best), *cells])
         legends = {
             "ranks": f"ranks: {100 * (1 - self.alpha):.4g}% simultaneous confidence sets, assuming"

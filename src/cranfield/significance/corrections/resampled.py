@@ -190,10 +190,7 @@ def simultaneous_interval(
     options: Options,
     level: Level,
 ) -> Bounds:
-    """Return simultaneous intervals, which exclude 0 if the single-step p-value is at most `tail`.
-
-    Otherwise they include 0.
-    """
+    """Return simultaneous intervals; they exclude 0 if and only if single-step p-values reject."""
     tail = (1 - level) / (1 if options.two_sided else 2)
     # The k-th largest of B maxima, k = floor(tail (B + 1)); infinite for k = 0.
     rank = count_in_tail(tail, maxima.size)

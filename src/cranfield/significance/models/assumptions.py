@@ -42,10 +42,7 @@ def normality_test(residuals: Floats) -> Check:
 
 
 def variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | str, Check | str]:
-    """Compute Brown and Forsythe's and Bartlett's test, or return the reasons to skip them.
-
-    `e` are the residuals by topic and system; `columns` are those of each system, without NaN.
-    """
+    """Compute Brown and Forsythe's and Bartlett's test, or return the reasons to skip them."""
     from scipy import stats
 
     is_varying = [np.ptp(column) > 0 for column in columns if column.size]
@@ -329,8 +326,10 @@ def _check_arrays(
             f"fitted values must have the shape of the residuals, {e.shape}, got {predicted.shape}"
         )
     for values in (e, predicted):
-        if values is not None and np.nanmax(np.abs(values), initial=0.0) > MAX_VALUE:
-            raise CranfieldError(f"residuals and fitted values must be at most {MAX_VALUE:g}")
+        if values is not None and (largest := np.nanmax(np.abs(values), initial=0)) > MAX_VALUE:
+            raise CranfieldError(
+                f"residuals and fitted values must be at most {MAX_VALUE:g}, got {largest:g}"
+            )
     n_residuals = int((~np.isnan(e)).sum())
     if n_residuals < 3:
         raise CranfieldError(

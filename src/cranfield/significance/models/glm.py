@@ -327,8 +327,8 @@ class GlmComparison(TableResult):
         "estimate": Column("Difference of the system effects, on the scale of the link function."),
         "se": Column("Standard error of the estimate."),
         "t": Column("Wald statistic: the estimate divided by its standard error."),
-        "raw p": Column("P-value of the pair, uncorrected; null if not tested.", pvalue=True),
-        "p": Column("P-value after the correction.", pvalue=True),
+        "raw p": Column("p-value of the pair, uncorrected; null if not tested.", pvalue=True),
+        "p": Column("p-value after the correction.", pvalue=True),
         "difference": Column("Difference of the average expected scores of the systems."),
     }
 
@@ -409,10 +409,10 @@ def compare_glm(
     spec = test.spec
     if not isinstance(spec, GeneralisedLinearModel):
         raise PolicyError(f"expected a generalised linear model such as glm, got {str(model)!r}")
-    name = test.info.find_correction(correction or test.info.correction)
+    correction_name = test.info.find_correction(correction or test.info.correction)
     inputs = prepare_scores(as_scores(scores), test.info, missing)
     pairs, fit = all_pairs(inputs.topic_scores), spec.fit(inputs.topic_scores)
-    outcome, pvalues = correct_testable_pairs(test, name, pairs, Options(alpha=alpha))
+    outcome, pvalues = correct_testable_pairs(test, correction_name, pairs, Options(alpha=alpha))
     used_scores, link_model = inputs.scores, fit.model
     estimates = link_model.differences(pairs), link_model.standard_errors(pairs), outcome.statistic
     names = pair_names(used_scores.systems, pairs.first, pairs.second)
@@ -430,7 +430,7 @@ def compare_glm(
         rows.fill_nan(None),
         measure=used_scores.measure or "",
         model=str(spec),
-        correction=name,
+        correction=correction_name,
         alpha=alpha,
         topics=int(fit.has_topic.sum()),
         deviance=fit.deviance,

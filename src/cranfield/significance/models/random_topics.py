@@ -171,10 +171,7 @@ class RandomGroups:
 
 
 def _weighted_ss(products: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return weighted sums of squares around the weighted mean of rows, and squared distances.
-
-    `products` is the Gram matrix of the rows; `weights` has several sets of weights of the rows.
-    """
+    """Return weighted sums of squares of rows, from their Gram matrix, and squared distances."""
     proportions = weights / weights.sum(axis=1, keepdims=True)
     with_mean = proportions @ products
     squared_distances = np.diag(products) - 2 * with_mean
@@ -212,8 +209,8 @@ def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
         \varepsilon_{tsk}, \quad F = \frac{\mathit{MS}_{System}}{\mathit{MS}_{Topic:System}}
     source: Scheffé (1959), chapter 8; Patterson and Thompson (1971); Satterthwaite (1946); for
         query variations Culpepper et al. (2022)
-    convention: Without gaps it is two-way ANOVA of each topic's mean over its shards. With
-        gaps, which are the same for all systems (see the policy `missing`), variances are
+    convention: Without missing cells it is two-way ANOVA of each topic's mean over its shards. With
+        missing cells, the same for all systems (see the policy `missing`), variances are
         estimated by restricted maximum likelihood, differences by generalised least squares,
         and degrees of freedom by Satterthwaite's formula, as in lme4 and lmerTest. A negative
         estimate of the variance of topics or of cells is reported as 0, without changing the other
@@ -244,9 +241,9 @@ def three_way_test(pairs: Pairs, options: Options) -> Outcome:
     formula: y_{ijk} = \mu_{\cdot\cdot\cdot} + \tau_i + \alpha_j + \beta_k + (\tau\alpha)_{ij} +
         (\tau\beta)_{ik} + (\alpha\beta)_{jk} + \varepsilon_{ijk}
     source: Ferro and Sanderson (2022), section 3.1
-    convention: Topics without relevant documents in a shard leave gaps: see the policy
-        `missing`. With gaps, sums of squares are of type II, by exact least squares. A note
-        reports the F of random-topics for comparison.
+    convention: Topics without relevant documents in a shard leave missing cells: see the policy
+        `missing`. Sums of squares are then of type II, by exact least squares. A note reports the F
+        of random-topics for comparison.
     """
     outcome = compare_by_analysis(fit_three_way, pairs, options)
     assert outcome.table is not None
@@ -408,7 +405,7 @@ class Refits:
         flat = residuals.ravel()
         # Exact for twice the number of terms, so that differences of two sums are exact, too.
         integers, unit = as_integers(flat, 2 * flat.size)
-        squares, square_unit = as_integers((integers * unit) ** 2, flat.size)
+        integer_squares, square_unit = as_integers((integers * unit) ** 2, flat.size)
         effects = np.empty((n_systems, options.resamples))
         root_ms_errors = np.empty(options.resamples)
         slices = list(row_slices(options.resamples, flat.size, DRAWS_PER_BLOCK))
@@ -420,7 +417,7 @@ class Refits:
             draws = rng.integers(0, flat.size, size=shape)
             values = integers[draws]
             system_sums = values.sum(axis=(2, 3))
-            total_ss = squares[draws].sum(axis=(1, 2, 3)) * square_unit
+            total_ss = integer_squares[draws].sum(axis=(1, 2, 3)) * square_unit
             if n_shards > 1:
                 # Each topic and system has a mean of its own.
                 explained_ss = sum_exact_squares(values.sum(axis=3), unit) / n_shards
@@ -439,10 +436,7 @@ class Refits:
         return cls(effects, root_ms_errors)
 
     def studentise(self, pairs: Pairs, root_ms_error: float) -> Floats:
-        """Divide differences of effects by the error of their fit, shape (pairs, resamples).
-
-        Return 0 if the error of the original fit, `root_ms_error`, is 0.
-        """
+        """Divide differences of effects by the error of their fit; 0 if `root_ms_error` is 0."""
         if root_ms_error == 0:
             return np.zeros((len(pairs), self.root_ms_errors.size))
         differences = pairs.subtract(self.effects)
@@ -454,6 +448,6 @@ class Refits:
 
 def sum_exact_squares(sums: Floats, unit: float) -> Floats:
     """Return the sum of squares of each row, independent of the order of its terms."""
-    squares = (sums.reshape(len(sums), -1) * unit) ** 2
-    integers, square_unit = as_integers(squares, squares.shape[1])
+    terms = (sums.reshape(len(sums), -1) * unit) ** 2
+    integers, square_unit = as_integers(terms, terms.shape[1])
     return np.asarray(integers.sum(axis=1) * square_unit)

@@ -39,7 +39,7 @@ STUDENTISED_FAMILIES = ("t", "bootstrap", "anova")
 """Families of tests that divide a difference by its estimated standard error."""
 
 
-def apply_exchange_tests(
+def apply_exact_permutations(
     outcome: Outcome, pairs: Pairs, info: TestInfo, options: Options
 ) -> Outcome:
     """Use exact permutations for differences that do not vary.
@@ -291,7 +291,7 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 def is_enumerable(pairs: Pairs, n_zeros: Indices, options: Options) -> bool:
-    """Return True if the randomisation test shall enumerate all assignments."""
+    """Return True if the randomisation test enumerates all assignments."""
     n = int((pairs.n_topics - n_zeros).max(initial=0))
     if options.exact and n > MAX_EXACT:
         raise PolicyError(
@@ -373,13 +373,14 @@ def subset_interval(pairs: Pairs, options: Options, has_all_subsets: bool, level
     rounding = pairs.rounding
     for rows, block in pairs.blocks(len(size)):
         subset_sums = sums[block.first] - sums[block.second]
-        smaller = larger = subset_sums / size
+        low_means = high_means = subset_sums / size
         if options.two_sided:
-            total = block.subtract(integers.sum(axis=0))[:, None]
-            other_means = (total - subset_sums) / (n - size)
-            smaller, larger = np.minimum(smaller, other_means), np.maximum(larger, other_means)
+            observed_sums = block.subtract(integers.sum(axis=0))[:, None]
+            other_means = (observed_sums - subset_sums) / (n - size)
+            low_means = np.minimum(low_means, other_means)
+            high_means = np.maximum(high_means, other_means)
         low_rank, high_rank = rank[rows] - 1, len(size) - rank[rows]
-        for bounds, means, k in ((low, smaller, low_rank), (high, larger, high_rank)):
+        for bounds, means, k in ((low, low_means, low_rank), (high, high_means, high_rank)):
             bound = order_statistics(means.copy(), k[:, None])[:, 0] * unit
             # A bound of 0 does not exclude 0.
             bound[np.abs(bound) <= rounding[rows]] = 0.0

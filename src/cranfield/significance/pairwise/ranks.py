@@ -174,8 +174,8 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
     assumes: Topics are independent; the distribution of differences is symmetric. Only then is
         a hypothesis about the pseudo-median also one about the mean.
     when: Paired scores with outliers, and differences that are about symmetric. It ranks
-        differences, so it needs a scale on which differences can be compared. Its Type I errors on
-        means are too frequent if differences are skewed.
+        differences, so it requires a scale on which differences can be compared. Its Type I errors
+        on means are too frequent if differences are skewed.
     formula: W^+ = \sum_{t : d_t > 0} \text{rank}(|d_t|)
     statistic: W+, the sum of ranks of the topics on which the first system scores higher
     effect: rank-biserial correlation: (W+ - W-) / (W+ + W-)
@@ -514,10 +514,7 @@ def shift_interval(pairs: Pairs, level: Level) -> Bounds:
 
 
 class RankSums:
-    """Tail probabilities of the sum of n ranks, drawn without replacement from doubled ranks.
-
-    The doubled ranks ascend.
-    """
+    """Tail probabilities of the sum of n ranks (ascending, doubled), drawn without replacement."""
 
     def __init__(self, ranks: NDArray[np.integer], n: int) -> None:
         # The subsets of k ranks with the sum s are counted for each half of the ranks. Counts are

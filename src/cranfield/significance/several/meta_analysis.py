@@ -530,13 +530,14 @@ def meta_analysis(
     # The bias correction of standardised differences requires three topics.
     has_error = (common.deviation > 0) & (topics > (2 if standardised else 1))
     difference = np.where(has_error, common.mean, np.nan)
-    error = np.where(has_error, common.deviation, np.nan)
+    deviation = np.where(has_error, common.deviation, np.nan)
     if standardised:
-        difference *= bias_correction(topics - 1.0) / error
-        error = np.sqrt(1 / topics + difference**2 / (2 * topics))
+        difference *= bias_correction(topics - 1.0) / deviation
+        standard_error = np.sqrt(1 / topics + difference**2 / (2 * topics))
     else:
-        error /= np.sqrt(topics)
-    y, v = np.where(has_error, difference, 0.0), np.where(has_error, error**2, np.inf)
+        standard_error = deviation / np.sqrt(topics)
+    y = np.where(has_error, difference, 0.0)
+    v = np.where(has_error, standard_error**2, np.inf)
     pooled = pool(y, v, tau2_by, errors)
     is_pooled = pooled.n_collections > 1
     df = np.where(is_pooled, np.inf if errors == "normal" else pooled.n_collections - 1.0, 1.0)
@@ -554,7 +555,7 @@ def meta_analysis(
     return MetaAnalysis(
         pairs=common,
         difference=difference,
-        error=error,
+        error=standard_error,
         pooled=pooled,
         standardised=standardised,
         tau2_by=tau2_by,

@@ -89,7 +89,7 @@ class _Ties:
         arrays = (cell, rank, codes)
         self.doc_cell, self.doc_rank, self.doc_grade = (array[is_counted] for array in arrays)
 
-    def topics_of(self, cell: Ints) -> Ints:
+    def find_topics(self, cell: Ints) -> Ints:
         """Return the topic of each cell."""
         return np.asarray(cell % self.judged.shape[0], dtype=np.int64)
 
@@ -182,10 +182,10 @@ def _compute_document_change(ties: _Ties) -> Floats:
     gains = ties.compute_gains()
     sums = _cumulate(gains)
     cell = ties.cell[ties.group]
-    topic, first, last = ties.topics_of(cell), ties.first[ties.group], ties.last[ties.group]
+    topic, first, last = ties.find_topics(cell), ties.first[ties.group], ties.last[ties.group]
     group_sums = sums[topic, ties.grade, last] - sums[topic, ties.grade, first - 1]
     expected = ties.count * group_sums / ties.size[ties.group]
-    actual = gains[ties.topics_of(ties.doc_cell), ties.doc_grade, ties.doc_rank - 1]
+    actual = gains[ties.find_topics(ties.doc_cell), ties.doc_grade, ties.doc_rank - 1]
     return ties.sum_by_cell(cell, expected) - ties.sum_by_cell(ties.doc_cell, actual)
 
 
@@ -193,8 +193,8 @@ def _compute_pair_change(ties: _Ties) -> Floats:
     """Return the expected minus the actual score of pairs whose lower document is tied."""
     gains, empty_score = ties.compute_gains(), ties.score_empty()[:, :, None]
     cell, size = ties.cell[ties.group], ties.size[ties.group]
-    topic, first, last = ties.topics_of(cell), ties.first[ties.group], ties.last[ties.group]
-    doc_topic = ties.topics_of(ties.doc_cell)
+    topic, first, last = ties.find_topics(cell), ties.first[ties.group], ties.last[ties.group]
+    doc_topic = ties.find_topics(ties.doc_cell)
     ranks = np.arange(1.0, ties.max_rank + 1)
     change = np.zeros(ties.judged.shape)
     for upper in range(ties.grades.size):
@@ -251,7 +251,7 @@ def _expect_stop_values(ties: _Ties, actual: Floats) -> Floats:
     stopping = 1.0 - survival[topics, stop_grade]
     stop_gain = ratio(gains[topics, stop_grade], stopping[:, None])
 
-    row_survival = survival[ties.topics_of(cell[group]), grade]
+    row_survival = survival[ties.find_topics(cell[group]), grade]
     passing = np.ones(cell.size)
     np.multiply.at(passing, group, row_survival**count)
     # The probability of reaching a group is the product of those of passing the groups above.
@@ -267,7 +267,7 @@ def _expect_stop_values(ties: _Ties, actual: Floats) -> Floats:
     )
     groups, offset = ranges(np.zeros_like(n_ranks), n_ranks)
     rank = first[groups] + offset
-    stop_gains = stop_gain[ties.topics_of(cell[groups]), rank - 1]
+    stop_gains = stop_gain[ties.find_topics(cell[groups]), rank - 1]
     expected_gains = stop_gains * reach[groups] * stop_probabilities
     expected = ties.score_empty() + ties.sum_by_cell(cell[groups], expected_gains)
     has_ties = ties.sum_by_cell(tied_cells, np.ones(tied_cells.size)) > 0

@@ -179,43 +179,45 @@ def cost_effectiveness(
     """
     check_arguments(cost_effectiveness, locals())
     score_table = check_squarable(as_scores(scores))
-    table = score_table.over_shards()
-    amounts, notes = _read_amounts(costs, table.systems)
+    topic_scores = score_table.over_shards()
+    amounts, notes = _read_amounts(costs, topic_scores.systems)
     notes += replicate_notes(score_table)
     cost_matrix = np.array(list(amounts.values()))
     has_cost = ~np.isnan(cost_matrix).all(axis=0)
     if not has_cost.any():
         raise CranfieldError(
-            "no system with scores has a cost; expected costs of systems such as"
-            f" {quoted(table.systems[0])}"
+            f"expected costs of systems such as {quoted(topic_scores.systems[0])}, got none of"
+            " systems with scores"
         )
     for name, row in amounts.items():
-        if unknown := [quoted(table.systems[k]) for k in np.flatnonzero(np.isnan(row))]:
+        if missing := [quoted(topic_scores.systems[k]) for k in np.flatnonzero(np.isnan(row))]:
             notes.append(
-                f"{counted(len(unknown), 'system')} excluded from the front of {name}: no value for"
-                f" {some_of(unknown, 10)}"
+                f"{counted(len(missing), 'system')} excluded from the front of {name}: no value for"
+                f" {some_of(missing, 10)}"
             )
-    values = table.values[:, has_cost]
+    values = topic_scores.values[:, has_cost]
     is_complete = ~np.isnan(values).any(axis=1)
     if n_incomplete := int((~is_complete).sum()):
         notes.append(f"{counted(n_incomplete, 'topic')} excluded, as a score is missing")
     if not is_complete.any():
         raise CranfieldError("no topic has a score of every system with a cost")
-    if table.aggregate != "mean":
-        notes.append(f"{table.measure} is aggregated as {table.aggregate}; this table uses means")
-    complete, cost_matrix = values[is_complete], cost_matrix[:, has_cost]
-    systems = pl.Series(table.systems, dtype=pl.String).filter(pl.Series(has_cost))
-    effectiveness = -complete if table.lower_is_better else complete
-    means = _compute_sample_means(effectiveness, np.ones((1, len(complete))))[0]
+    if topic_scores.aggregate != "mean":
+        notes.append(
+            f"{topic_scores.measure} is aggregated as {topic_scores.aggregate}; this table uses means"
+        )
+    values, cost_matrix = values[is_complete], cost_matrix[:, has_cost]
+    systems = pl.Series(topic_scores.systems, dtype=pl.String).filter(pl.Series(has_cost))
+    effectiveness = -values if topic_scores.lower_is_better else values
+    means = _compute_sample_means(effectiveness, np.ones((1, len(values))))[0]
     proportions = _estimate_front_proportions(effectiveness, cost_matrix, resamples, seed)
-    descending = [False, not table.lower_is_better]
+    descending = [False, not topic_scores.lower_is_better]
     frames = []
     for name, cost, proportion in zip(amounts, cost_matrix, proportions, strict=True):
         dominators = _find_dominators(means, cost)
         columns = {
             "cost": [name] * len(systems),
             "system": systems,
-            "mean": complete.mean(axis=0),
+            "mean": values.mean(axis=0),
             "amount": cost,
             "on front": dominators < 0,
             "dominated by": systems[np.maximum(dominators, 0)].set(pl.Series(dominators < 0), None),
@@ -225,11 +227,11 @@ def cost_effectiveness(
         frames.append(frame.sort("amount", "mean", descending=descending, maintain_order=True))
     return CostEffectiveness(
         pl.concat(frames).with_columns(pl.col("front proportion").fill_nan(None)),
-        table.measure or "",
+        topic_scores.measure or "",
         int(is_complete.sum()),
         int(resamples),
         int(seed),
-        table.lower_is_better,
+        topic_scores.lower_is_better,
         tuple(notes),
     )
 
@@ -266,6 +268,7 @@ def _estimate_front_proportions(
 def _is_on_front(means: Floats, amounts: Floats) -> Bools:
     """Return a mask of the systems on the front, from means of shape (samples, systems)."""
     is_on_front = np.zeros(means.shape, dtype=bool)
+    # The highest means of systems with lower costs.
     best = np.full(len(means), -np.inf)
     for amount in np.unique(amounts[~np.isnan(amounts)]):
         columns = np.flatnonzero(amounts == amount)
@@ -304,8 +307,8 @@ def _read_amounts(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Floats]
         _check_not_negative(table, name)
         values = table.frame[name].gather(system_table.rows).fill_null(np.nan).to_numpy().copy()
         if _ENERGY.search(name) and (values == 0).any():
-            zeros = [quoted(systems[int(k)]) for k in np.flatnonzero(values == 0)]
-            notes.append(f"0 in column {name} is treated as missing: {some_of(zeros, 10)}")
+            zero_systems = [quoted(systems[int(k)]) for k in np.flatnonzero(values == 0)]
+            notes.append(f"0 in column {name} is treated as missing: {some_of(zero_systems, 10)}")
             values[values == 0] = np.nan
         amounts[name] = values
     return amounts, notes

@@ -142,10 +142,10 @@ class TestInfo:
 
     Attributes
     ----------
-    name, aliases
-        Name, and other accepted names.
-    title
-        Usual name in texts.
+    name, title, aliases
+        Name, usual name in texts, and other accepted names.
+    source
+        Source of the definition.
     family
         Family of the test: `order`, `t`, `randomisation`, `bootstrap`, `medians`, `anova`, `glm`,
         `ranks`; a `bound` is not a test, but an upper bound on the number of rejections.
@@ -159,16 +159,15 @@ class TestInfo:
         When to use the test, and when not.
     formula
         Statistic, in LaTeX.
-    statistic, effect
-        Meaning of the columns `statistic` and `effect`.
-    effect_unit
-        Unit of the effect, if it is a standard deviation that depends on all systems.
+    statistic
+        Meaning of the column `statistic`.
     symbol
         Symbol of the statistic, as heading of its column; empty for a difference of means.
+    effect, effect_unit
+        Meaning of the column `effect`, and its unit, if it is a standard deviation that depends on
+        all systems.
     interval
         Quantity whose confidence intervals the test provides.
-    source
-        Source of the definition.
     convention
         Details in which programs differ.
     scale

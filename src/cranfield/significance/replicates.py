@@ -22,7 +22,12 @@ from cranfield.scores import Scores
 from cranfield.scores.replicates import replicate_labels
 from cranfield.significance.differences import Model, Outcome, Pairs
 from cranfield.significance.models.anova import ANOVA, compare_by_analysis, fit_factorial
-from cranfield.significance.models.anova_table import AnovaTable, compute_f, make_table, sphericity
+from cranfield.significance.models.anova_table import (
+    AnovaTable,
+    compute_f,
+    compute_sphericity,
+    make_table,
+)
 from cranfield.significance.prepare import as_scores, check_squarable
 from cranfield.significance.registry import Options, declared_test
 
@@ -270,7 +275,7 @@ def fit_independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
             "Topic:System": (ms_cell - ms_error) / n_replicates,
             "Replicate": ms_error,
         },
-        sphericity=sphericity(cells, table.f_of("System")[0]),
+        sphericity=compute_sphericity(cells, table.f_of("System")[0]),
         notes=tuple(notes),
     )
     counts_by_system = np.full(n_systems, float(n_topics))

@@ -101,7 +101,7 @@ def count_in_tail(tail: Floats | float, resamples: int) -> Indices:
 def find_bound_ranks(
     pairs: Pairs, level: Level, options: Options, resamples: int | None = None
 ) -> Indices:
-    """Return, by pair, the rank of the resample that bounds an interval; 1 is extreme, 0 is none."""
+    """Return, by pair, the rank of the resample that bounds an interval; 0 if there is none."""
     tail = (1 - level) / (1 if options.two_sided else 2)
     return np.broadcast_to(count_in_tail(tail, resamples or options.resamples), (len(pairs),))
 

@@ -220,7 +220,7 @@ class Equivalence(Result):
         return np.maximum(*self.pvalues)
 
     def _one_sided_pvalues(self, bound: Floats, side: int) -> Floats:
-        """Return p-values of differences above an upper (`side` 1) or below a lower bound (-1)."""
+        """Return p-values against differences above a bound (`side` 1), or below a bound (-1)."""
 
         def rejects(alpha: Floats, is_opposite: Bools) -> Bools:
             low, high = self.two_sided_interval(1 - self.tails * alpha)
@@ -238,8 +238,9 @@ class Equivalence(Result):
             middle = (low + high) / 2
             is_rejected = rejects(middle, is_opposite)
             low, high = np.where(is_rejected, low, middle), np.where(is_rejected, middle, high)
-        opposite = 1 - high if self.tails == 2 else np.ones(n_pairs)
-        return np.asarray(np.minimum(1.0, self.times * np.where(is_opposite, opposite, high)))
+        opposite_pvalues = 1 - high if self.tails == 2 else np.ones(n_pairs)
+        pvalues = np.where(is_opposite, opposite_pvalues, high)
+        return np.asarray(np.minimum(1.0, self.times * pvalues))
 
     def count(self) -> dict[str, int]:
         """Return the number of pairs by verdict, for verdicts that occur."""

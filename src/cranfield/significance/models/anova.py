@@ -29,7 +29,7 @@ from cranfield.significance.differences import (
     rank_all,
     t_outcome,
 )
-from cranfield.significance.models.anova_table import AnovaTable, make_table, sphericity
+from cranfield.significance.models.anova_table import AnovaTable, compute_sphericity, make_table
 from cranfield.significance.registry import Options, declared_test
 
 FACTORS = ("Topic", "System", "Shard")  # names of the axes of scores
@@ -205,7 +205,7 @@ def fit_two_way(values: Floats) -> tuple[AnovaTable, Model]:
     if n_topics < 2:
         raise CranfieldError(f"two-way ANOVA requires at least two topics, got {n_topics}")
     table = fit_factorial(values, "Topic", "System")
-    table = replace(table, sphericity=sphericity(values, table.f_of("System")[0]))
+    table = replace(table, sphericity=compute_sphericity(values, table.f_of("System")[0]))
     counts = np.full(n_systems, float(n_topics))
     return table, Model(table.means["System"], table.ms_error, counts, table.df_error)
 

@@ -46,7 +46,7 @@ class Sphericity:
     p_huynh_feldt: float
 
 
-def sphericity(values: Floats, f: float) -> Sphericity | None:
+def compute_sphericity(values: Floats, f: float) -> Sphericity | None:
     """Correct F by the sphericity of complete scores; None for two systems or zero residuals."""
     n_topics, n_systems = values.shape
     residuals = values - values.mean(axis=1, keepdims=True)

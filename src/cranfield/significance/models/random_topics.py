@@ -35,7 +35,12 @@ from cranfield.significance.models.anova import (
     fit_two_way_model,
     scored_cells,
 )
-from cranfield.significance.models.anova_table import AnovaTable, compute_f, make_table, sphericity
+from cranfield.significance.models.anova_table import (
+    AnovaTable,
+    compute_f,
+    compute_sphericity,
+    make_table,
+)
 from cranfield.significance.registry import Options, declared_test
 from cranfield.significance.resampling import (
     DRAWS_PER_BLOCK,
@@ -322,7 +327,7 @@ def fit_random_topics(values: Floats) -> tuple[AnovaTable, Model]:
         table,
         components={} if np.isnan(fit.within) else components,
         notes=(f"denominator of F: {denominator} for System, Error for the other effects",),
-        sphericity=sphericity(contrasts.means, f) if is_balanced else None,
+        sphericity=compute_sphericity(contrasts.means, f) if is_balanced else None,
     )
     counts = np.full(n_systems, float(n_topics))
     return table, Model(means, n_topics * fit.variance, counts, fit.df)

@@ -53,7 +53,7 @@ N_BISECTIONS = 80  # of an interval that contains a root; more than the 53 bits 
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """Results of a meta-analysis by row; those that require two collections may be NaN."""
+    """Results of a meta-analysis by row; NaN if they require two collections and there is one."""
 
     n_collections: Indices
     estimate: Floats
@@ -76,27 +76,27 @@ def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
     df = n_collections - 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         fixed_weights = 1 / v
-        _, q = _mean_and_ss(y, fixed_weights)
+        _, q = _compute_mean_and_ss(y, fixed_weights)
         tau2 = np.where(is_pooled, np.maximum(TAU2_BY[tau2_by].estimate(y, v, df), 0.0), 0.0)
         weights = 1 / (v + tau2[:, None])
-        estimate, ss = _mean_and_ss(y, weights)
+        estimate, ss = _compute_mean_and_ss(y, weights)
         standard_error = ERRORS[errors](ss / df) / np.sqrt(weights.sum(axis=1))
         # The variance of a typical estimate (Higgins and Thompson, 2002, equation 9).
-        sum_fixed = fixed_weights.sum(axis=1)
-        typical_v = df * sum_fixed / (sum_fixed**2 - (fixed_weights**2).sum(axis=1))
+        sum_of_weights = fixed_weights.sum(axis=1)
+        typical_v = df * sum_of_weights / (sum_of_weights**2 - (fixed_weights**2).sum(axis=1))
         i2 = tau2 / (tau2 + typical_v)
 
-    def if_pooled(values: Floats) -> Floats:
+    def require_two(values: Floats) -> Floats:
         return np.where(is_pooled, values, np.nan)
 
     return Pooled(
         n_collections=n_collections,
         estimate=estimate * unit,
-        error=if_pooled(standard_error * unit),
-        tau2=if_pooled(tau2 * unit**2),
-        q=if_pooled(q),
-        q_pvalue=if_pooled(chdtrc(df, q)),
-        i2=if_pooled(i2),
+        error=require_two(standard_error * unit),
+        tau2=require_two(tau2 * unit**2),
+        q=require_two(q),
+        q_pvalue=require_two(chdtrc(df, q)),
+        i2=require_two(i2),
     )
 
 
@@ -121,7 +121,7 @@ def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tu
         estimates = y[row, columns] / unit
         tau2 = _draw_tau2(estimates, variances, chi2)
         weights = 1 / (variances + tau2[:, None])
-        mean, ss = _mean_and_ss(estimates, weights)
+        mean, ss = _compute_mean_and_ss(estimates, weights)
         standard_error = np.sqrt(ss / (n_collections - 1) / weights.sum(axis=1))
         predictions = mean + normal * np.sqrt(tau2) - student * standard_error
         low[row], high[row] = unit * np.quantile(predictions, [(1 - level) / 2, (1 + level) / 2])
@@ -131,7 +131,7 @@ def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tu
 def _draw_tau2(y: Floats, v: Floats, chi2: Floats) -> Floats:
     """Draw tau^2 from its confidence distribution: the values that give the observed Q."""
     w = 1 / v
-    _, q = _mean_and_ss(y, w)
+    _, q = _compute_mean_and_ss(y, w)
     products = np.outer(w, w) / w.sum()
     np.fill_diagonal(products, 0.0)
     # The diagonal is a sum of products, as differences of large weights would cancel.
@@ -142,15 +142,16 @@ def _draw_tau2(y: Floats, v: Floats, chi2: Floats) -> Floats:
     deviations = np.sqrt(v + grid[:, None])
     forms = deviations[:, :, None] * form * deviations[:, None, :]
     sums = chi2 @ np.linalg.eigvalsh(forms)[:, 1:].T
-    upper = np.minimum((sums < q).sum(axis=1), grid.size - 1)
-    lower = np.maximum(upper - 1, 0)
+    end_index = np.minimum((sums < q).sum(axis=1), grid.size - 1)
+    start_index = np.maximum(end_index - 1, 0)
     draws = np.arange(len(chi2))
-    start, end = sums[draws, lower], sums[draws, upper]
+    start, end = sums[draws, start_index], sums[draws, end_index]
     fraction = np.divide(q - start, end - start, out=np.zeros(len(chi2)), where=end > start)
-    return np.asarray(grid[lower] + np.clip(fraction, 0, 1) * (grid[upper] - grid[lower]))
+    steps = grid[end_index] - grid[start_index]
+    return np.asarray(grid[start_index] + np.clip(fraction, 0, 1) * steps)
 
 
-def _mean_and_ss(y: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def _compute_mean_and_ss(y: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Return the weighted mean of each row, and the weighted sum of squares around it."""
     mean = (weights * y).sum(axis=-1) / weights.sum(axis=-1)
     return mean, (weights * (y - mean[..., None]) ** 2).sum(axis=-1)
@@ -159,7 +160,7 @@ def _mean_and_ss(y: Floats, weights: Floats) -> tuple[Floats, Floats]:
 def _estimate_by_moments(y: Floats, v: Floats, df: Floats) -> Floats:
     """Estimate tau^2 by DerSimonian and Laird (1986), equation 8."""
     weights = 1 / v
-    _, q = _mean_and_ss(y, weights)
+    _, q = _compute_mean_and_ss(y, weights)
     sum_of_weights = weights.sum(axis=1)
     divisor = sum_of_weights - (weights**2).sum(axis=1) / sum_of_weights
     return np.asarray((q - df) / divisor)
@@ -169,9 +170,9 @@ def _estimate_by_paule_mandel(y: Floats, v: Floats, df: Floats) -> Floats:
     """Estimate tau^2 such that the weighted sum of squares is k - 1 (Paule and Mandel, 1982)."""
 
     def excess(tau2: Floats) -> Floats:
-        return _mean_and_ss(y, 1 / (v + tau2[:, None]))[1] - df
+        return _compute_mean_and_ss(y, 1 / (v + tau2[:, None]))[1] - df
 
-    upper_bound = _mean_and_ss(y, np.isfinite(v).astype(np.float64))[1] / df
+    upper_bound = _compute_mean_and_ss(y, np.isfinite(v).astype(np.float64))[1] / df
     return _find_root(excess, np.zeros(len(y)), upper_bound)
 
 
@@ -192,7 +193,7 @@ def _estimate_by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
 
     def slope(tau2: Floats) -> Floats:
         w = 1 / (u + tau2[:, None])
-        mean, _ = _mean_and_ss(z, w)
+        mean, _ = _compute_mean_and_ss(z, w)
         sum_of_squares, sum_of_weights = (w**2).sum(axis=1), w.sum(axis=1)
         deviations = ((w * (z - mean[:, None])) ** 2).sum(axis=1)
         return np.asarray(deviations - (sum_of_weights - sum_of_squares / sum_of_weights))
@@ -206,7 +207,9 @@ def _compute_log_likelihood(y: Floats, v: Floats, tau2: Floats) -> Floats:
     """Return twice the restricted log-likelihood, up to a constant."""
     weights = 1 / (v + tau2)
     log_weights = np.log(weights, where=weights > 0, out=np.zeros_like(weights)).sum(axis=-1)
-    return np.asarray(log_weights - np.log(weights.sum(axis=-1)) - _mean_and_ss(y, weights)[1])
+    return np.asarray(
+        log_weights - np.log(weights.sum(axis=-1)) - _compute_mean_and_ss(y, weights)[1]
+    )
 
 
 def _find_root(function: ArrayFunction, low: Floats, high: Floats) -> Floats:

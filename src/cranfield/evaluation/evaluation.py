@@ -275,9 +275,9 @@ def _empty_topic_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iter
         values = np.nan_to_num(table.values[is_empty])
         if is_empty.all() and not values.any():
             zero_measures.setdefault(level, []).append(name)
-        is_lowered = table.aggregate != "sum" and not table.lower_is_better
-        is_lowered = is_lowered and bool((table.values > 0).any()) and not values.any()
-        if is_empty.any() and not is_empty.all() and is_lowered:
+        is_mean = table.aggregate != "sum" and not table.lower_is_better
+        has_zeros = (table.values > 0).any() and not values.any()
+        if is_empty.any() and not is_empty.all() and is_mean and has_zeros:
             averaged_measures.setdefault(level, []).append(name)
     for level, names in zero_measures.items():
         yield (

@@ -202,9 +202,8 @@ def cost_effectiveness(
     if not is_complete.any():
         raise CranfieldError("no topic has a score of every system with a cost")
     if topic_scores.aggregate != "mean":
-        notes.append(
-            f"{topic_scores.measure} is aggregated as {topic_scores.aggregate}; this table uses means"
-        )
+        aggregate = topic_scores.aggregate
+        notes.append(f"{topic_scores.measure} is aggregated as {aggregate}; this table uses means")
     values, cost_matrix = values[is_complete], cost_matrix[:, has_cost]
     systems = pl.Series(topic_scores.systems, dtype=pl.String).filter(pl.Series(has_cost))
     effectiveness = -values if topic_scores.lower_is_better else values

@@ -173,8 +173,8 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
             f"system {quoted(scores.systems[k])} has {counted(int(counts[k]), 'score')}; a test"
             " requires at least two"
         )
-    if info.bounded and (outside := np.argwhere((values < 0) | (values > 1))).size:
-        score, cell = values[tuple(outside[0])], selection.cell(outside[0])
+    if info.bounded and (invalid := np.argwhere((values < 0) | (values > 1))).size:
+        score, cell = values[tuple(invalid[0])], selection.cell(invalid[0])
         raise CranfieldError(f"{info.name} requires scores from 0 to 1, got {score:g} for {cell}")
     return PreparedScores(selection, notes)
 

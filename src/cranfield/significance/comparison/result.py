@@ -108,7 +108,7 @@ class AppliedTest:
         return [*notes, *self._paired_test_notes(), *self._borderline_notes(), *unreachable]
 
     def _assumption_notes(self, *, is_unreachable: bool) -> Iterator[str]:
-        """Yield notes on assumptions whose violation makes Type I errors too frequent."""
+        """Yield notes on assumptions of the test or its correction that are probably violated."""
         pairs, correction = self.pairs, self.correction
         is_studentised = self.info.studentised or correction.name == "bootstrap-max-t"
         is_bootstrap = correction.resamples_topics or self.info.resamples_topics

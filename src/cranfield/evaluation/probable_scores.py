@@ -441,10 +441,10 @@ def evaluate_probabilities(
         names = some_of(sampled_names, 5)
         notes.append(f"{names}: estimated from {draws:,} draws of the judgments, seed {seed}")
     if not by_topic:
-        topics = "these topics" if fixed_topics else "the population of topics"
+        scope = "these topics" if fixed_topics else "the population of topics"
         notes.append(
             f"low, high: bounds of {100 * confidence:g}% confidence intervals for the mean score of"
-            f" {topics} with their true judgments"
+            f" {scope} with their true judgments"
         )
     table = rows.select(name for name in ExpectedScores.columns if name in rows.columns)
     return ExpectedScores(table, scores, variances, seed, confidence, fixed_topics, tuple(notes))

@@ -27,7 +27,7 @@ import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
 from cranfield.collection.probabilities import DRAWS_PER_BLOCK
-from cranfield.evaluation.probable_scores import ProbableRuns, mean_intervals
+from cranfield.evaluation.probable_scores import ProbableRuns, compute_mean_intervals
 from studies.common import covers, print_head, print_row, run_main
 
 SEED = 20261129
@@ -81,12 +81,20 @@ def main(folder: Path, *, samples: int = 1000) -> None:
                     repeated = rng.integers(len(mean), size=size)
                     true = scores[k]
                     here = true[selected].mean(axis=0)
-                    default = mean_intervals(mean[selected], variance[selected], 0, 0.95, False)
-                    fixed = mean_intervals(mean[selected], variance[selected], 0, 0.95, True)
-                    by_half = mean_intervals(half[selected], none[selected], 0, 0.95, False)
-                    people = mean_intervals(true[selected], none[selected], 0, 0.95, False)
-                    true_again = mean_intervals(true[repeated], none[repeated], 0, 0.95, False)
-                    again = mean_intervals(mean[repeated], variance[repeated], 0, 0.95, False)
+                    default = compute_mean_intervals(
+                        mean[selected], variance[selected], 0, 0.95, False
+                    )
+                    fixed = compute_mean_intervals(
+                        mean[selected], variance[selected], 0, 0.95, True
+                    )
+                    by_half = compute_mean_intervals(half[selected], none[selected], 0, 0.95, False)
+                    people = compute_mean_intervals(true[selected], none[selected], 0, 0.95, False)
+                    true_again = compute_mean_intervals(
+                        true[repeated], none[repeated], 0, 0.95, False
+                    )
+                    again = compute_mean_intervals(
+                        mean[repeated], variance[repeated], 0, 0.95, False
+                    )
                     counts += [
                         covers(**fixed, truth=here).mean(),
                         covers(**default, truth=here).mean(),

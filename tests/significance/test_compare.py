@@ -295,7 +295,7 @@ def test_shards() -> None:
     assert cf.compare(gaps, missing="drop").topics == 4
     assert cf.compare(gaps, missing="zero").topics == 5
     values[2, 0, 1] = np.nan
-    with pytest.raises(CranfieldError, match="either all systems or none must have a score"):
+    with pytest.raises(CranfieldError, match="scores of all systems or of none"):
         cf.compare(scores_of(values), missing="available")
 
 

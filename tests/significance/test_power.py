@@ -325,7 +325,7 @@ def test_no_effect_needs_no_number_of_topics() -> None:
     result = power_of_published([(0.0, 10, "none"), (1e-4, 10, "tiny")])
     assert result.to_polars()["needed"].to_list() == [None, None]
     assert result.notes == (
-        "tiny: the required power for this effect needs more than 10,000,000 topics",
+        "tiny: the power of 0.8 for this effect requires more than 10,000,000 topics",
     )
 
 
@@ -375,3 +375,10 @@ def test_command(tmp_path: Path) -> None:
 def test_refusals(rows: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(cf.PolicyError if options else cf.InputError, match=message):
         power_of_published(rows, **options)
+
+
+def test_no_design_exceeds_the_maximum_number_of_topics() -> None:
+    # 12 million topics would be enough.
+    with pytest.raises(cf.CranfieldError, match="more than 10,000,000 topics"):
+        topics_needed("t", difference=1.144e-4, variance=0.01)
+    assert topics_needed("t", difference=1.26e-4, variance=0.01).topics < 10_000_000

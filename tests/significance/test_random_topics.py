@@ -12,7 +12,7 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldError
 from cranfield.reporting.comparison_formats import comparison_dict
 from cranfield.significance.models.anova import fit_factorial, fit_two_way
-from cranfield.significance.models.random_topics import fit_random_topics_model, random_topics
+from cranfield.significance.models.random_topics import fit_random_topics, fit_random_topics_model
 from tests.conftest import DATA
 
 
@@ -39,9 +39,9 @@ LMER = json.loads((DATA / "significance" / "lme4.json").read_text())
 
 @pytest.mark.parametrize("known", LMER, ids=range(len(LMER)))
 def test_the_model_is_that_of_lme4_and_lmer_test(known: dict[str, Any]) -> None:
-    table, model = random_topics(scores(*known["drawn"]))
+    table, model = fit_random_topics(scores(*known["drawn"]))
     np.testing.assert_allclose(list(table.components.values()), known["variances"], atol=2e-6)
-    error = np.sqrt(2 * model.error / model.counts[0])
+    error = np.sqrt(2 * model.error_variance / model.counts[0])
     assert error == pytest.approx(known["error"], abs=3e-7)
     assert model.df == pytest.approx(known["df"], abs=5e-4)
     assert table.f_of("System")[0] == pytest.approx(known["f"], rel=1e-4)
@@ -51,11 +51,11 @@ def test_the_model_is_that_of_lme4_and_lmer_test(known: dict[str, Any]) -> None:
 @pytest.mark.parametrize("interaction", [0.0, 0.1])
 def test_without_gaps_it_is_two_way_anova_of_means(interaction: float) -> None:
     values = scores(6, 9, 4, 3, interaction, 0.0)
-    table, model = random_topics(values)
+    table, model = fit_random_topics(values)
     flat, simple = fit_two_way(values.mean(axis=2))
     for one in (model, fit_random_topics_model(values)):
         np.testing.assert_allclose(one.means, simple.means, rtol=1e-12)
-        assert one.error == pytest.approx(simple.error, rel=1e-10)
+        assert one.error_variance == pytest.approx(simple.error_variance, rel=1e-10)
         assert (one.df, one.counts.tolist()) == (simple.df, simple.counts.tolist())
     k = table.sources.index("System")
     assert table.f_of("System") == pytest.approx(flat.f_of("System"), rel=1e-10)
@@ -71,7 +71,7 @@ def test_without_gaps_it_is_two_way_anova_of_means(interaction: float) -> None:
 
 
 def test_estimated_variances_without_gaps_are_those_of_mean_squares() -> None:
-    table, _ = random_topics(scores(1, 12, 5, 3, 0.1, 0.0))
+    table, _ = fit_random_topics(scores(1, 12, 5, 3, 0.1, 0.0))
     of_topic, _, both, shard, error, _ = table.ms
     np.testing.assert_allclose(
         list(table.components.values()),
@@ -85,36 +85,44 @@ def test_variations_are_nested_in_topics() -> None:
     values = scores(2, 12, 5, 3, 0.1, 0.4)
     rng = np.random.default_rng(0)
     moved = np.stack([topic[:, rng.permutation(3)] for topic in values])[rng.permutation(12)]
-    table, model = random_topics(values)
+    table, model = fit_random_topics(values)
     for factor in (1.0, 1e-60, 1e60):
-        other, again = random_topics(moved * factor)
+        other, again = fit_random_topics(moved * factor)
         np.testing.assert_allclose(other.f, table.f, rtol=1e-8)
         np.testing.assert_allclose(again.means, model.means * factor, rtol=1e-10)
         assert again.df == pytest.approx(model.df, rel=1e-8)
     wide = np.concatenate([values, np.full((12, 5, 2), np.nan)], axis=2)
-    assert random_topics(wide)[1].error == pytest.approx(model.error, rel=1e-12)
+    assert fit_random_topics(wide)[1].error_variance == pytest.approx(
+        model.error_variance, rel=1e-12
+    )
     lonely = np.concatenate([values, np.full((1, 5, 3), np.nan)])
-    assert random_topics(lonely)[1].error == pytest.approx(model.error, rel=1e-12)
+    assert fit_random_topics(lonely)[1].error_variance == pytest.approx(
+        model.error_variance, rel=1e-12
+    )
 
 
 def test_gaps_that_do_not_tell_systems_apart() -> None:
     values = scores(2, 12, 5, 3, 0.1, 0.4)
     same = np.where(np.isnan(values), np.nan, values[:, :1])
-    table, model = random_topics(same)
+    table, model = fit_random_topics(same)
     assert np.isnan(table.f_of("System")).all()
-    assert (model.error, table.components["Topic:System"]) == (0.0, 0.0)
+    assert (model.error_variance, table.components["Topic:System"]) == (0.0, 0.0)
     # Differences that are the same in all shards of a topic leave no error.
     exact = same + values[:, :, :1]
-    weighed = random_topics(exact)[1]
+    weighed = fit_random_topics(exact)[1]
     apart = values[:, :, 0] - values[:, :, 0].mean(axis=1, keepdims=True)
     np.testing.assert_allclose(weighed.means - weighed.means.mean(), apart.mean(axis=0), atol=1e-12)
     assert weighed.df == 44
-    assert weighed.error == pytest.approx(fit_two_way(values[:, :, 0])[1].error, rel=1e-10)
+    assert weighed.error_variance == pytest.approx(
+        fit_two_way(values[:, :, 0])[1].error_variance, rel=1e-10
+    )
     # One shard a topic: nothing tells an interaction from the error.
     once = np.where(np.arange(3) == 0, values, np.nan)
-    table, model = random_topics(once)
+    table, model = fit_random_topics(once)
     assert not table.components
-    assert model.error == pytest.approx(fit_two_way(values[:, :, 0])[1].error, rel=1e-10)
+    assert model.error_variance == pytest.approx(
+        fit_two_way(values[:, :, 0])[1].error_variance, rel=1e-10
+    )
 
 
 def test_comparison() -> None:

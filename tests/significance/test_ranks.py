@@ -162,7 +162,7 @@ def test_rank_sum_counts_what_is_equal(kind: str) -> None:
         x, y = (one[~np.isnan(one)] for one in (values[:, i], values[:, j]))
         assert found.statistic[k] == (x[:, None] > y).sum() + (x[:, None] == y).sum() / 2
         _, counts = np.unique(np.concatenate([x, y]), return_counts=True)
-        assert np.asarray(found.ties)[k] == counts[counts > 1].sum()
+        assert np.asarray(found.n_ties)[k] == counts[counts > 1].sum()
 
 
 def peak(test: str, values: Floats) -> float:

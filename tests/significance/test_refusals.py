@@ -28,7 +28,7 @@ from cranfield.significance.corrections.studentised import (
 )
 from cranfield.significance.effects import anova_effect_sizes, effect_sizes
 from cranfield.significance.models.assumptions import check_assumptions
-from cranfield.significance.models.random_topics import random_topics
+from cranfield.significance.models.random_topics import fit_random_topics
 from cranfield.significance.prepare import by_cluster
 from cranfield.significance.transform import arcsine, standardise
 from tests.significance.helpers import Refusals, cases, options, scored
@@ -71,8 +71,8 @@ REFUSALS: Refusals = {
             ({"jobs": 0}, ">= 1"),
             ({"exact": "yes"}, "True, False or None"),
             ({"exact_n": -1}, ">= 0"),
-            ({"baseline": 3.0}, "name of a system"),
-            ({"baseline": [True]}, "name of a system"),
+            ({"baseline": 3.0}, "name or the index of a system"),
+            ({"baseline": [True]}, "name or the index of a system"),
             ({"baseline": 6}, "from 0 to 5, got 6"),
             ({"baseline": [-1]}, "-1"),
             ({"baseline": "bm52"}, "system 'bm52'"),
@@ -112,7 +112,7 @@ REFUSALS: Refusals = {
         (lambda: SOME.geometric_mean(-1), "floor must be a number >= 0"),
         (
             lambda: compare({"1": [0.1, 0.2], "2": [0.3, 0.1]}, baseline=1),
-            "an index or a name, as a system is called '1'",
+            "an index or a name, as a system has the name '1'",
         ),
     ],
     "comparison": [
@@ -186,7 +186,7 @@ REFUSALS: Refusals = {
         (lambda: check_assumptions([[0.1, np.nan, 0.2]]), "three residuals"),
         (lambda: check_assumptions([[0.1, np.inf, 0.2]]), "at most 1e"),
         (
-            lambda: random_topics(
+            lambda: fit_random_topics(
                 np.where(np.arange(5)[:, None, None] == 0, SHARDS.values, np.nan)
             ),
             "two topics with scores",

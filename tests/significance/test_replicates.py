@@ -229,11 +229,11 @@ def test_refused_options(scores: cf.Scores, options: str, message: str) -> None:
     ("scores", "options", "message"),
     [
         (SINGLE, "independent-replicates", "several replicates of a system, got one of each"),
-        (SINGLE, "shared-replicates", "ignores the variation between trainings"),
+        (SINGLE, "shared-replicates", "ignores the variation between replicates"),
         (unequal(), "independent-replicates", "'A' on topic 't4' in replicate 2 has no score"),
         (unequal(), "shared-replicates tukey drop", "same number .* of each system, got 2 to"),
-        (NO_ERROR, "shared-replicates", "estimated error of system means is too small"),
-        (EQUAL[2], "shared-replicates", "estimated error of system means is too small"),
+        (NO_ERROR, "shared-replicates", "denominator of F is too small"),
+        (EQUAL[2], "shared-replicates", "denominator of F is too small"),
     ],
 )
 def test_refused_scores(scores: cf.Scores, options: str, message: str) -> None:

@@ -149,7 +149,7 @@ def test_bootstrap_anova_fits_the_model_again() -> None:
             if k > 1:
                 table = fit_factorial(values, "Topic", "System", "Topic:System")
             np.testing.assert_allclose(refits.effects[:, b], values.mean(axis=(0, 2)), atol=1e-12)
-            assert refits.errors[b] == pytest.approx(np.sqrt(table.ms_error), rel=1e-9)
+            assert refits.root_ms_errors[b] == pytest.approx(np.sqrt(table.ms_error), rel=1e-9)
 
 
 @pytest.mark.parametrize("side", ["two-sided", "greater", "less"])

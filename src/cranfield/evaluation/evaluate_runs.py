@@ -71,7 +71,7 @@ def evaluate(
     collection.
 
     For a topic without a relevant document in a shard, the scores of all systems are NaN there.
-    :func:`cranfield.compare` accepts them with `missing="available"` (gaps in the design), `"zero"`
+    :func:`cranfield.compare` accepts them with `missing="available"` (missing cells), `"zero"`
     or `"drop"` (only topics with scores in all shards). If a system retrieves no relevant document
     in a shard, the measure defines its score, which is 0 for most measures.
 

@@ -63,7 +63,7 @@ class TieEffect:
 
 
 def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEffect]:
-    """Return the systems whose overall values can change through ties, the largest effect first.
+    """Return the effect of ties on each system with tied documents, the largest effect first.
 
     Each group of ties is scored in descending and in ascending order of grades: bounds over all
     orders for measures that never decrease when a better document moves up (`Info.monotone`).
@@ -76,45 +76,47 @@ def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEff
     }
     effects: dict[tuple[str, bool], Floats] = {}
     for is_bound in (True, False):
-        group = {n: m for n, m in measures.items() if depends_on_grades(m) == is_bound}
-        if has_ties(judged, group.values(), judged.ties[3] if is_bound else None):
+        subset = {n: m for n, m in measures.items() if is_scored_by_grades(m) == is_bound}
+        if has_ties(judged, subset.values(), judged.ties[3] if is_bound else None):
             if is_bound:
-                is_tied = _tied_cells(judged)
+                is_tied = _find_tied_cells(judged)
                 orders = tuple(order_ties(_restrict_to_cells(judged, is_tied)))
             else:
                 is_tied, orders = judged.scored, permute_ties(judged)
             effects |= {
-                (name, is_bound): _tie_effect(scores[name], m, orders, is_tied)
-                for name, m in group.items()
+                (name, is_bound): _compute_tie_effects(scores[name], m, orders, is_tied)
+                for name, m in subset.items()
             }
     return list_effects(judged, effects)
 
 
-def _tied_cells(judged: JudgedRuns) -> Bools:
+def _find_tied_cells(judged: JudgedRuns) -> Bools:
     """Return a mask of the scored cells with ties of several grades; shape (topics, systems)."""
     is_tied = np.zeros(judged.scored.size, dtype=bool)
     is_tied[judged.ties[0]] = True
     return judged.scored & is_tied.reshape(judged.scored.T.shape).T
 
 
-def _restrict_to_cells(judged: JudgedRuns, cells: Bools) -> JudgedRuns:
-    """Return the runs without the documents of other cells, which take most of the time."""
-    documents = judged.documents
-    return replace(judged, documents=documents.where(cells.T.ravel()[documents.cell]), views={})
+def _restrict_to_cells(judged: JudgedRuns, is_included: Bools) -> JudgedRuns:
+    """Restrict runs to the documents of some cells, to save the time of scoring the others."""
+    rows = judged.documents
+    return replace(judged, documents=rows.where(is_included.T.ravel()[rows.cell]), views={})
 
 
-def has_ties(judged: JudgedRuns, measures: Iterable[Measure], first: Ints | None = None) -> bool:
-    """Return True if ties can change a score; `first` are the first ranks of groups of ties."""
-    first = judged.tie_groups[1] if first is None else first
+def has_ties(
+    judged: JudgedRuns, measures: Iterable[Measure], first_ranks: Ints | None = None
+) -> bool:
+    """Return True if ties can change a score; groups of ties begin at the `first_ranks`."""
+    first_ranks = judged.tie_groups[1] if first_ranks is None else first_ranks
     depths = [np.inf if m.judged_only else m.last_rank or np.inf for m in measures]
-    return bool((first <= max(depths, default=0)).any())
+    return bool((first_ranks <= max(depths, default=0)).any())
 
 
 def count_tied(judged: JudgedRuns) -> Floats:
     """Return the number of tied documents of each run within the judged ranks."""
     cells, _, sizes = judged.tie_groups
-    tied = np.bincount(cells // len(judged.topics), sizes, len(judged.systems))
-    return tied.astype(np.float64)
+    n_tied = np.bincount(cells // len(judged.topics), sizes, len(judged.systems))
+    return n_tied.astype(np.float64)
 
 
 def list_effects(
@@ -123,42 +125,44 @@ def list_effects(
     systems: Sequence[str] | None = None,
     run_systems: Ints | None = None,
 ) -> list[TieEffect]:
-    """Return the largest effect of each system with ties, by (measure, is_bound) and system.
+    """Return the largest effect of each system with ties, in descending order.
 
-    `run_systems` is the index in `systems` of each run; by default each run is a system.
+    `effects` has the effect of each system, by (measure, is_bound). `run_systems` is the index in
+    `systems` of each run; by default each run is a system.
     """
     if not effects:
         return []
     systems = judged.systems if systems is None else systems
     by_measure = np.stack([*effects.values()])
-    names, largest = [*effects], by_measure.argmax(axis=0)
+    keys, largest = [*effects], by_measure.argmax(axis=0)
     n_others = np.maximum((by_measure > TIE_EFFECT).sum(axis=0) - 1, 0)
-    tied, retrieved = np.zeros((2, len(systems)))
+    n_tied, n_retrieved = np.zeros((2, len(systems)))
     run_index = np.arange(len(systems)) if run_systems is None else run_systems
-    np.add.at(tied, run_index, count_tied(judged))
-    np.add.at(retrieved, run_index, judged.retrieved.sum(axis=0))
-    ties = [
+    np.add.at(n_tied, run_index, count_tied(judged))
+    np.add.at(n_retrieved, run_index, judged.retrieved.sum(axis=0))
+    largest_effects = [
         TieEffect(
-            names[largest[k]][0],
+            keys[largest[k]][0],
             system,
             float(by_measure[largest[k], k]),
-            float(tied[k] / max(retrieved[k], 1)),
-            names[largest[k]][1],
+            float(n_tied[k] / max(n_retrieved[k], 1)),
+            keys[largest[k]][1],
             int(n_others[k]),
         )
         for k, system in enumerate(systems)
-        if tied[k]
+        if n_tied[k]
     ]
-    return sorted(ties, key=lambda tie: -tie.effect)
+    return sorted(largest_effects, key=lambda tie: -tie.effect)
 
 
 def permute_ties(judged: JudgedRuns) -> tuple[JudgedRuns, ...]:
     """Return the runs with ties in three orders: as judged, reversed, shifted by half a group."""
     backwards = judged.permuted(lambda position, size: size - 1 - position)
-    return judged, backwards, judged.permuted(lambda place, size: (place + size // 2) % size)
+    shifted = judged.permuted(lambda position, size: (position + size // 2) % size)
+    return judged, backwards, shifted
 
 
-def effect_of_orders(
+def compute_effect_of_orders(
     orders: Iterable[JudgedRuns],
     score: Callable[[JudgedRuns], Floats],
     overall: Callable[[Floats], Floats],
@@ -168,7 +172,7 @@ def effect_of_orders(
     return np.asarray(np.nan_to_num(overall(values.max(axis=0)) - overall(values.min(axis=0))))
 
 
-def notes_of_orders(
+def describe_effect_of_orders(
     judged: JudgedRuns,
     measures: Sequence[Measure],
     score: Callable[[JudgedRuns], Floats],
@@ -183,31 +187,31 @@ def notes_of_orders(
     :func:`list_effects`.
     """
     if has_ties(judged, measures):
-        by_measure = np.atleast_2d(effect_of_orders(permute_ties(judged), score, overall))
-        names = [(measure.label, False) for measure in measures]
-        effects = dict(zip(names, by_measure, strict=True))
+        by_measure = np.atleast_2d(compute_effect_of_orders(permute_ties(judged), score, overall))
+        keys = [(measure.label, False) for measure in measures]
+        effects = dict(zip(keys, by_measure, strict=True))
         yield from describe_effects(list_effects(judged, effects, systems, run_systems))
 
 
-def depends_on_grades(measure: Measure) -> bool:
+def is_scored_by_grades(measure: Measure) -> bool:
     """Return True if grades by rank are enough to score a run."""
     info = measure.info
-    needs_more = info.inputs or info.depends_on_others or info.beyond_grades == BY_DOCUMENT
-    return measure.data_class is JudgedRuns and not needs_more
+    is_by_grades = not (info.inputs or info.depends_on_others or info.beyond_grades == BY_DOCUMENT)
+    return measure.data_class is JudgedRuns and is_by_grades
 
 
 def order_ties(judged: JudgedRuns) -> Iterator[JudgedRuns]:
     """Yield the runs with ties in descending order of grades (best), then in ascending (worst)."""
-    cell, rank, grade, first, size = judged.ties
+    cell, rank, grade, first_rank, size = judged.ties
     rows = judged.documents
     keys = rows.keys
     indices, is_listed = find_positions(keys, cell << 32 | rank)
     untied = np.delete(np.arange(keys.size), indices[is_listed])
     # Rows of a group are adjacent, in descending order of grades.
-    begin = np.flatnonzero(np.diff(cell << 32 | first, prepend=-1))
-    positions = np.arange(cell.size) - np.repeat(begin, np.diff(begin, append=cell.size))
+    starts = np.flatnonzero(np.diff(cell << 32 | first_rank, prepend=-1))
+    positions = np.arange(cell.size) - np.repeat(starts, np.diff(starts, append=cell.size))
     depth = judged.policies.depth or np.iinfo(np.int64).max
-    for ranks in (first + positions, first + size - 1 - positions):
+    for ranks in (first_rank + positions, first_rank + size - 1 - positions):
         is_within = ranks <= depth
         new_keys = np.concatenate([keys[untied], (cell << 32 | ranks)[is_within]])
         order = np.argsort(new_keys, kind="stable")
@@ -225,14 +229,14 @@ def order_ties(judged: JudgedRuns) -> Iterator[JudgedRuns]:
         yield replace(judged, documents=documents, ties=NO_TIES, views={})
 
 
-def _tie_effect(
+def _compute_tie_effects(
     scores: Scores, measure: Measure, orders: Iterable[JudgedRuns], is_tied: Bools
 ) -> Floats:
     """Return the difference between the largest and smallest overall values, by system.
 
     Cells outside the mask `is_tied` keep their scores.
     """
-    return effect_of_orders(
+    return compute_effect_of_orders(
         orders,
         lambda order: np.where(is_tied, measure.score(order), scores.values),
         lambda values: replace(scores, values=values).overall(),
@@ -263,24 +267,24 @@ def describe_effects(ties: Iterable[TieEffect]) -> Iterator[str]:
 
 def _empty_topic_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
     """Report topics without a relevant document that are averaged with a score of 0."""
-    measures: dict[int, list[str]] = {}
-    zeros: dict[int, list[str]] = {}
+    averaged_measures: dict[int, list[str]] = {}
+    zero_measures: dict[int, list[str]] = {}
     for name, table in scores.items():
         level = lowest_relevant_grade(table.definition)
         is_empty = judged.recall_base(level)[:, 0] == 0
         values = np.nan_to_num(table.values[is_empty])
         if is_empty.all() and not values.any():
-            zeros.setdefault(level, []).append(name)
-        is_average = table.aggregate != "sum" and not table.lower_is_better
-        counts_as_zero = is_average and (table.values > 0).any() and not values.any()
-        if is_empty.any() and not is_empty.all() and counts_as_zero:
-            measures.setdefault(level, []).append(name)
-    for level, names in zeros.items():
+            zero_measures.setdefault(level, []).append(name)
+        is_mean = table.aggregate != "sum" and not table.lower_is_better
+        has_zeros = (table.values > 0).any() and not values.any()
+        if is_empty.any() and not is_empty.all() and is_mean and has_zeros:
+            averaged_measures.setdefault(level, []).append(name)
+    for level, names in zero_measures.items():
         yield (
             f"no document is relevant, so all scores are 0: no judgment of these topics has grade"
             f" {level} or higher ({names_or_count(names, 'measure')})"
         )
-    for level, names in measures.items():
+    for level, names in averaged_measures.items():
         n_empty = int((judged.recall_base(level) == 0).sum())
         verb, count = ("has", "counts") if n_empty == 1 else ("have", "count")
         yield (
@@ -451,9 +455,9 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
         >>> ev.notes
         ["ties can change RR of 'run' by up to 0.5 (100% of its documents are tied)"]
         """
-        return self._relevant_coverage().notes + self._score_notes
+        return self._reported_coverage().notes + self._score_notes
 
-    def _relevant_coverage(self) -> Coverage:
+    def _reported_coverage(self) -> Coverage:
         """Return the coverage, without unjudged documents if all measures estimate from samples."""
         coverage = self.whole.coverage
         if all(_estimates_from_samples(measure) for measure in self.measures):
@@ -470,7 +474,7 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
 
     def warn(self) -> None:
         """Issue the notes as warnings; skipped runs are reported when they are read instead."""
-        self._relevant_coverage().warn()
+        self._reported_coverage().warn()
         for note in self._score_notes:
             warn(note)
 
@@ -513,7 +517,7 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
     def to_dict(self, system: str) -> dict[str, float]: ...
 
     def to_dict(self, system: str | None = None) -> dict[str, Any]:
-        """Return the overall values as `{measure: {system: value}}`; NaN without a score.
+        """Return the overall values as `{measure: {system: value}}`; NaN if there are no scores.
 
         Parameters
         ----------
@@ -593,13 +597,13 @@ def score(
     """
     parsed = parse_measures(measures, compat=compat)
     if isinstance(judged, JudgedRuns) and judged.policies.ties == "expected":
-        values = expected_scores_by_measure(judged, parsed)
+        score_arrays = expected_scores_by_measure(judged, parsed)
     else:
-        values = judged.scores_by(parsed)
+        score_arrays = judged.scores_by(parsed)
     grades = judged.max_grade
     scores = {
         measure.label: Scores(
-            table,
+            values,
             judged.topics,
             judged.systems,
             settings=judged.settings_for(measure),
@@ -608,7 +612,7 @@ def score(
             shards=judged.shard_labels,
             definition=measure,
         )
-        for measure, table in zip(parsed, values, strict=True)
+        for measure, values in zip(parsed, score_arrays, strict=True)
     }
     return Evaluation(scores, judged, compat)
 
@@ -654,8 +658,8 @@ def evaluate_answers(judged: Any, measures: str | Measure | Iterable[str | Measu
     parsed = parse_measures(measures)
     for measure in parsed:
         if not isinstance(judged, measure.data_class):
-            kinds = REGISTRY.where(kind=KINDS[2]).items()
-            names = [name for name, kind in kinds if isinstance(judged, kind.data_class)]
+            text_measures = REGISTRY.where(kind=KINDS[2]).items()
+            names = [name for name, m in text_measures if isinstance(judged, m.data_class)]
             hint = f"; expected one of: {', '.join(names)}" if names else ""
             reason = (
                 f"{measure} is computed from {measure.data_class.noun}, got"

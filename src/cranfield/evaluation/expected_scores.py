@@ -17,11 +17,11 @@ from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
 
 _MAX_RANK = np.iinfo(np.int32).max
-_MAX_CELLS = 1 << 21  # maximum number of rankings that are scored at once, to limit memory
+_MAX_RANKINGS = 1 << 21  # maximum number of rankings that are scored at once, to limit memory
 
 
 def has_bounds(measure: Measure, judged: JudgedRuns) -> bool:
-    """Return True if no order of ties scores beyond the two orders by grade."""
+    """Return False if the order of unjudged documents can change scores, beyond those by grade."""
     # Condensed lists with a depth depend on the order of unjudged documents.
     is_condensed = measure.judged_only or judged.policies.unjudged == "condensed"
     return not (is_condensed and judged.policies.depth)
@@ -35,7 +35,7 @@ def with_trec_ties(judged: JudgedRuns) -> JudgedRuns:
 
 
 def expected_scores_by_measure(judged: JudgedRuns, measures: Sequence[Measure]) -> list[Floats]:
-    """Compute the expected scores of each measure; NaN where the topic policy gives no score."""
+    """Compute the expected scores by each measure; NaN where the topic policy excludes a topic."""
     unsupported = [str(m) for m in measures if not (m.info.expectation and has_bounds(m, judged))]
     if unsupported:
         supported = [name for name, kind in REGISTRY.items() if kind.info.expectation]
@@ -54,10 +54,12 @@ def expected_scores(measure: Measure, judged: JudgedRuns) -> Floats:
     ties = _Ties(measure, judged)
     if not ties.first.size:
         return actual
-    if measure.info.expectation == "stop" and ties.deepest > 1:
-        return _expected_by_stop(ties, actual)
-    expected = actual + _document_change(ties)
-    return expected + _pair_change(ties) if measure.info.expectation == "pairs" else expected
+    if measure.info.expectation == "stop" and ties.max_rank > 1:
+        return _expect_stop_values(ties, actual)
+    expected = actual + _compute_document_change(ties)
+    if measure.info.expectation == "pairs":
+        expected += _compute_pair_change(ties)
+    return expected
 
 
 class _Ties:
@@ -67,31 +69,31 @@ class _Ties:
         self.judged = judged.condensed() if measure.judged_only else judged
         # Ranks below are those after unjudged documents are removed.
         self.measure = measure(judged_only=False) if measure.judged_only else measure
-        deepest = min(measure.last_rank or _MAX_RANK, judged.policies.depth or _MAX_RANK)
+        limit = min(measure.last_rank or _MAX_RANK, judged.policies.depth or _MAX_RANK)
         ties = self.judged.ties
-        cell, rank, grade, first, size = ties[:, ties[3] <= deepest]
+        cell, rank, grade, first, size = ties[:, ties[3] <= limit]
         last_ranks = (first + size - 1, self.judged.documents.rank)
         # The last rank that can change a score.
-        self.deepest = min(deepest, max(2, *(int(rank.max(initial=0)) for rank in last_ranks)))
+        self.max_rank = min(limit, max(2, *(int(ranks.max(initial=0)) for ranks in last_ranks)))
         # Groups: cell (index of topic and system), first rank, size, and last rank that counts.
         keys, starts, group = np.unique(cell << 32 | first, return_index=True, return_inverse=True)
         self.cell, self.first, self.size = keys >> 32, keys & 0xFFFFFFFF, size[starts]
-        self.last = np.minimum(self.first + self.size - 1, self.deepest)
+        self.last = np.minimum(self.first + self.size - 1, self.max_rank)
         # The number of documents of each group and grade, which is an index into `grades`.
         self.grades = np.unique(np.concatenate([grade, self.judged.documents.grade]))
         codes = np.searchsorted(self.grades, grade)
         pairs, self.count = np.unique(group * self.grades.size + codes, return_counts=True)
         self.group, self.grade = np.divmod(pairs, self.grades.size)
         # The tied documents, in the order that was judged.
-        is_counted = rank <= self.deepest
+        is_counted = rank <= self.max_rank
         arrays = (cell, rank, codes)
-        self.doc_cell, self.doc_rank, self.doc_grade = (x[is_counted] for x in arrays)
+        self.doc_cell, self.doc_rank, self.doc_grade = (array[is_counted] for array in arrays)
 
-    def topic(self, cell: Ints) -> Ints:
+    def find_topics(self, cell: Ints) -> Ints:
         """Return the topic of each cell."""
         return np.asarray(cell % self.judged.shape[0], dtype=np.int64)
 
-    def total(self, cell: Ints, values: Floats) -> Floats:
+    def sum_by_cell(self, cell: Ints, values: Floats) -> Floats:
         """Sum values by cell; shape (topics, systems)."""
         n_topics, n_systems = self.judged.shape
         sums = np.bincount(cell, weights=values, minlength=n_topics * n_systems)
@@ -105,47 +107,49 @@ class _Ties:
         start, stop = np.searchsorted(keys, [cell << 32, cell << 32 | rank])
         return np.asarray(stop - start, dtype=np.float64)
 
-    def empty_score(self) -> Floats:
+    def score_empty(self) -> Floats:
         """Return the score of an empty ranking; shape (topics, 1)."""
         no_documents = np.empty((0, 1), dtype=np.int64)
-        return self._scores(no_documents, no_documents)
+        return self._score(no_documents, no_documents)
 
-    def gains(self) -> Floats:
+    def compute_gains(self) -> Floats:
         """Return the gain of a document over an empty ranking; shape (topics, grades, ranks)."""
-        ranks = np.arange(1, self.deepest + 1)
-        shape = (-1, self.grades.size, self.deepest)
-        rank, grade = np.tile(ranks, self.grades.size), np.repeat(self.grades, self.deepest)
-        return self._scores(rank[None], grade[None]).reshape(shape) - self.empty_score()[:, :, None]
+        ranks = np.arange(1, self.max_rank + 1)
+        shape = (-1, self.grades.size, self.max_rank)
+        rank, grade = np.tile(ranks, self.grades.size), np.repeat(self.grades, self.max_rank)
+        scores = self._score(rank[None], grade[None]).reshape(shape)
+        return scores - self.score_empty()[:, :, None]
 
-    def adjacent_scores(self, upper_index: int) -> Floats:
+    def score_adjacent(self, upper_index: int) -> Floats:
         """Score rankings of two adjacent documents; shape (topics, grades, ranks) of the lower one.
 
         `upper_index` is the index of the grade of the upper document, which is not retrieved if the
         lower document has rank 1.
         """
-        ranks = np.tile(np.arange(1, self.deepest + 1), self.grades.size)
-        lower = np.repeat(self.grades, self.deepest)
+        ranks = np.tile(np.arange(1, self.max_rank + 1), self.grades.size)
+        lower = np.repeat(self.grades, self.max_rank)
         pair = np.stack([np.full_like(lower, self.grades[upper_index]), lower])
-        scores = self._scores(np.stack([ranks - 1, ranks]), pair)
-        return scores.reshape(-1, self.grades.size, self.deepest)
+        scores = self._score(np.stack([ranks - 1, ranks]), pair)
+        return scores.reshape(-1, self.grades.size, self.max_rank)
 
-    def _scores(self, ranks: Ints, grades: Ints) -> Floats:
+    def _score(self, ranks: Ints, grades: Ints) -> Floats:
         """Score rankings of a few documents on every topic, in chunks; see `score_rankings`."""
-        n_chunks = max(1, self.judged.shape[0] * ranks.shape[1] // _MAX_CELLS)
+        n_chunks = max(1, self.judged.shape[0] * ranks.shape[1] // _MAX_RANKINGS)
         chunks = (np.array_split(values, n_chunks, axis=1) for values in (ranks, grades))
         scores = [
-            score_rankings(self.measure, self.judged, chunk_ranks, chunk_grades, self.deepest)
+            score_rankings(self.measure, self.judged, chunk_ranks, chunk_grades, self.max_rank)
             for chunk_ranks, chunk_grades in zip(*chunks, strict=True)
         ]
         return np.concatenate(scores, axis=1)
 
 
 def score_rankings(
-    measure: Measure, judged: JudgedRuns, ranks: Ints, grades: Ints, deepest: int
+    measure: Measure, judged: JudgedRuns, ranks: Ints, grades: Ints, n_retrieved: int
 ) -> Floats:
     """Score rankings of a few documents on every topic of judged runs; shape (topics, rankings).
 
-    `ranks` has shape (documents, rankings) and ascends in each ranking; rank 0 is not retrieved.
+    `ranks` has shape (documents, rankings) and ascends in each ranking; documents of rank 0 are not
+    retrieved. Each ranking has `n_retrieved` documents; the others are not judged.
     """
     shape = (judged.shape[0], ranks.shape[1])
     # Rows are in order of ranking, topic and rank.
@@ -158,7 +162,7 @@ def score_rankings(
         judged,
         systems=("",) * shape[1],
         documents=Rows(cell, rank[is_retrieved], grade[is_retrieved], shape),
-        retrieved=np.full(shape, deepest),
+        retrieved=np.full(shape, n_retrieved),
         scored=np.ones(shape, dtype=bool),
         annotations=Annotations(),
         ties=NO_TIES,
@@ -173,55 +177,56 @@ def _cumulate(values: Floats) -> Floats:
     return np.concatenate([start, np.cumsum(values, axis=2)], axis=2)
 
 
-def _document_change(ties: _Ties) -> Floats:
+def _compute_document_change(ties: _Ties) -> Floats:
     """Return the expected gain of tied documents minus their actual gain."""
-    gains = ties.gains()
+    gains = ties.compute_gains()
     sums = _cumulate(gains)
     cell = ties.cell[ties.group]
-    topic, first, last = ties.topic(cell), ties.first[ties.group], ties.last[ties.group]
-    in_group = sums[topic, ties.grade, last] - sums[topic, ties.grade, first - 1]
-    expected = ties.count * in_group / ties.size[ties.group]
-    actual = gains[ties.topic(ties.doc_cell), ties.doc_grade, ties.doc_rank - 1]
-    return ties.total(cell, expected) - ties.total(ties.doc_cell, actual)
+    topic, first, last = ties.find_topics(cell), ties.first[ties.group], ties.last[ties.group]
+    group_sums = sums[topic, ties.grade, last] - sums[topic, ties.grade, first - 1]
+    expected = ties.count * group_sums / ties.size[ties.group]
+    actual = gains[ties.find_topics(ties.doc_cell), ties.doc_grade, ties.doc_rank - 1]
+    return ties.sum_by_cell(cell, expected) - ties.sum_by_cell(ties.doc_cell, actual)
 
 
-def _pair_change(ties: _Ties) -> Floats:
+def _compute_pair_change(ties: _Ties) -> Floats:
     """Return the expected minus the actual score of pairs whose lower document is tied."""
-    gains, empty = ties.gains(), ties.empty_score()[:, :, None]
+    gains, empty_score = ties.compute_gains(), ties.score_empty()[:, :, None]
     cell, size = ties.cell[ties.group], ties.size[ties.group]
-    topic, first, last = ties.topic(cell), ties.first[ties.group], ties.last[ties.group]
-    doc_topic = ties.topic(ties.doc_cell)
-    ranks = np.arange(1.0, ties.deepest + 1)
+    topic, first, last = ties.find_topics(cell), ties.first[ties.group], ties.last[ties.group]
+    doc_topic = ties.find_topics(ties.doc_cell)
+    ranks = np.arange(1.0, ties.max_rank + 1)
     change = np.zeros(ties.judged.shape)
     for upper in range(ties.grades.size):
         shifted = np.concatenate([np.zeros_like(gains[:, :1, :1]), gains[:, [upper], :-1]], axis=2)
-        interaction = ties.adjacent_scores(upper) - empty - gains - shifted
+        interaction = ties.score_adjacent(upper) - empty_score - gains - shifted
         if not interaction.any():
             continue
-        sums, by_rank = _cumulate(interaction), _cumulate(interaction * ranks)
-        total, total_by_rank = (
-            table[topic, ties.grade, last] - table[topic, ties.grade, first - 1]
-            for table in (sums, by_rank)
+        # Sums over the ranks of each group, and sums weighted by rank.
+        group_sums, weighted_sums = (
+            cumulative[topic, ties.grade, last] - cumulative[topic, ties.grade, first - 1]
+            for cumulative in (_cumulate(interaction), _cumulate(interaction * ranks))
         )
         # On average a proportion t / (size - 1) of the other documents of its group is above a
         # document at position t (from 0) of the group.
         n_upper = np.zeros(ties.first.size)
         n_upper[ties.group[ties.grade == upper]] = ties.count[ties.grade == upper]
         n_others = n_upper[ties.group] - (ties.grade == upper)
-        within_group = n_others / np.maximum(size - 1, 1) * (total_by_rank - first * total)
-        expected = ties.count / size * (ties.count_above(cell, first, upper) * total + within_group)
+        within_group = n_others / np.maximum(size - 1, 1) * (weighted_sums - first * group_sums)
+        above_group = ties.count_above(cell, first, upper) * group_sums
+        expected = ties.count / size * (above_group + within_group)
         actual = interaction[doc_topic, ties.doc_grade, ties.doc_rank - 1]
         actual = actual * ties.count_above(ties.doc_cell, ties.doc_rank, upper)
-        change += ties.total(cell, expected) - ties.total(ties.doc_cell, actual)
+        change += ties.sum_by_cell(cell, expected) - ties.sum_by_cell(ties.doc_cell, actual)
     return change
 
 
-def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
+def _expect_stop_values(ties: _Ties, actual: Floats) -> Floats:
     """Return the expected value of the rank where a user stops; actual scores without ties."""
     rows = ties.judged.documents
     tied_cells = np.unique(ties.cell)
     is_tied = np.isin(rows.keys, ties.doc_cell << 32 | ties.doc_rank)
-    untied = rows.where(~is_tied & np.isin(rows.cell, tied_cells) & (rows.rank <= ties.deepest))
+    untied = rows.where(~is_tied & np.isin(rows.cell, tied_cells) & (rows.rank <= ties.max_rank))
     # In cells with ties, each untied document is a group of its own.
     ones = np.ones(untied.cell.size, dtype=np.int64)
     cell = np.concatenate([ties.cell, untied.cell])
@@ -232,12 +237,12 @@ def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
     grade = np.concatenate([ties.grade, np.searchsorted(ties.grades, untied.grade)])
     count = np.concatenate([ties.count, ones])
 
-    gains = ties.gains()
+    gains = ties.compute_gains()
     pair_scores = np.stack(
-        [ties.adjacent_scores(k)[:, k, 1] for k in range(ties.grades.size)], axis=1
+        [ties.score_adjacent(k)[:, k, 1] for k in range(ties.grades.size)], axis=1
     )
     survival = np.ones(pair_scores.shape)
-    added_gain = pair_scores - ties.empty_score() - gains[:, :, 0]
+    added_gain = pair_scores - ties.score_empty() - gains[:, :, 0]
     np.divide(added_gain, gains[:, :, 1], out=survival, where=gains[:, :, 1] != 0)
     survival = survival.clip(0.0, 1.0)
     # The gain of stopping at a rank follows from the grade with the highest stopping probability.
@@ -246,7 +251,7 @@ def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
     stopping = 1.0 - survival[topics, stop_grade]
     stop_gain = ratio(gains[topics, stop_grade], stopping[:, None])
 
-    row_survival = survival[ties.topic(cell[group]), grade]
+    row_survival = survival[ties.find_topics(cell[group]), grade]
     passing = np.ones(cell.size)
     np.multiply.at(passing, group, row_survival**count)
     # The probability of reaching a group is the product of those of passing the groups above.
@@ -256,19 +261,20 @@ def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
     reach = np.empty(cell.size)
     reach[order] = np.where(numbers == 1, 1.0, np.append(1.0, cumulative[:-1]))
 
-    can_stop = (reach > 0) & (passing < 1) & (first <= ties.deepest)
-    stops, n_ranks = _stop_probabilities(
-        group, row_survival, count, size, last - first + 1, can_stop
+    is_counted = (reach > 0) & (passing < 1) & (first <= ties.max_rank)
+    stop_probabilities, n_ranks = _compute_stop_probabilities(
+        group, row_survival, count, size, last - first + 1, is_counted
     )
     groups, offset = ranges(np.zeros_like(n_ranks), n_ranks)
     rank = first[groups] + offset
-    expected_gains = stop_gain[ties.topic(cell[groups]), rank - 1] * reach[groups] * stops
-    expected = ties.empty_score() + ties.total(cell[groups], expected_gains)
-    has_ties = ties.total(tied_cells, np.ones(tied_cells.size)) > 0
+    stop_gains = stop_gain[ties.find_topics(cell[groups]), rank - 1]
+    expected_gains = stop_gains * reach[groups] * stop_probabilities
+    expected = ties.score_empty() + ties.sum_by_cell(cell[groups], expected_gains)
+    has_ties = ties.sum_by_cell(tied_cells, np.ones(tied_cells.size)) > 0
     return np.where(has_ties, expected, actual)
 
 
-def _stop_probabilities(
+def _compute_stop_probabilities(
     group: Ints, row_survival: Floats, count: Ints, size: Ints, n_ranks: Ints, is_counted: Bools
 ) -> tuple[Floats, Ints]:
     """Return the stopping probability at each rank of the counted groups, if they are reached.
@@ -281,7 +287,7 @@ def _stop_probabilities(
     order = np.argsort(group, kind="stable")
     bounds = np.searchsorted(group[order], np.arange(size.size + 1))
     cache: dict[tuple[Any, ...], Floats] = {}
-    stops = [np.zeros(0)]
+    probabilities = [np.zeros(0)]
     for k in np.flatnonzero(is_counted).tolist():
         rows = order[bounds[k] : bounds[k + 1]]
         documents = (*zip(row_survival[rows].tolist(), count[rows].tolist(), strict=True),)
@@ -294,5 +300,5 @@ def _stop_probabilities(
                 current, previous = passing[1 : n_documents + 1], passing[:n_documents]
                 passing[1 : n_documents + 1] = (1 - inclusion) * current + inclusion * s * previous
             cache[group_size, documents] = passing[:-1] - passing[1:]
-        stops.append(cache[group_size, documents][: n_ranks[k]])
-    return np.concatenate(stops), np.where(is_counted, n_ranks, 0)
+        probabilities.append(cache[group_size, documents][: n_ranks[k]])
+    return np.concatenate(probabilities), np.where(is_counted, n_ranks, 0)

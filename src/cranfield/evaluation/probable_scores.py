@@ -19,17 +19,17 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import NO_TIES, Judgments, Rows
 from cranfield.collection.probabilities import DRAWS_PER_BLOCK, Probabilities, read_probabilities
-from cranfield.evaluation.evaluation import notes_of_orders
+from cranfield.evaluation.evaluation import describe_effect_of_orders
 from cranfield.evaluation.expected_scores import score_rankings
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 
-STOPS = ("RR", "Success", "FirstRank", "ERR", "iRBU")
-"""Measures whose score is the worth of the rank where a user stops."""
+STOP_MEASURES = ("RR", "Success", "FirstRank", "ERR", "iRBU")
+"""Measures whose score is the value of the rank where a user stops."""
 
-RATIOS, BINARY_RATIOS = ("AP", "R", "RelP", "F"), ("nDCG", "NCG")
+RATIO_MEASURES, BINARY_RATIO_MEASURES = ("AP", "R", "RelP", "F"), ("nDCG", "NCG")
 """Measures that are a sum over relevant documents divided by a function of their number; the binary
 ones only if all relevant documents have the same grade."""
 
@@ -41,18 +41,18 @@ Moments = tuple[Floats, Floats]
 class ProbableRuns:
     """Runs, judged as if each document had the highest grade, and probabilities of the grades."""
 
-    judged: JudgedRuns  # with a column `row` of judgments, the index of their probabilities
+    judged: JudgedRuns  # judgments have a column `row`, the index of their probabilities
     probabilities: Probabilities
 
     @property
-    def row(self) -> Ints:
+    def probability_rows(self) -> Ints:
         """Row in `probabilities` of each judgment of the runs."""
         return np.asarray(self.judged.judgments.columns["row"])
 
     def with_grades(self, grades: Ints) -> JudgedRuns:
-        """Return the runs judged by the grades, one for each row of the probabilities."""
+        """Return the runs, judged with one grade for each row of the probabilities."""
         judgments, rows = self.judged.judgments, self.judged.documents
-        grade = grades[self.row]
+        grade = grades[self.probability_rows]
         order = np.argsort((judgments.topic << 32) - grade, kind="stable")
         topic, scale = judgments.topic[order], (judgments.judged_from, judgments.max_grade)
         return replace(
@@ -64,9 +64,12 @@ class ProbableRuns:
         )
 
     def cut_off(self, measure: Measure) -> tuple[Measure, Rows, Ints]:
-        """Apply the cutoff of a measure; return the measure, its documents, and their rows."""
+        """Condense the rankings and cut them off, as a measure requires.
+
+        Return the measure for such rankings, their documents, and the row of their probabilities.
+        """
         rows = measure.cut_off(self.judged).documents
-        return measure(judged_only=False), rows, self.row[rows.judgment]
+        return measure(judged_only=False), rows, self.probability_rows[rows.judgment]
 
 
 def compute_exact_moments(runs: ProbableRuns, measure: Measure) -> Moments | None:
@@ -75,23 +78,23 @@ def compute_exact_moments(runs: ProbableRuns, measure: Measure) -> Moments | Non
     if getattr(uncondensed, "max_grade", None) == "topic":
         return None
     if uncondensed.linear:
-        return _linear_moments(runs, measure)
-    if uncondensed.name in STOPS:
-        return _stop_moments(runs, measure)
+        return _compute_linear_moments(runs, measure)
+    if uncondensed.name in STOP_MEASURES:
+        return _compute_stop_moments(runs, measure)
     grades = runs.probabilities.grades
     lowest, rank = grades[None, :1], np.ones((1, 1), dtype=np.int64)
-    is_ratio = uncondensed.name in RATIOS
-    if uncondensed.name in BINARY_RATIOS and grades.size == 2:
+    is_ratio = uncondensed.name in RATIO_MEASURES
+    if uncondensed.name in BINARY_RATIO_MEASURES and grades.size == 2:
         # Documents of the lowest grade must not add to the score.
         is_ratio = not _score_on_topic(uncondensed, runs.judged, rank, lowest, grades).any()
-    return _ratio_moments(runs, measure) if is_ratio else None
+    return _compute_ratio_moments(runs, measure) if is_ratio else None
 
 
-def simulate(
+def simulate_moments(
     runs: ProbableRuns, measures: Sequence[Measure], draws: int, seed: int
 ) -> list[Moments]:
     """Estimate the moments of measures from the scores of drawn judgments."""
-    total, square = np.zeros((2, len(measures), *runs.judged.shape))
+    sums, sums_of_squares = np.zeros((2, len(measures), *runs.judged.shape))
     # Deviations from the first draw avoid the cancellation of sums of squares.
     origin: Floats = np.zeros(0)
     for start in range(0, draws, DRAWS_PER_BLOCK):
@@ -100,20 +103,20 @@ def simulate(
             judged = runs.with_grades(grades)
             scores = np.stack([measure.score(judged) for measure in measures])
             origin = origin if origin.size else scores
-            total += scores - origin
-            square += (scores - origin) ** 2
-    variance = np.maximum(square - total**2 / draws, 0.0) / (draws - 1)
-    return list(zip(origin + total / draws, variance, strict=True))
+            sums += scores - origin
+            sums_of_squares += (scores - origin) ** 2
+    variance = np.maximum(sums_of_squares - sums**2 / draws, 0.0) / (draws - 1)
+    return list(zip(origin + sums / draws, variance, strict=True))
 
 
 def contributions(measure: Measure, judged: JudgedRuns, rank: Ints, grade: Ints) -> Floats:
     """Return the contribution of each document, by rank and grade, to a linear measure."""
     # Each pair of rank and grade is scored as a ranking of one judged document.
-    deepest = int(rank.max(initial=1))
-    pairs, pair = np.unique(grade * (deepest + 1) + rank, return_inverse=True)
-    grades, ranks = np.divmod(pairs, deepest + 1)
+    max_rank = int(rank.max(initial=1))
+    pairs, pair_of_document = np.unique(grade * (max_rank + 1) + rank, return_inverse=True)
+    grades, ranks = np.divmod(pairs, max_rank + 1)
     pair_scores = _score_on_topic(measure, judged, ranks[None], grades[None], grades)
-    return np.asarray(pair_scores[pair])
+    return np.asarray(pair_scores[pair_of_document])
 
 
 def _score_on_topic(
@@ -131,36 +134,37 @@ def _score_on_topic(
     return np.asarray(score_rankings(measure, judged, ranks, grades, int(ranks.max(initial=1)))[0])
 
 
-def _linear_moments(runs: ProbableRuns, measure: Measure) -> Moments:
+def _compute_linear_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     """Return the moments of a sum over documents, which are sums of the moments of its terms."""
-    measure, rows, row = runs.cut_off(measure)
+    measure, rows, probability_rows = runs.cut_off(measure)
     gains = [
         contributions(measure, runs.judged, rows.rank, np.full(rows.rank.size, grade))
         for grade in runs.probabilities.grades.tolist()
     ]
-    gains_by_grade, weights = np.stack(gains, axis=1), runs.probabilities.values[row]
+    gains_by_grade = np.stack(gains, axis=1)
+    weights = runs.probabilities.values[probability_rows]
     mean = (weights * gains_by_grade).sum(axis=1)
     variance = (weights * (gains_by_grade - mean[:, None]) ** 2).sum(axis=1)
     return rows.total(mean), rows.total(variance)
 
 
-def _stop_moments(runs: ProbableRuns, measure: Measure) -> Moments:
-    r"""Return the moments of the worth of the rank where a user stops.
+def _compute_stop_moments(runs: ProbableRuns, measure: Measure) -> Moments:
+    r"""Return the moments of the value of the rank where a user stops.
 
-    With the stopping probability :math:`s_k` of a rank and its worth :math:`w_k`, the score from
+    With the stopping probability :math:`s_k` of a rank and its value :math:`w_k`, the score from
     rank k on is :math:`T_k = w_k s_k + (1 - s_k) T_{k+1}`, where s and T are independent. So the
     first two moments of T follow from those of s, from the last rank up.
     """
-    measure, rows, row = runs.cut_off(measure)
+    measure, rows, probability_rows = runs.cut_off(measure)
     judged, grades = runs.judged, runs.probabilities.grades
-    deepest = int(rows.rank.max(initial=1))
+    max_rank = int(rows.rank.max(initial=1))
     no_documents = np.zeros((0, 1), dtype=np.int64)
     empty_score = _score_on_topic(measure, judged, no_documents, no_documents, grades)[0]
-    ranks = np.tile(np.arange(1, deepest + 1), (1, grades.size))
-    scores = _score_on_topic(measure, judged, ranks, np.repeat(grades, deepest)[None], grades)
-    gains = (scores - empty_score).reshape(grades.size, deepest)
-    if deepest == 1:
-        # Only the product of probability and worth matters, so the scale of one is arbitrary.
+    ranks = np.tile(np.arange(1, max_rank + 1), (1, grades.size))
+    scores = _score_on_topic(measure, judged, ranks, np.repeat(grades, max_rank)[None], grades)
+    gains = (scores - empty_score).reshape(grades.size, max_rank)
+    if max_rank == 1:
+        # Only the product of probability and value matters, so the scale of one is arbitrary.
         stopping = np.abs(gains[:, 0]) / max(np.abs(gains).max(), 1e-300)
     else:
         # A second document of the same grade adds its gain times the probability of reaching it.
@@ -171,55 +175,56 @@ def _stop_moments(runs: ProbableRuns, measure: Measure) -> Moments:
         np.divide(added_gain, gains[:, 1], out=survival, where=gains[:, 1] != 0)
         stopping = (1.0 - survival).clip(0.0, 1.0)
     stop_grade = int(stopping.argmax())
-    worth = gains[stop_grade] / (stopping[stop_grade] or 1.0)
+    rank_values = gains[stop_grade] / (stopping[stop_grade] or 1.0)
     n_topics, n_systems = judged.shape
-    weights = runs.probabilities.values[row]
+    weights = runs.probabilities.values[probability_rows]
     moments = np.stack([weights @ stopping, weights @ stopping**2])
     mean, second_moment = np.zeros((2, n_topics, n_systems))
     for topic in range(n_topics):
         is_selected = rows.topic == topic
-        by_rank = np.zeros((2, n_systems, deepest))
+        by_rank = np.zeros((2, n_systems, max_rank))
         positions = rows.cell[is_selected] // n_topics, rows.rank[is_selected] - 1
         by_rank[:, *positions] = moments[:, is_selected]
         for k in np.flatnonzero(by_rank[0].any(axis=0))[::-1]:
-            (s, s2), w = by_rank[..., k], worth[k]
-            score, square = mean[topic], second_moment[topic]
-            second_moment[topic] = w**2 * s2 + 2 * w * (s - s2) * score + (1 - 2 * s + s2) * square
-            mean[topic] = w * s + (1 - s) * score
+            (s, s2), w = by_rank[..., k], rank_values[k]
+            t, t2 = mean[topic], second_moment[topic]
+            second_moment[topic] = w**2 * s2 + 2 * w * (s - s2) * t + (1 - 2 * s + s2) * t2
+            mean[topic] = w * s + (1 - s) * t
     return empty_score + mean, np.maximum(second_moment - mean**2, 0.0)
 
 
-def _ratio_moments(runs: ProbableRuns, measure: Measure) -> Moments:
+def _compute_ratio_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     r"""Return the moments of a sum over relevant documents, divided by a function of their number.
 
-    A relevant document at rank k adds w(k), and for AP :math:`b\,w(k)`, where b counts the relevant
-    documents down to k. With the number R of all relevant documents, retrieved or not,
+    A relevant document at rank k adds w(k) to the sum S, and for AP :math:`b\,w(k)`, where b counts
+    the relevant documents down to k. With the number R of all relevant documents, retrieved or not,
+    and the expectation E[S; r] of S over the cases with R = r,
 
-    .. math:: E[S / N(R)] = \sum_R E[S; R] / N(R)
+    .. math:: E[S / N(R)] = \sum_r E[S; r] / N(r)
     """
-    measure, rows, row = runs.cut_off(measure)
+    measure, rows, probability_rows = runs.cut_off(measure)
     judged, probabilities = runs.judged, runs.probabilities
     level = getattr(measure, "rel", probabilities.grades[-1])
     relevance = probabilities.at_least(level)
     n_topics, n_systems = judged.shape
     mean, second_moment = np.zeros(judged.shape), np.zeros(judged.shape)
-    deepest = int(rows.rank.max(initial=1))
-    rank, grade = np.arange(1, deepest + 1)[None], np.array([max(level, 1)])
-    gains = _score_on_topic(measure, judged, rank, np.repeat(grade, deepest)[None], grade)
+    max_rank = int(rows.rank.max(initial=1))
+    rank, grade = np.arange(1, max_rank + 1)[None], np.array([max(level, 1)])
+    gains = _score_on_topic(measure, judged, rank, np.repeat(grade, max_rank)[None], grade)
     # Documents that are not retrieved have a rank without gain.
     gains = np.append(gains, 0.0)
     inverse_divisors = [0.0, 1.0]
     for topic in range(n_topics):
-        judged_rows = np.sort(runs.row[judged.judgments.topic == topic])
+        judged_rows = np.sort(runs.probability_rows[judged.judgments.topic == topic])
         judged_rows = judged_rows[relevance[judged_rows] > 0]
-        is_selected = (rows.topic == topic) & (relevance[row] > 0)
-        ranks = np.full((n_systems, judged_rows.size), deepest + 1)
-        column = np.searchsorted(judged_rows, row[is_selected])
-        ranks[rows.cell[is_selected] // n_topics, column] = rows.rank[is_selected]
+        is_selected = (rows.topic == topic) & (relevance[probability_rows] > 0)
+        ranks = np.full((n_systems, judged_rows.size), max_rank + 1)
+        columns = np.searchsorted(judged_rows, probability_rows[is_selected])
+        ranks[rows.cell[is_selected] // n_topics, columns] = rows.rank[is_selected]
         order = ranks.argsort(axis=1, kind="stable")
         ordered_gains = gains[np.take_along_axis(ranks, order, axis=1) - 1]
         is_precision = measure.name == "AP"
-        sums = _joint_moments(relevance[judged_rows][order], ordered_gains, is_precision)
+        sums = _compute_joint_moments(relevance[judged_rows][order], ordered_gains, is_precision)
         while len(inverse_divisors) < sums.shape[2]:
             relevant = np.repeat(grade, len(inverse_divisors))
             score = _score_on_topic(measure, judged, rank[:, :1], grade[None], relevant)[0]
@@ -229,21 +234,21 @@ def _ratio_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     return mean, np.maximum(second_moment - mean**2, 0.0)
 
 
-def _joint_moments(probability: Floats, gain: Floats, is_precision: bool) -> Floats:
-    """Return E[S; R] and E[S^2; R], by R; shape (2, systems, numbers of relevant documents).
+def _compute_joint_moments(probability: Floats, gain: Floats, is_precision: bool) -> Floats:
+    """Return E[S; r] and E[S^2; r], by r; shape (2, systems, numbers of relevant documents).
 
     Documents are in order of rank, shape (systems, documents); with `is_precision`, their gain is
     multiplied by the number of relevant documents up to that rank.
     """
     n_systems, n_documents = probability.shape
-    # By Bernstein's inequality, P(R > largest) < 1e-18.
+    # By Bernstein's inequality, P(R > max_relevant) < 1e-18.
     expected, variance = probability[:1].sum(), (probability[:1] * (1 - probability[:1])).sum()
-    largest = min(n_documents, int(expected + 14 + np.sqrt(191 + 83 * variance)))
+    max_relevant = min(n_documents, int(expected + 14 + np.sqrt(191 + 83 * variance)))
     # For b relevant documents so far: P(b), E[S; b] and E[S^2; b].
-    p, s, s2 = np.zeros((3, n_systems, largest + 1))
+    p, s, s2 = np.zeros((3, n_systems, max_relevant + 1))
     p[:, 0] = 1.0
     for k in range(n_documents):
-        below, above = slice(0, min(k + 1, largest)), slice(1, min(k + 1, largest) + 1)
+        below, above = slice(0, min(k + 1, max_relevant)), slice(1, min(k + 1, max_relevant) + 1)
         relevant, added = probability[:, [k]], gain[:, [k]]
         if is_precision:
             added = added * np.arange(1.0, above.stop)
@@ -252,13 +257,13 @@ def _joint_moments(probability: Floats, gain: Floats, is_precision: bool) -> Flo
             relevant * (s[:, below] + added * p[:, below]),
             relevant * (s2[:, below] + added * (2 * s[:, below] + added * p[:, below])),
         ]
-        for table, hit in zip((p, s, s2), hits, strict=True):
-            table[:] *= 1 - relevant
-            table[:, above] += hit
+        for moment, hit in zip((p, s, s2), hits, strict=True):
+            moment[:] *= 1 - relevant
+            moment[:, above] += hit
     return np.stack([s, s2])
 
 
-_UNSUPPORTED = ("lengths", "groups", "intents", "aspects", "grades", "topics_with_grade")
+_UNSUPPORTED_OPTIONS = ("lengths", "groups", "intents", "aspects", "grades", "topics_with_grade")
 """Options of judging that would need the grades, or other data on documents, in each draw."""
 
 
@@ -275,7 +280,7 @@ class ExpectedScores(TableResult):
     seed, confidence, fixed_topics
         Options of :func:`evaluate_probabilities`.
     notes
-        Assumptions, and the coverage of runs by judgments.
+        Notes on the coverage of runs by judgments, effects of ties, and assumptions.
     """
 
     columns: ClassVar[Columns] = {
@@ -368,6 +373,8 @@ def evaluate_probabilities(
     InputError, MeasureError
         For a probability outside 0 to 1, and for a measure that is not an arithmetic mean over
         topics or requires other data than judgments.
+    PolicyError
+        For an option out of its range, or an unsupported option of judging.
 
     Examples
     --------
@@ -382,7 +389,7 @@ def evaluate_probabilities(
     """
     check_keywords(evaluate_probabilities, options, judge)
     check_arguments(evaluate_probabilities, {k: v for k, v in locals().items() if k != "options"})
-    unsupported = [name for name in _UNSUPPORTED if options.get(name) is not None]
+    unsupported = [name for name in _UNSUPPORTED_OPTIONS if options.get(name) is not None]
     if options.get("ties") == "expected":
         unsupported.append("ties='expected'")
     if unsupported:
@@ -402,7 +409,7 @@ def evaluate_probabilities(
     moments = _compute_moments(probable, parsed, draws, seed)
     for measure, (*values, n_draws) in zip(parsed, moments, strict=True):
         name = measure.label
-        expected, variance = (np.where(judged.scored, x, np.nan) for x in values)
+        expected, variance = (np.where(judged.scored, moment, np.nan) for moment in values)
         scores[name] = Scores(
             expected,
             judged.topics,
@@ -425,7 +432,7 @@ def evaluate_probabilities(
             }
         else:
             columns = {"system": judged.systems}
-            columns |= mean_intervals(expected, variance, n_draws, confidence, fixed_topics)
+            columns |= compute_mean_intervals(expected, variance, n_draws, confidence, fixed_topics)
         frames.append(pl.DataFrame({**columns, "measure": name, "draws": n_draws}))
     rows = pl.concat(frames).fill_nan(None)
     notes = [*judged.coverage.notes, *_tie_notes(probable, parsed, draws, seed)]
@@ -434,10 +441,10 @@ def evaluate_probabilities(
         names = some_of(sampled_names, 5)
         notes.append(f"{names}: estimated from {draws:,} draws of the judgments, seed {seed}")
     if not by_topic:
-        topics = "these topics" if fixed_topics else "the population of topics"
+        scope = "these topics" if fixed_topics else "the population of topics"
         notes.append(
             f"low, high: bounds of {100 * confidence:g}% confidence intervals for the mean score of"
-            f" {topics} with their true judgments"
+            f" {scope} with their true judgments"
         )
     table = rows.select(name for name in ExpectedScores.columns if name in rows.columns)
     return ExpectedScores(table, scores, variances, seed, confidence, fixed_topics, tuple(notes))
@@ -450,45 +457,48 @@ def _compute_moments(
     # For certain judgments the usual score is returned, equal to the last bit.
     distribution = runs.probabilities
     is_certain = np.ones((len(runs.judged.topics), 1), dtype=bool)
-    is_uncertain = distribution.values[runs.row].max(axis=1) < 1
+    is_uncertain = distribution.values[runs.probability_rows].max(axis=1) < 1
     is_certain[runs.judged.judgments.topic[is_uncertain]] = False
     modal_runs = runs.with_grades(distribution.grades[distribution.values.argmax(axis=1)])
     if is_certain.all():
         return [(measure.score(modal_runs), np.zeros(runs.judged.shape), 0) for measure in measures]
-    exact = [compute_exact_moments(runs, measure) for measure in measures]
-    sampled = [measure for measure, values in zip(measures, exact, strict=True) if values is None]
-    estimates = iter(simulate(runs, sampled, draws, seed) if sampled else [])
+    exact_moments = [compute_exact_moments(runs, measure) for measure in measures]
+    pairs = [*zip(measures, exact_moments, strict=True)]
+    sampled_measures = [measure for measure, exact in pairs if exact is None]
+    estimates = iter(
+        simulate_moments(runs, sampled_measures, draws, seed) if sampled_measures else []
+    )
     moments = []
-    for measure, values in zip(measures, exact, strict=True):
-        mean, variance = values or next(estimates)
+    for measure, exact in pairs:
+        mean, variance = exact or next(estimates)
         mean = np.where(is_certain, measure.score(modal_runs), mean)
-        moments.append((mean, np.where(is_certain, 0.0, variance), 0 if values else draws))
+        moments.append((mean, np.where(is_certain, 0.0, variance), 0 if exact else draws))
     return moments
 
 
 def _tie_notes(runs: ProbableRuns, measures: list[Measure], draws: int, seed: int) -> Iterator[str]:
     """Report how ties can change the overall values, estimated from up to 50 draws of grades."""
 
-    def expected_scores(order: JudgedRuns) -> Floats:
+    def compute_expected_scores(order: JudgedRuns) -> Floats:
         moments = _compute_moments(replace(runs, judged=order), measures, min(draws, 50), seed)
         return np.stack([np.where(order.scored, mean, np.nan) for mean, _, _ in moments])
 
     n_topics = runs.judged.scored.sum(axis=0).clip(1)
-    return notes_of_orders(
+    return describe_effect_of_orders(
         runs.judged,
         measures,
-        expected_scores,
+        compute_expected_scores,
         lambda values: np.nan_to_num(values).sum(axis=1) / n_topics,
     )
 
 
-def mean_intervals(
-    expected: Floats, variance: Floats, draws: int, confidence: float, fixed_topics: bool
+def compute_mean_intervals(
+    expected: Floats, variance: Floats, n_draws: int, confidence: float, fixed_topics: bool
 ) -> dict[str, Floats]:
     """Compute means over topics, their standard errors and confidence bounds; shape (systems,).
 
-    expected, variance: shape (topics, systems), NaN where a score is missing. draws: 0 if
-    both are exact.
+    `expected` and `variance` have shape (topics, systems), with NaN for missing scores; `n_draws`
+    is 0 if they are exact.
     """
     is_scored = ~np.isnan(expected)
     n_topics = is_scored.sum(axis=0)
@@ -498,10 +508,11 @@ def mean_intervals(
         deviations = np.where(is_scored, expected - mean, 0.0)
         topic_variance = (deviations**2).sum(axis=0) / (n_topics - 1) / n_topics
         label_variance = np.nansum(variance, axis=0) / n_topics**2
-    simulation_variance = label_variance / draws if draws else np.zeros_like(label_variance)
+    simulation_variance = label_variance / n_draws if n_draws else np.zeros_like(label_variance)
     if fixed_topics:
         half_width = ndtri((1 + confidence) / 2) * np.sqrt(label_variance + simulation_variance)
     else:
+        # The variance between topics includes the errors of simulation.
         quantile = stdtrit(np.maximum(n_topics - 1, 1), (1 + confidence) / 2)
         half_width = quantile * np.sqrt(topic_variance + label_variance)
     return {
@@ -522,7 +533,7 @@ def _assumption_notes(runs: ProbableRuns, measures: Iterable[Measure]) -> list[s
     for level in sorted({lowest_relevant_grade(measure) for measure in measures}):
         # Probability that a topic has no relevant document.
         zero_probability = np.ones(len(runs.judged.topics))
-        relevance = runs.probabilities.at_least(level)[runs.row]
+        relevance = runs.probabilities.at_least(level)[runs.probability_rows]
         np.multiply.at(zero_probability, runs.judged.judgments.topic, 1 - relevance)
         document = "relevant document" if level == 1 else f"document of grade {level} or higher"
         if n_topics := int((zero_probability > 0.05).sum()):

@@ -26,7 +26,7 @@ from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import find_positions, ratio
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.evaluation.evaluation import notes_of_orders
+from cranfield.evaluation.evaluation import describe_effect_of_orders
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.measures.fairness.attention import InequityOfAttention
@@ -35,9 +35,9 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.scores.replicates import replicate_labels
 
-Kind = TypeVar("Kind", bound=Measure)
+MeasureType = TypeVar("MeasureType", bound=Measure)
 EXPOSURE = ("EEL", "EED", "EER")  # measures of expected exposure
-EQUITY = ("IAA(browsing='geometric')",)  # the measure of equity of attention
+EQUITY = ("IAA(browsing='geometric')",)  # measures of equity of attention
 
 
 def make_document_groups(runs: Iterable[Run], qrels: Qrels) -> DocumentTable:
@@ -110,18 +110,20 @@ def expected_exposure(
         if not scores:
             judged.coverage.warn()
         score = partial(_score_exposure, measure, run_systems=run_systems, n_systems=len(systems))
-        overall = partial(_overall, table)
-        for note in notes_of_orders(judged, [measure], score, overall, systems, run_systems):
+        overall = partial(_compute_overall, table)
+        notes = describe_effect_of_orders(judged, [measure], score, overall, systems, run_systems)
+        for note in notes:
             warn(note)
         scores[measure.label] = table
     return scores
 
 
-def _overall(table: Scores, values: Floats) -> Floats:
+def _compute_overall(table: Scores, values: Floats) -> Floats:
     return replace(table, values=values).overall()
 
 
-def _parse_family(measures: Any, family: type[Kind], names: str) -> list[Kind]:
+def _parse_family(measures: Any, family: type[MeasureType], names: str) -> list[MeasureType]:
+    """Parse measures of a family; `names` describes them in messages."""
     parsed = []
     for measure in parse_measures(measures):
         if not isinstance(measure, family):
@@ -158,18 +160,18 @@ def _score_exposure(
     """Return the scores by expected exposure; shape (topics, systems)."""
     view = measure.cut_off(judged)
     n_topics, n_groups = view.shape[0], len(view.groups(str(measure)).names)
-    rows, exposed = measure.sum_exposure_by_group(view)
-    rankings = _sum_by_system(view.scored.astype(np.float64), run_systems, n_systems)
+    rows, exposure = measure.sum_exposure_by_group(view)
+    n_rankings = _sum_by_system(view.scored.astype(np.float64), run_systems, n_systems)
     cell = run_systems[rows.cell // n_topics] * n_topics + rows.topic
-    weight = exposed * rows.at(view.scored)
-    keys, position = np.unique(cell * n_groups + rows.grade, return_inverse=True)
-    exposure = ratio(np.bincount(position, weight, keys.size), rankings.T.ravel()[keys // n_groups])
+    keys, positions = np.unique(cell * n_groups + rows.grade, return_inverse=True)
+    exposure_sums = np.bincount(positions, exposure * rows.at(view.scored), keys.size)
+    mean_exposure = ratio(exposure_sums, n_rankings.T.ravel()[keys // n_groups])
     target_keys, targets = _sum_by_group(measure, view, measure.targets(view.judgments))
-    position, is_judged = find_positions(target_keys, keys % (n_topics * n_groups))
-    target = np.where(is_judged, np.append(targets, 0.0)[position], 0.0)
+    positions, is_judged = find_positions(target_keys, keys % (n_topics * n_groups))
+    target = np.where(is_judged, np.append(targets, 0.0)[positions], 0.0)
     disparity, relevance = (
         np.bincount(keys // n_groups, values, n_topics * n_systems).reshape(n_systems, n_topics).T
-        for values in (exposure**2, exposure * target)
+        for values in (mean_exposure**2, mean_exposure * target)
     )
     target_squares = np.bincount(target_keys // n_groups, targets**2, n_topics)[:, None]
     values = {
@@ -177,7 +179,7 @@ def _score_exposure(
         "EER": relevance,
         "EEL": np.maximum(disparity - 2 * relevance + target_squares, 0.0),
     }[measure.info.name]
-    return np.where(rankings > 0, values, np.nan)
+    return np.where(n_rankings > 0, values, np.nan)
 
 
 def _sum_by_system(values: Floats, run_systems: Ints, n_systems: int) -> Floats:
@@ -191,8 +193,8 @@ def _sum_by_group(measure: Measure, judged: JudgedRuns, values: Floats) -> tuple
     """Sum the values of judgments by topic and group; keys are topic * n_groups + group."""
     judgments, groups = judged.judgments, judged.groups(str(measure))
     group_keys = judgments.topic[groups.judgment] * len(groups.names) + groups.group
-    keys, position = np.unique(group_keys, return_inverse=True)
-    sums = np.bincount(position, groups.weight * values[groups.judgment], keys.size)
+    keys, positions = np.unique(group_keys, return_inverse=True)
+    sums = np.bincount(positions, groups.weight * values[groups.judgment], keys.size)
     return keys, sums.astype(np.float64)
 
 
@@ -263,8 +265,8 @@ def equity_of_attention(
 
     Notes
     -----
-    Source: Biega, Gummadi and Weikum (2018). The order of rankings does not matter. Only documents,
-    or groups, that occur in several rankings can make up for a lack of attention in one of them.
+    Source: Biega, Gummadi and Weikum (2018). The order of rankings does not matter. A document, or
+    group, that lacks attention in one ranking can receive it in another only if it recurs.
     Empty rankings and rankings of topics without relevant documents are excluded, and counted in a
     note.
 
@@ -284,37 +286,40 @@ def equity_of_attention(
     systems, run_systems = _find_systems(judged, replicates)
     table, n_excluded = _accumulate(parsed, judged, systems, run_systems)
 
-    def per_ranking(order: JudgedRuns) -> Floats:
+    def compute_unfairness(order: JudgedRuns) -> Floats:
         return _accumulate(parsed, order, systems, run_systems)[0]["per ranking"].to_numpy()
 
-    ties = notes_of_orders(judged, measures, per_ranking, np.asarray, systems, run_systems)
-    notes = [*judged.coverage.notes, *ties]
+    tie_notes = describe_effect_of_orders(
+        judged, measures, compute_unfairness, np.asarray, systems, run_systems
+    )
+    notes = [*judged.coverage.notes, *tie_notes]
     if n_excluded:
-        excluded = counted(n_excluded, "ranking")
-        notes.append(f"{excluded} excluded: empty, or of a topic without relevant documents")
+        rankings = counted(n_excluded, "ranking")
+        notes.append(f"{rankings} excluded: empty, or of a topic without relevant documents")
     return EquityOfAttention(table, str(parsed), tuple(notes))
 
 
 def _accumulate(
-    parsed: InequityOfAttention, judged: JudgedRuns, systems: Sequence[str], run_systems: Ints
+    measure: InequityOfAttention, judged: JudgedRuns, systems: Sequence[str], run_systems: Ints
 ) -> tuple[pl.DataFrame, int]:
     """Return the table of equity of attention, and the number of excluded rankings."""
-    view = parsed.cut_off(judged)
-    n_topics, n_groups = view.shape[0], len(view.groups(str(parsed)).names)
-    rows, exposed = parsed.sum_exposure_by_group(view)
-    attention = ratio(exposed, rows.at(rows.total(exposed)))
-    keys, relevance = _sum_by_group(parsed, view, parsed.judgment_gains(view))
+    view = measure.cut_off(judged)
+    n_topics, n_groups = view.shape[0], len(view.groups(str(measure)).names)
+    rows, exposure = measure.sum_exposure_by_group(view)
+    attention = ratio(exposure, rows.at(rows.total(exposure)))
+    keys, relevance = _sum_by_group(measure, view, measure.judgment_gains(view))
     topic, group = keys // n_groups, keys % n_groups
     topic_relevance = np.bincount(topic, relevance, n_topics)
-    is_counted = (rows.total(exposed) > 0) & (topic_relevance > 0)[:, None] & view.scored
+    is_counted = (rows.total(exposure) > 0) & (topic_relevance > 0)[:, None] & view.scored
     cell = run_systems[rows.cell // n_topics], rows.grade
-    n_exposed, accumulated = np.zeros((2, len(systems), n_groups))
+    # By system and group: number of rankings with attention, and attention minus relevance.
+    n_exposed, differences = np.zeros((2, len(systems), n_groups))
     np.add.at(n_exposed, cell, rows.at(is_counted))
-    np.add.at(accumulated, cell, attention * rows.at(is_counted))
-    rankings = _sum_by_system(is_counted.astype(np.float64), run_systems, len(systems))
+    np.add.at(differences, cell, attention * rows.at(is_counted))
+    n_counted = _sum_by_system(is_counted.astype(np.float64), run_systems, len(systems))
     proportion = ratio(relevance, topic_relevance[topic])
-    np.subtract.at(accumulated.T, group, rankings[topic] * proportion[:, None])
-    unfairness, n_rankings = np.abs(accumulated).sum(axis=1), rankings.sum(axis=0)
+    np.subtract.at(differences.T, group, n_counted[topic] * proportion[:, None])
+    unfairness, n_rankings = np.abs(differences).sum(axis=1), n_counted.sum(axis=0)
     columns = {
         "system": systems,
         "rankings": n_rankings.astype(np.int64),

@@ -14,7 +14,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import (
     Evaluation,
     count_tied,
-    depends_on_grades,
+    is_scored_by_grades,
     order_ties,
 )
 from cranfield.evaluation.expected_scores import expected_scores, has_bounds, with_trec_ties
@@ -22,7 +22,7 @@ from cranfield.measures.base import Measure
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 
-_RANGE = ("lowest", "expected", "highest")
+_RANGE_COLUMNS = ("lowest", "expected", "highest")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,7 +32,7 @@ class TieRanges(TableResult):
     Attributes
     ----------
     notes
-        Measures without bounds or without an expected score.
+        Notes on measures without bounds or without an expected score.
     """
 
     columns: ClassVar[Columns] = {
@@ -59,11 +59,11 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
     2008); the expectations are exact and no orders are sampled. A measure declares how its score on
     a topic depends on the order (`Info.expectation`):
 
-    - `documents`: a sum over documents of the worth of a grade at a rank, so that in a group each
-      document has the mean worth over the ranks of the group (P, DCG, nDCG, RBP);
+    - `documents`: a sum over documents of the gain of a grade at a rank, so that each document of a
+      group has the mean gain over the ranks of the group (P, DCG, nDCG, RBP);
     - `pairs`: the same sum, plus a sum over pairs of documents that depends only on their grades
       and the rank of the lower document (AP, Q);
-    - `stop`: the expected worth of the rank where a user stops, if the probability of stopping at
+    - `stop`: the expected value of the rank where a user stops, if the probability of stopping at
       a document depends on its grade (RR, Success, ERR). With survival probabilities
       :math:`s_i` of the documents of a group, the probability of passing its first t ranks is
       the mean over all subsets of t documents of the product of their :math:`s_i`.
@@ -94,51 +94,53 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
     """
     judged = with_trec_ties(evaluation.judged)
     orders = tuple(order_ties(judged))
-    tied = count_tied(judged) / judged.retrieved.sum(axis=0).clip(1)
-    labels: dict[str, Any] = {"system": judged.systems, "tied": tied}
+    tied_proportion = count_tied(judged) / judged.retrieved.sum(axis=0).clip(1)
+    labels: dict[str, Any] = {"system": judged.systems, "tied": tied_proportion}
     if by_topic:
         n_topics, n_systems = judged.shape
         labels = {name: np.tile(label, n_topics) for name, label in labels.items()}
         labels["topic"] = np.repeat(judged.topics, n_systems)
     frames, without_bounds, without_expectation = [], [], []
     for name, scores in evaluation.items():
-        values = {"score": scores.values, **_score_range(scores, judged, orders)}
-        if "lowest" not in values:
+        score_arrays = {"score": scores.values, **_compute_range(scores, judged, orders)}
+        if "lowest" not in score_arrays:
             without_bounds.append(name)
-        if "expected" not in values:
+        if "expected" not in score_arrays:
             without_expectation.append(name)
         columns = {
-            key: table.ravel() if by_topic else replace(scores, values=table).overall()
-            for key, table in values.items()
+            key: values.ravel() if by_topic else replace(scores, values=values).overall()
+            for key, values in score_arrays.items()
         }
         frames.append(pl.DataFrame(labels | columns).with_columns(measure=pl.lit(name)))
     rows = pl.concat(frames, how="diagonal").fill_nan(None)
-    nulls = [pl.lit(None, pl.Float64).alias(name) for name in _RANGE if name not in rows.columns]
+    null_columns = [
+        pl.lit(None, pl.Float64).alias(name) for name in _RANGE_COLUMNS if name not in rows.columns
+    ]
     names = [name for name in TieRanges.columns if by_topic or name != "topic"]
     notes = []
     if without_bounds:
         notes.append(
-            f"{some_of(without_bounds, 5)}: bounds are computed only for measures that never"
-            " decrease when a better document moves up"
+            f"{some_of(without_bounds, 5)}: no bounds are available, as scores may decrease when a"
+            " better document moves up, or depend on more than grades"
         )
     if without_expectation:
         notes.append(f"{some_of(without_expectation, 5)}: no exact expected score is available")
-    return TieRanges(rows.with_columns(nulls).select(names), tuple(notes))
+    return TieRanges(rows.with_columns(null_columns).select(names), tuple(notes))
 
 
-def _score_range(
+def _compute_range(
     scores: Scores, judged: JudgedRuns, orders: tuple[JudgedRuns, ...]
 ) -> dict[str, Floats]:
     """Return the bounds and the expectation of the scores of a measure, if they are available."""
     measure = scores.definition
-    if not (isinstance(measure, Measure) and depends_on_grades(measure)):
+    if not (isinstance(measure, Measure) and is_scored_by_grades(measure)):
         return {}
     if not has_bounds(measure, judged):
         return {}
-    bounds = {}
+    score_range = {}
     if measure.info.monotone or measure.info.expectation:
         extremes = np.stack([measure.score(order) for order in orders])
-        bounds["lowest"], bounds["highest"] = extremes.min(axis=0), extremes.max(axis=0)
+        score_range["lowest"], score_range["highest"] = extremes.min(axis=0), extremes.max(axis=0)
     if measure.info.expectation:
-        bounds["expected"] = expected_scores(measure, judged)
-    return {key: np.where(judged.scored, table, np.nan) for key, table in bounds.items()}
+        score_range["expected"] = expected_scores(measure, judged)
+    return {key: np.where(judged.scored, values, np.nan) for key, values in score_range.items()}

@@ -66,10 +66,11 @@ def compare_bayes(
     Raises
     ------
     PolicyError
-        For an unknown system, or an option out of its range.
+        For an unknown system, twice the same system, an option out of its range, or scores by
+        shard.
     CranfieldError
-        If scores are missing, infinite, by shard, or of fewer than two topics, or if the difference
-        is the same on all topics.
+        If scores are missing, infinite, or of fewer than two topics, or if the difference is the
+        same on all topics.
 
     Examples
     --------
@@ -92,35 +93,35 @@ def compare_bayes(
     low, high: 95% credible interval, equal-tailed
     """
     check_arguments(compare_bayes, locals())
-    difference, rounding, excluded = _compute_differences(scores, first, second, missing)
+    difference, rounding, n_excluded = _compute_differences(scores, first, second, missing)
     n, mean = difference.size, float(difference.mean())
     if np.ptp(difference) <= rounding:
         # The posterior would be a point mass, even with only two topics.
         raise CranfieldError(
             f"expected differences that vary by topic, got {difference[0]:g} on all {n} topics"
         )
-    error = float(difference.std(ddof=1) / np.sqrt(n))
-    below = float(stdtr(n - 1, (-rope - mean) / error))
-    above = float(stdtr(n - 1, (mean - rope) / error))
-    half_width = float(stdtrit(n - 1, (1 + level) / 2)) * error
-    worse, better = (above, below) if scores.lower_is_better else (below, above)
-    t, root = mean / error, np.sqrt(n)
+    standard_error = float(difference.std(ddof=1) / np.sqrt(n))
+    p_below = float(stdtr(n - 1, (-rope - mean) / standard_error))
+    p_above = float(stdtr(n - 1, (mean - rope) / standard_error))
+    half_width = float(stdtrit(n - 1, (1 + level) / 2)) * standard_error
+    p_worse, p_better = (p_above, p_below) if scores.lower_is_better else (p_below, p_above)
+    t, root_n = mean / standard_error, np.sqrt(n)
     # P(effect > x | data) = P(T <= t), where T is a noncentral t with noncentrality x * sqrt(n).
     (low,), (high,) = find_noncentrality(np.array([t]), n - 1, level)
-    effect = t * float(poch((n - 1) / 2, 0.5)) / np.sqrt((n - 1) / 2) / root
+    effect = t * float(poch((n - 1) / 2, 0.5)) / np.sqrt((n - 1) / 2) / root_n
     return BayesianComparison(
         measure=scores.measure,
         systems=(first, second),
         n=n,
-        excluded=excluded,
+        excluded=n_excluded,
         difference=mean,
-        p_worse=worse,
-        p_equivalent=max(0.0, 1 - below - above),
-        p_better=better,
+        p_worse=p_worse,
+        p_equivalent=max(0.0, 1 - p_below - p_above),
+        p_better=p_better,
         rope=rope,
         interval=(mean - half_width, mean + half_width),
         effect=float(effect),
-        effect_interval=(float(low / root), float(high / root)),
+        effect_interval=(float(low / root_n), float(high / root_n)),
         level=level,
         lower_is_better=scores.lower_is_better,
     )

@@ -60,19 +60,20 @@ def _pair_name(comparison: PairwiseComparison, k: int) -> str:
 
 
 def _check_scale_mean(inputs: _ChecklistInput) -> Decision:
-    violations, undeclared, first = [], [], inputs.first_comparison
+    violations, undeclared = [], []
     for measure, comparison in inputs.comparisons.items():
         name, scale = plain(measure) or "the measure", comparison.measure_scale
         if scale is None:
             undeclared.append(name)
         elif scale < comparison.scale:
             violations.append(f"{name} is declared {scale}")
-    assumed = f"the test {first.test} assumes {scale_with_article(first.scale)}"
+    first = inputs.first_comparison
+    assumption = f"the test {first.test} assumes {scale_with_article(first.scale)}"
     if violations:
-        return DISPUTED, f"{assumed}, but {', '.join(violations)}"
+        return DISPUTED, f"{assumption}, but {', '.join(violations)}"
     if undeclared:
-        return CANNOT_TELL, f"{assumed}; the scale of {', '.join(undeclared)} is not declared"
-    return AVOIDED, f"{assumed}, which all measures are declared to have"
+        return CANNOT_TELL, f"{assumption}; the scale of {', '.join(undeclared)} is not declared"
+    return AVOIDED, f"{assumption}, which all measures are declared to have"
 
 
 def _check_map_user(inputs: _ChecklistInput) -> Decision:
@@ -80,8 +81,8 @@ def _check_map_user(inputs: _ChecklistInput) -> Decision:
         return CANNOT_TELL, "the measure of the scores is unknown"
     names = ", ".join(map(plain, inputs.comparisons))
     if all(map(_is_average_precision, inputs.comparisons)):
-        reason = f"AP is the only measure ({names}); add a measure with another user model"
-        return DISPUTED, reason
+        finding = f"AP is the only measure ({names}); add a measure with another user model"
+        return DISPUTED, finding
     return AVOIDED, f"measures other than average precision are used: {names}"
 
 
@@ -102,16 +103,16 @@ def _check_digits(inputs: _ChecklistInput) -> Decision:
         if rows.is_empty():
             findings.append(f"{label}all standard errors are 0 and do not limit the decimals")
             continue
-        errors = (rows["sd"] / rows["topics"].sqrt()).to_numpy()
-        k = int(errors.argmax())
-        supported = max(0, int(np.ceil(-np.log10(errors[k]))) + 1)
-        is_excessive = comparison.places > supported
+        standard_errors = (rows["sd"] / rows["topics"].sqrt()).to_numpy()
+        k = int(standard_errors.argmax())
+        n_supported = max(0, int(np.ceil(-np.log10(standard_errors[k]))) + 1)
+        is_excessive = comparison.places > n_supported
         has_excess_digits |= is_excessive
         findings.append(
             f"{label}means are shown with {comparison.places} decimals; the mean of"
-            f" {plain(rows['system'][k])} has standard error {errors[k]:.4g}, which supports"
-            f" {counted(supported, 'decimal')} ({rows['mean'][k]:.{supported}f})"
-            + f", as shown with --places {supported}"
+            f" {plain(rows['system'][k])} has standard error {standard_errors[k]:.4g}, which"
+            f" supports {counted(n_supported, 'decimal')} ({rows['mean'][k]:.{n_supported}f})"
+            + f", as shown with --places {n_supported}"
             * is_excessive
         )
     return (MADE if has_excess_digits else AVOIDED), "; ".join(findings)
@@ -129,10 +130,10 @@ def _check_multiple(inputs: _ChecklistInput) -> Decision:
         return AVOIDED, "a single test, of one pair by one measure, needs no correction"
     alpha, n_families = inputs.first_comparison.alpha, len(comparisons)
     correction = CORRECTIONS[inputs.first_comparison.correction]
-    measures, independent = counted(n_families, "measure"), "measures"
+    measures, family = counted(n_families, "measure"), "measures"
     if correction.name == "none":
-        problem, n_families = f"{n_tests:,} tests ({measures}) without correction", n_tests
-        independent = "tests"
+        problem = f"{n_tests:,} tests ({measures}) without correction"
+        n_families, family = n_tests, "tests"
     elif n_families == 1:
         return (
             AVOIDED,
@@ -144,7 +145,7 @@ def _check_multiple(inputs: _ChecklistInput) -> Decision:
     if correction.controls == "FDR":
         return MADE, f"{problem}: the false discovery rate is controlled within each measure only"
     return MADE, (
-        f"{problem}: if {independent} were independent, the probability of at least one Type I"
+        f"{problem}: if {family} were independent, the probability of at least one Type I"
         f" error would be up to {1 - (1 - alpha) ** n_families:.4f}"
         f" = 1 - (1 - {alpha:g})^{n_families}"
     )
@@ -176,10 +177,10 @@ def _check_null(inputs: _ChecklistInput) -> Decision:
         half_widths = (high - low) / 2
         is_finite = np.isfinite(half_widths)
         if is_finite.any():
-            bounds = np.where(is_finite, np.maximum(np.abs(low), np.abs(high)), -np.inf)
-            k = int(bounds.argmax())
+            farthest = np.where(is_finite, np.maximum(np.abs(low), np.abs(high)), -np.inf)
+            k = int(farthest.argmax())
             text += (
-                f"; their intervals include a {comparison.interval_of} of up to {bounds[k]:.4f}"
+                f"; their intervals include a {comparison.interval_of} of up to {farthest[k]:.4f}"
                 f" ({_pair_name(comparison, rows[k])}); the smallest difference that could be"
                 f" significant is about {half_widths[is_finite].min():.4f}, the smallest half-width"
                 " of these intervals"
@@ -196,8 +197,8 @@ def _check_topics(inputs: _ChecklistInput) -> Decision:
     n = min(comparison.topics for comparison in inputs.comparisons.values())
     if n < MIN_TOPICS:
         return MADE, f"{counted(n, 'topic')}, fewer than {MIN_TOPICS}"
-    bounds = f"{MIN_TOPICS} but fewer than {USUAL_TOPICS}" if n < USUAL_TOPICS else USUAL_TOPICS
-    return AVOIDED, f"{n:,} topics, at least {bounds}"
+    minimum = f"{MIN_TOPICS} but fewer than {USUAL_TOPICS}" if n < USUAL_TOPICS else USUAL_TOPICS
+    return AVOIDED, f"{n:,} topics, at least {minimum}"
 
 
 def _check_one_collection(inputs: _ChecklistInput) -> Decision:
@@ -211,10 +212,9 @@ def _check_unjudged(inputs: _ChecklistInput) -> Decision:
             "runs and judgments were not given: do systems differ in their proportion of unjudged"
             " documents?"
         )
-    rows = {row.system: row for row in inputs.evaluation.coverage.systems}
+    row_of = {row.system: row for row in inputs.evaluation.coverage.systems}
     comparison = inputs.first_comparison
-    covered = [rows[system] for system in comparison.systems]
-    proportions = np.array([row.unjudged_at_10 for row in covered])
+    proportions = np.array([row_of[system].unjudged_at_10 for system in comparison.systems])
     differences = np.abs(proportions[comparison.first] - proportions[comparison.second])
     k = int(differences.argmax())
     n_above = int(exceeds_unjudged_difference(differences).sum())
@@ -232,20 +232,19 @@ def _check_unjudged(inputs: _ChecklistInput) -> Decision:
 def _check_aggregate_only(inputs: _ChecklistInput) -> Decision:
     findings = []
     for label, comparison in inputs.labelled_comparisons():
-        scores, sign = comparison.scores.over_shards(), -1 if comparison.lower_is_better else 1
-        second_is_better = sign * comparison.difference < 0
-        better = np.where(second_is_better, comparison.second, comparison.first)
-        worse = np.where(second_is_better, comparison.first, comparison.second)
-        gains = sign * (scores.values[:, better] - scores.values[:, worse])
-        lowest = np.where(np.isnan(gains), np.inf, gains)
-        topic, k = np.unravel_index(int(lowest.argmin()), gains.shape)
-        if lowest[topic, k] >= 0:
+        scores, direction = comparison.scores.over_shards(), -1 if comparison.lower_is_better else 1
+        is_second_better = direction * comparison.difference < 0
+        better = np.where(is_second_better, comparison.second, comparison.first)
+        worse = np.where(is_second_better, comparison.first, comparison.second)
+        leads = direction * (scores.values[:, better] - scores.values[:, worse])
+        if not (leads < 0).any():
             findings.append(f"{label}no system loses a topic to a system with a worse mean")
             continue
-        wins, losses, ties = (int((np.sign(gains[:, k]) == code).sum()) for code in (1, -1, 0))
+        topic, k = np.unravel_index(int(np.nanargmin(leads)), leads.shape)
+        wins, losses, ties = (int((np.sign(leads[:, k]) == sign).sum()) for sign in (1, -1, 0))
         findings.append(
             f"{label}largest loss despite a better mean:"
-            f" {plain(scores.systems[better[k]])} loses {-lowest[topic, k]:.4f} to"
+            f" {plain(scores.systems[better[k]])} loses {-leads[topic, k]:.4f} to"
             f" {plain(scores.systems[worse[k]])} on topic"
             f" {plain(scores.topics[topic])}, and wins {counted(wins, 'topic')}, loses {losses:,},"
             f" ties {ties:,}"
@@ -262,8 +261,8 @@ def _check_best_baseline(inputs: _ChecklistInput) -> Decision:
 
 _FUHR, _ZOBEL = "Fuhr (2017)", "Zobel (2022)"
 _FUHR_AND_SAKAI = "Fuhr (2017), Sakai (2020)"
-_DISPUTED = "objection: Fuhr (2017); reply: Sakai (2020)"
-_OWN = "not from a paper; this checklist sets the threshold"
+_FUHR_OR_SAKAI = "objection: Fuhr (2017); reply: Sakai (2020)"
+_OWN_THRESHOLD = "not from a paper; this checklist sets the threshold"
 _NO_PAPER = "not from a paper"
 
 ITEMS: dict[str, tuple[str, Callable[[_ChecklistInput], Decision] | str, str]] = {
@@ -273,9 +272,9 @@ ITEMS: dict[str, tuple[str, Callable[[_ChecklistInput], Decision] | str, str]] =
         "objection: Fuhr (2017), Ferrante, Ferro and Fuhr (2021, 2022); reply: Sakai (2020),"
         " Moffat (2022)",
     ),
-    "map-user": ("AP as the only measure", _check_map_user, _DISPUTED),
+    "map-user": ("AP as the only measure", _check_map_user, _FUHR_OR_SAKAI),
     "digits": ("More digits than the topics support", _check_digits, _FUHR),
-    "relative": ("Relative improvements of means", _check_relative, _DISPUTED),
+    "relative": ("Relative improvements of means", _check_relative, _FUHR_OR_SAKAI),
     "one-split": (
         "Parameters tuned and tested on a single split",
         "were parameters tuned, and if so, on more than one split of the data?",
@@ -299,7 +298,7 @@ ITEMS: dict[str, tuple[str, Callable[[_ChecklistInput], Decision] | str, str]] =
     ),
     "effect": ("p-values without effect sizes", _check_effect, _FUHR),
     "null": ("Lack of significance interpreted as equality", _check_null, _NO_PAPER),
-    "topics": ("Few topics", _check_topics, _OWN),
+    "topics": ("Few topics", _check_topics, _OWN_THRESHOLD),
     "baseline-weak": (
         "Weak baseline",
         "which scores on this collection were published, and does the baseline reach them?",
@@ -316,7 +315,11 @@ ITEMS: dict[str, tuple[str, Callable[[_ChecklistInput], Decision] | str, str]] =
         "does the paper claim that the experiment proves something in general?",
         _FUHR,
     ),
-    "unjudged": ("Systems with unequal proportions of unjudged documents", _check_unjudged, _OWN),
+    "unjudged": (
+        "Systems with unequal proportions of unjudged documents",
+        _check_unjudged,
+        _OWN_THRESHOLD,
+    ),
     "aggregate-only": ("Only aggregated scores analysed", _check_aggregate_only, _ZOBEL),
     "goodhart": (
         "Only the optimised measure reported",
@@ -324,7 +327,7 @@ ITEMS: dict[str, tuple[str, Callable[[_ChecklistInput], Decision] | str, str]] =
         _ZOBEL,
     ),
 }
-"""Items by id: the mistake, the function that checks for it or a question, and the source."""
+"""Items by id: the mistake, the function that checks for it (or a question), and the source."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -337,12 +340,12 @@ class Checklist(TableResult):
         Names of the measures.
     test, correction, alpha
         Test, correction and significance level, as :func:`compare` applied them.
-    seed
-        Seed of a test that draws random numbers, else None.
     notes
         Notes of the comparisons, without the notes on scales: the item `scale-mean` covers these.
     method
         Names of the test and its correction, in words.
+    seed
+        Seed of a test that draws random numbers, else None.
     """
 
     name: ClassVar[str] = "checklist"
@@ -403,8 +406,8 @@ def checklist(scores: Any, **options: Any) -> Checklist:
     Notes
     -----
     Sources: Fuhr (2017) lists most of the mistakes; Sakai (2020) and Moffat (2022) object, and
-    Ferrante, Ferro and Fuhr (2022) reply; Zobel (2022) describes limits of batch evaluation. Items
-    on which papers disagree are `disputed`. A mean with standard error s supports
+    Ferrante, Ferro and Fuhr (2022) reply; Zobel (2022) describes limitations of batch evaluation.
+    Items on which papers disagree are `disputed`. A mean with standard error s supports
     :math:`\lceil -\log_{10} s \rceil + 1` decimals. If all null hypotheses hold, c independent
     uncorrected tests at level alpha make at least one Type I error with probability
     :math:`1 - (1 - \alpha)^c`.
@@ -416,7 +419,7 @@ def checklist(scores: Any, **options: Any) -> Checklist:
     >>> dict(mistakes.rows["id", "finding"].rows())["aggregate-only"]
     'largest loss despite a better mean: new loses 0.1000 to old on topic 3, and wins ...'
     """
-    if isinstance(scores, Mapping) and all(isinstance(part, Scores) for part in scores.values()):
+    if isinstance(scores, Mapping) and all(isinstance(value, Scores) for value in scores.values()):
         if not scores:
             raise PolicyError("expected scores of at least one measure, got none")
         comparisons = {name: compare(table, **options) for name, table in scores.items()}
@@ -424,8 +427,8 @@ def checklist(scores: Any, **options: Any) -> Checklist:
         comparison = compare(scores, **options)
         comparisons = {comparison.measure: comparison}
     # Evaluations of answers have no documents to judge.
-    is_of_runs = isinstance(scores, Evaluation) and hasattr(scores.judged, "coverage")
-    inputs = _ChecklistInput(comparisons, scores if is_of_runs else None)
+    has_coverage = isinstance(scores, Evaluation) and hasattr(scores.judged, "coverage")
+    inputs = _ChecklistInput(comparisons, scores if has_coverage else None)
     rows = []
     for name, (item, check, source) in ITEMS.items():
         decision = (CANNOT_TELL, check) if isinstance(check, str) else check(inputs)
@@ -445,7 +448,7 @@ def checklist(scores: Any, **options: Any) -> Checklist:
 
 
 def _collect_notes(inputs: _ChecklistInput) -> tuple[str, ...]:
-    """Return the notes of the comparisons, with the measure unless all measures share them."""
+    """Return the notes except those on scales; a note that measures do not share names its own."""
     comparisons = inputs.comparisons
     return tuple(
         dict.fromkeys(

@@ -41,7 +41,7 @@ _SPENDING = re.compile(
     r"[$€£]|usd|eur|dollar|cost|price|watt|co2|emission|time|latency|duration|delay|[cg]pu",
     re.IGNORECASE,
 )
-"""Patterns of names of rates, and of costs, which may look like rates: dollars per hour."""
+"""Patterns of names of rates, and of costs that may look like rates, such as dollars per hour."""
 
 _QUALITY = re.compile(
     r"(n?dcg|m?ap|m?rr|err|rbp|bpref|recall|precision|accuracy|success([\W_]?rate)?|hit[\W_]?rate"
@@ -108,11 +108,11 @@ class CostEffectiveness(TableResult):
         title = f"{self.measure or 'scores'} and cost: {sizes}; {better}"
         if self.topics < 2:
             return [title, "front proportions require at least two topics"]
-        error = 0.5 / np.sqrt(self.resamples)
+        max_standard_error = 0.5 / np.sqrt(self.resamples)
         return [
             title,
             f"{self.resamples:,} bootstrap samples of topics, seed {self.seed}; standard"
-            f" error of proportions at most {error:.2g}",
+            f" error of proportions at most {max_standard_error:.2g}",
         ]
 
 
@@ -179,70 +179,70 @@ def cost_effectiveness(
     """
     check_arguments(cost_effectiveness, locals())
     score_table = check_squarable(as_scores(scores))
-    table = score_table.over_shards()
-    amounts, notes = _read_amounts(costs, table.systems)
+    topic_scores = score_table.over_shards()
+    amounts, notes = _read_amounts(costs, topic_scores.systems)
     notes += replicate_notes(score_table)
-    matrix = np.array(list(amounts.values()))
-    has_cost = ~np.isnan(matrix).all(axis=0)
+    cost_matrix = np.array(list(amounts.values()))
+    has_cost = ~np.isnan(cost_matrix).all(axis=0)
     if not has_cost.any():
         raise CranfieldError(
-            "no system with scores has a cost; expected costs of systems such as"
-            f" {quoted(table.systems[0])}"
+            f"expected costs of systems such as {quoted(topic_scores.systems[0])}, got none of"
+            " systems with scores"
         )
     for name, row in amounts.items():
-        if unknown := [quoted(table.systems[k]) for k in np.flatnonzero(np.isnan(row))]:
-            n_systems = counted(len(unknown), "system")
+        if missing := [quoted(topic_scores.systems[k]) for k in np.flatnonzero(np.isnan(row))]:
             notes.append(
-                f"{n_systems} excluded from the front of {name}: no value for"
-                f" {some_of(unknown, 10)}"
+                f"{counted(len(missing), 'system')} excluded from the front of {name}: no value for"
+                f" {some_of(missing, 10)}"
             )
-    values = table.values[:, has_cost]
+    values = topic_scores.values[:, has_cost]
     is_complete = ~np.isnan(values).any(axis=1)
     if n_incomplete := int((~is_complete).sum()):
         notes.append(f"{counted(n_incomplete, 'topic')} excluded, as a score is missing")
     if not is_complete.any():
         raise CranfieldError("no topic has a score of every system with a cost")
-    if table.aggregate != "mean":
-        notes.append(f"{table.measure} is aggregated as {table.aggregate}; this table uses means")
-    complete, matrix = values[is_complete], matrix[:, has_cost]
-    names = pl.Series(table.systems, dtype=pl.String).filter(pl.Series(has_cost))
-    gains = -complete if table.lower_is_better else complete
-    means = _compute_sample_means(gains, np.ones((1, len(gains))))[0]
-    proportions = _estimate_front_proportions(gains, matrix, resamples, seed)
-    descending = [False, not table.lower_is_better]
+    if topic_scores.aggregate != "mean":
+        aggregate = topic_scores.aggregate
+        notes.append(f"{topic_scores.measure} is aggregated as {aggregate}; this table uses means")
+    values, cost_matrix = values[is_complete], cost_matrix[:, has_cost]
+    systems = pl.Series(topic_scores.systems, dtype=pl.String).filter(pl.Series(has_cost))
+    effectiveness = -values if topic_scores.lower_is_better else values
+    means = _compute_sample_means(effectiveness, np.ones((1, len(values))))[0]
+    proportions = _estimate_front_proportions(effectiveness, cost_matrix, resamples, seed)
+    descending = [False, not topic_scores.lower_is_better]
     frames = []
-    for name, cost, proportion in zip(amounts, matrix, proportions, strict=True):
-        dominator = _find_dominators(means, cost)
+    for name, cost, proportion in zip(amounts, cost_matrix, proportions, strict=True):
+        dominators = _find_dominators(means, cost)
         columns = {
-            "cost": [name] * len(names),
-            "system": names,
-            "mean": complete.mean(axis=0),
+            "cost": [name] * len(systems),
+            "system": systems,
+            "mean": values.mean(axis=0),
             "amount": cost,
-            "on front": dominator < 0,
-            "dominated by": names[np.maximum(dominator, 0)].set(pl.Series(dominator < 0), None),
+            "on front": dominators < 0,
+            "dominated by": systems[np.maximum(dominators, 0)].set(pl.Series(dominators < 0), None),
             "front proportion": proportion,
         }
         frame = pl.DataFrame(columns).filter(pl.col("amount").is_not_nan())
         frames.append(frame.sort("amount", "mean", descending=descending, maintain_order=True))
     return CostEffectiveness(
         pl.concat(frames).with_columns(pl.col("front proportion").fill_nan(None)),
-        table.measure or "",
+        topic_scores.measure or "",
         int(is_complete.sum()),
         int(resamples),
         int(seed),
-        table.lower_is_better,
+        topic_scores.lower_is_better,
         tuple(notes),
     )
 
 
-def _compute_sample_means(gains: Floats, counts: Floats) -> Floats:
+def _compute_sample_means(effectiveness: Floats, counts: Floats) -> Floats:
     """Return means of samples, given how often topics are drawn; equal means have equal bits."""
-    integers, unit = as_integers(gains, len(gains))
-    return without_noise(counts @ integers * (unit / len(gains)))
+    integers, unit = as_integers(effectiveness, len(effectiveness))
+    return without_noise(counts @ integers * (unit / len(effectiveness)))
 
 
 def _find_dominators(means: Floats, amounts: Floats) -> Ints:
-    """Return the index of the first system that dominates each system; -1 for none."""
+    """Return the index of the most effective system that dominates each system; -1 for none."""
     # The most effective systems first; equally effective systems by cost.
     order = np.lexsort((amounts, -means))
     dominates = (means[order] >= means[:, None]) & (amounts[order] <= amounts[:, None])
@@ -250,21 +250,24 @@ def _find_dominators(means: Floats, amounts: Floats) -> Ints:
     return np.where(dominates.any(axis=1), order[dominates.argmax(axis=1)], -1)
 
 
-def _estimate_front_proportions(gains: Floats, costs: Floats, resamples: int, seed: int) -> Floats:
+def _estimate_front_proportions(
+    effectiveness: Floats, costs: Floats, resamples: int, seed: int
+) -> Floats:
     """Return the proportion of samples with each system on the front, shape (costs, systems)."""
-    if len(gains) < 2:
+    if len(effectiveness) < 2:
         return np.full(costs.shape, np.nan)
-    total = np.zeros(costs.shape)
-    for _, counts in draw_counts(stream(seed), resamples, len(gains)):
-        means = _compute_sample_means(gains, counts)
+    n_on_front = np.zeros(costs.shape)
+    for _, counts in draw_counts(stream(seed), resamples, len(effectiveness)):
+        means = _compute_sample_means(effectiveness, counts)
         for k, amounts in enumerate(costs):
-            total[k] += _is_on_front(means, amounts).sum(axis=0)
-    return total / resamples
+            n_on_front[k] += _is_on_front(means, amounts).sum(axis=0)
+    return n_on_front / resamples
 
 
 def _is_on_front(means: Floats, amounts: Floats) -> Bools:
     """Return a mask of the systems on the front, from means of shape (samples, systems)."""
     is_on_front = np.zeros(means.shape, dtype=bool)
+    # The highest means of systems with lower costs.
     best = np.full(len(means), -np.inf)
     for amount in np.unique(amounts[~np.isnan(amounts)]):
         columns = np.flatnonzero(amounts == amount)
@@ -303,8 +306,8 @@ def _read_amounts(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Floats]
         _check_not_negative(table, name)
         values = table.frame[name].gather(system_table.rows).fill_null(np.nan).to_numpy().copy()
         if _ENERGY.search(name) and (values == 0).any():
-            zeros = [quoted(systems[int(k)]) for k in np.flatnonzero(values == 0)]
-            notes.append(f"0 in column {name} is treated as missing: {some_of(zeros, 10)}")
+            zero_systems = [quoted(systems[int(k)]) for k in np.flatnonzero(values == 0)]
+            notes.append(f"0 in column {name} is treated as missing: {some_of(zero_systems, 10)}")
             values[values == 0] = np.nan
         amounts[name] = values
     return amounts, notes

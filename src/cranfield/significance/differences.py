@@ -17,10 +17,10 @@ from cranfield.base.parallel import in_threads
 from cranfield.result import Column, Columns
 from cranfield.significance.models.anova_table import AnovaTable
 
-ROUNDING = 2.0**-44  # relative difference of scores up to which they are equal within rounding
+ROUNDING = 2.0**-44  # relative difference up to which scores are equal within rounding
 MIN_DIFFERENCE = 1e-150  # smaller differences count as 0, as their squares underflow
 
-BLOCK = 2**20
+BLOCK_VALUES = 2**20
 """Largest number of values in a block of pairs, so that a block fits in the processor's cache."""
 
 
@@ -28,7 +28,7 @@ BLOCK = 2**20
 class Pairs:
     """Scores and the pairs of systems to compare; differences are the first minus the second."""
 
-    values: Floats  # shape (topics, systems); NaN is 'no score'
+    values: Floats  # shape (topics, systems); NaN marks a missing score
     first: Indices  # index of a system, by pair
     second: Indices
     by_shard: Floats | None = None  # scores by (topic, system, shard), if `values` are their means
@@ -81,7 +81,7 @@ class Pairs:
         self,
         function: Callable[[slice, Pairs], Sequence[NDArray[Any]]],
         numbers_per_pair: int | None = None,
-        limit: int = BLOCK,
+        limit: int = BLOCK_VALUES,
         jobs: int | None = 1,
     ) -> list[NDArray[Any]]:
         """Concatenate the arrays by pair that a function returns for each block; see `blocks`."""
@@ -98,11 +98,11 @@ class Pairs:
             deviation = standard_deviations(differences, mean, block.rounding)
             return mean, deviation, (differences == 0).sum(axis=1)
 
-        mean, deviation, zeros = self.map_blocks(block_moments)
-        return mean, deviation, zeros
+        mean, deviation, n_zeros = self.map_blocks(block_moments)
+        return mean, deviation, n_zeros
 
     def blocks(
-        self, numbers_per_pair: int | None = None, limit: int = BLOCK
+        self, numbers_per_pair: int | None = None, limit: int = BLOCK_VALUES
     ) -> Iterator[tuple[slice, Pairs]]:
         """Yield slices and their pairs: at most `limit` numbers, by default one for each topic."""
         for rows in row_slices(len(self), numbers_per_pair or self.n_topics, limit):
@@ -128,7 +128,7 @@ def pair_names(
 
 
 def with_values(pairs: pl.DataFrame, columns: Columns, *values: Any) -> pl.DataFrame:
-    """Return the names of pairs with columns of values, named by the other declared columns."""
+    """Append values to a table of pairs, in order of the columns that the table lacks."""
     names = [name for name in columns if name not in pairs.columns]
     return pairs.hstack(pl.DataFrame(dict(zip(names, values, strict=True))))
 
@@ -167,12 +167,12 @@ def doubled_mid_ranks(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
     ends = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
     size = (ends - starts + 1).astype(np.float64)
     ranks = np.where(is_finite, starts + ends + 2, 0).astype(np.float64)
-    ties = np.where(is_finite, size**2 - 1, 0.0).sum(axis=1)
-    return ranks, ties
+    tie_terms = np.where(is_finite, size**2 - 1, 0.0).sum(axis=1)
+    return ranks, tie_terms
 
 
 def encode_scores(values: Floats) -> Indices:
-    """Encode scores as ascending integers from 0; equal if they differ by rounding, -1 for NaN."""
+    """Encode scores as ascending integers from 0, equal within rounding; NaN becomes -1."""
     flat = values.ravel()
     order = np.argsort(flat, kind="stable")
     ascending = flat[order]
@@ -211,9 +211,9 @@ def group_means(rows: Floats, labels: Indices) -> tuple[Indices, Floats, Floats]
 def standard_deviations(differences: Floats, mean: Floats, rounding: Floats) -> Floats:
     """Return standard deviations over topics; 0 for differences that vary only by rounding."""
     centred = differences - mean[:, None]
-    varies = np.abs(centred).max(axis=1) > rounding
-    squares = np.einsum("pt,pt->p", centred, centred)
-    return np.asarray(np.where(varies, np.sqrt(squares / (differences.shape[1] - 1)), 0.0))
+    is_varying = np.abs(centred).max(axis=1) > rounding
+    ss = np.einsum("pt,pt->p", centred, centred)
+    return np.asarray(np.where(is_varying, np.sqrt(ss / (differences.shape[1] - 1)), 0.0))
 
 
 def standardised_difference(difference: Floats, error: Floats | float) -> Floats:
@@ -255,7 +255,7 @@ def t_quantile(level: Floats | float, df: Floats | float) -> Floats:
 def t_interval(
     difference: Floats, error: Floats, df: Floats | float, level: Floats | float
 ) -> tuple[Floats, Floats]:
-    """Return an interval by Student's t: plus and minus a multiple of the standard error."""
+    """Return an interval by Student's t: the difference plus and minus a multiple of its error."""
     # At a confidence level near 1 the quantile is infinite, and infinity times 0 is NaN.
     with np.errstate(invalid="ignore"):
         half_width = np.where(np.asarray(error) == 0, 0.0, t_quantile(level, df) * error)
@@ -291,11 +291,11 @@ class Model:
     """Fitted model of all systems: means or mean ranks, with a common error variance."""
 
     means: Floats  # mean or mean rank of each system; ranks ascend with the scores
-    error: float  # mean square of the error: the estimated variance of one observation
+    error_variance: float  # mean square of the error: the estimated variance of one observation
     counts: Floats  # number of observations of each system
     df: float  # degrees of freedom of the error; infinite if the variance is known
     location: str = "mean"  # or `median`, `mean rank`, `effect`
-    ranks_from: float = 0.0  # this number minus a mean rank counts ranks from the highest score
+    ranks_from: float = 0.0  # this number minus a mean rank is the mean rank from the highest score
 
     @property
     def is_balanced(self) -> bool:
@@ -310,8 +310,9 @@ class Model:
         return np.asarray(np.where(np.abs(difference) <= slack, 0.0, difference))
 
     def standard_errors(self, pairs: Pairs) -> Floats:
-        weights = 1 / self.counts
-        return np.asarray(np.sqrt(self.error * (weights[pairs.first] + weights[pairs.second])))
+        inverse = 1 / self.counts
+        variance = self.error_variance * (inverse[pairs.first] + inverse[pairs.second])
+        return np.asarray(np.sqrt(variance))
 
     def interval(self, pairs: Pairs, quantile: Floats | float) -> tuple[Floats, Floats]:
         half_width = quantile * self.standard_errors(pairs)
@@ -335,13 +336,13 @@ class Outcome:
     effect: Floats
     interval: IntervalFunction  # of the quantity that the test declares
     n: Indices  # number of topics; of unpaired tests, of the scores of both systems
-    zeros: Indices | int = 0  # number of zero differences
-    ties: Indices | int = 0  # number of differences or scores with tied ranks
+    n_zeros: Indices | int = 0  # number of zero differences
+    n_ties: Indices | int = 0  # number of differences or scores with tied ranks
     details: dict[str, Any] = field(default_factory=dict)  # further results by name
     table: AnovaTable | None = None
     model: Model | None = None
     notes: tuple[str, ...] = ()
-    smallest_pvalues: Floats | None = None  # lower bounds, however large the differences
+    smallest_pvalues: Floats | None = None  # smallest possible p-values, for any differences
     interval_kind: str = "each pair, unadjusted"
     half_widths: Floats | None = None  # pairs differ significantly if means +- these do not overlap
 
@@ -377,5 +378,5 @@ SIDAK = f"{ALL_PAIRS}, by Sidak's inequality"
 
 
 def infinite_bounds(n_pairs: int) -> Bounds:
-    """Return the bounds of unbounded intervals."""
+    """Return the infinite bounds of intervals that contain every difference."""
     return np.full(n_pairs, -np.inf), np.full(n_pairs, np.inf)

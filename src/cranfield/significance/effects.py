@@ -18,7 +18,7 @@ from cranfield.base.text import counted, measure_prefix
 from cranfield.result import Column, Columns, TableResult, interval_columns
 from cranfield.significance.corrections.studentised import STRIP, make_quadrature
 from cranfield.significance.differences import (
-    BLOCK,
+    BLOCK_VALUES,
     PAIR_COLUMNS,
     Bounds,
     Pairs,
@@ -43,12 +43,12 @@ def find_noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
     bounds = np.empty((2, t.size))
     # A larger t requires more nodes of the quadrature over S, the estimated standard deviation
     # divided by the true one.
-    classes = np.ceil(np.log2(np.maximum(np.abs(t / scale), 4.0)))
-    for exponent in np.unique(classes):
+    exponents = np.ceil(np.log2(np.maximum(np.abs(t / scale), 4.0)))
+    for exponent in np.unique(exponents):
         s, weights = make_quadrature(df, min(STRIP, 0.25 / 2**exponent))
-        members = np.flatnonzero(classes == exponent)
-        for rows in row_slices(members.size, s.size, BLOCK):
-            indices = members[rows]
+        same_exponent = np.flatnonzero(exponents == exponent)
+        for rows in row_slices(same_exponent.size, s.size, BLOCK_VALUES):
+            indices = same_exponent[rows]
             scaled = (t / scale)[indices]
             # By symmetry, the lower bound for t is minus the upper bound for -t.
             for k, sign in enumerate((-1, 1)):
@@ -67,21 +67,22 @@ def _solve_noncentrality(
     target = float(ndtri(probability))
     high = 10 * np.abs(t) + 40
     low = -high
-    centre = t - target * np.sqrt(1 + t**2 / (2 * df))
+    root = t - target * np.sqrt(1 + t**2 / (2 * df))
     for _ in range(100):
-        deviation = t[:, None] * s - centre[:, None]
+        deviation = t[:, None] * s - root[:, None]
         quantile = ndtri(np.clip(ndtr(deviation) @ weights, 1e-300, 1 - 1e-16))
         density = np.exp((quantile[:, None] ** 2 - deviation**2) / 2) @ weights
         is_above = quantile > target
-        low, high = np.where(is_above, centre, low), np.where(is_above, high, centre)
+        low, high = np.where(is_above, root, low), np.where(is_above, high, root)
         with np.errstate(divide="ignore", invalid="ignore"):
-            guess = centre + (quantile - target) / density
-        is_inside = (guess > low) & (guess < high)
-        guess = np.where(is_inside, guess, np.where(quantile == target, centre, (low + high) / 2))
-        step, centre = np.abs(guess - centre), guess
-        if (step <= 1e-13 * (1 + np.abs(centre))).all():
+            new_root = root + (quantile - target) / density
+        is_inside = (new_root > low) & (new_root < high)
+        halved = np.where(quantile == target, root, (low + high) / 2)
+        new_root = np.where(is_inside, new_root, halved)
+        step, root = np.abs(new_root - root), new_root
+        if (step <= 1e-13 * (1 + np.abs(root))).all():
             break
-    return centre
+    return root
 
 
 def find_f_noncentrality(
@@ -91,8 +92,9 @@ def find_f_noncentrality(
     s, weights = make_quadrature(df_error, STRIP)
     tail = (1 - confidence) / 2
 
-    def excess(centre: float, probability: float) -> float:
-        return float(chndtr(df_effect * f * s**2, df_effect, centre) @ weights) - probability
+    def excess(noncentrality: float, probability: float) -> float:
+        chi2 = df_effect * f * s**2
+        return float(chndtr(chi2, df_effect, noncentrality) @ weights) - probability
 
     def solve(probability: float) -> float:
         # The probability of a smaller F decreases with the noncentrality.
@@ -135,7 +137,8 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     Raises
     ------
     PolicyError
-        For an invalid level, or if `table` is not an ANOVA table, as for a test of pairs.
+        For an invalid confidence level, or if `table` is not an ANOVA table: tests of pairs have
+        none.
 
     Examples
     --------
@@ -166,7 +169,7 @@ class EffectKind(NamedTuple):
     """A kind of effect size: title, standardiser, bias, exactness of intervals, and source."""
 
     title: str
-    unit: str
+    standardiser: str
     is_unbiased: bool
     is_exact: bool
     source: str = "Sakai (2018)"
@@ -196,27 +199,28 @@ def _compute_standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Flo
     """Return mean differences, standardisers with their degrees of freedom, and standard errors."""
     if kind == "anova":
         model = fit_two_way_model(pairs.values)
-        unit, df = np.full(len(pairs), np.sqrt(model.error)), np.full(len(pairs), model.df)
-        return model.differences(pairs), unit, df, model.standard_errors(pairs)
+        standardiser = np.full(len(pairs), np.sqrt(model.error_variance))
+        df = np.full(len(pairs), model.df)
+        return model.differences(pairs), standardiser, df, model.standard_errors(pairs)
     mean, deviation, _ = pairs.moments()
     df = np.full(len(pairs), pairs.n_topics - 1.0)
     if kind in ("hedges", "cohen"):
         return mean, deviation, df, deviation / np.sqrt(pairs.n_topics)
-    error = deviation / np.sqrt(pairs.n_topics - 1)
+    standard_error = deviation / np.sqrt(pairs.n_topics - 1)
     systems, rows = np.arange(pairs.n_systems), np.ascontiguousarray(pairs.values.T)
     rounding = Pairs(pairs.values, systems, systems).rounding
-    deviation_of = standard_deviations(rows, rows.mean(axis=1), rounding)
+    system_deviations = standard_deviations(rows, rows.mean(axis=1), rounding)
     if kind == "glass":
-        return mean, deviation_of[pairs.second], df, error
-    v, w = deviation_of[pairs.first] ** 2, deviation_of[pairs.second] ** 2
+        return mean, system_deviations[pairs.second], df, standard_error
+    v, w = system_deviations[pairs.first] ** 2, system_deviations[pairs.second] ** 2
     covariance = (v + w - deviation**2) / 2
     # Degrees of freedom of the mean of two dependent variances, by their first two moments.
     with np.errstate(divide="ignore", invalid="ignore"):
         # In terms of proportions, as squared variances may overflow or underflow.
         proportion = v / (v + w)
-        squared = proportion**2 + (1 - proportion) ** 2 + 2 * (covariance / (v + w)) ** 2
-        df = (pairs.n_topics - 1) / squared
-    return mean, np.sqrt((v + w) / 2), df, error
+        sum_of_squares = proportion**2 + (1 - proportion) ** 2 + 2 * (covariance / (v + w)) ** 2
+        df = (pairs.n_topics - 1) / sum_of_squares
+    return mean, np.sqrt((v + w) / 2), df, standard_error
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -244,11 +248,11 @@ class EffectSizes(TableResult):
         ),
         "effect": Column(
             "Effect size: the difference divided by a standard deviation; corrected for bias"
-            " for some kinds, such as Hedges' g."
+            " by some kinds, such as Hedges' g."
         ),
         **interval_columns(
             "confidence interval of the effect size, unadjusted",
-            "; NaN if the standard deviation of the effect size is 0",
+            "; NaN if this standard deviation, or that of the differences, is 0",
         ),
     }
 
@@ -268,7 +272,7 @@ class EffectSizes(TableResult):
         bias = ", corrected for bias" if kind.is_unbiased else ""
         return [
             f"{measure_prefix(self.measure)}{kind.title}, {counted(self.topics, 'topic')}",
-            f"effect: mean difference divided by {kind.unit}{bias}",
+            f"effect: mean difference divided by {kind.standardiser}{bias}",
             f"low, high: {100 * self.confidence:.4g}% confidence interval of the true effect,"
             f" unadjusted; {scope} normal scores",
         ]
@@ -322,15 +326,15 @@ def effect_sizes(
     Returns
     -------
     EffectSizes
-        A row for each pair. A pair whose differences do not vary has no interval, and its effect is
-        infinite, or 0 for equal means.
+        A row for each pair. A pair whose differences do not vary has no interval. If s is 0, the
+        effect is infinite, or 0 for equal means.
 
     Raises
     ------
     PolicyError
-        For an unknown kind or system, or an invalid level.
+        For an unknown kind or baseline, an invalid confidence level, or scores by shard.
     CranfieldError
-        For scores that are missing, infinite, by shard or too few.
+        For scores that are missing, infinite or too few.
 
     Examples
     --------
@@ -348,28 +352,31 @@ def effect_sizes(
     inputs = prepare_scores(as_scores(scores), find_test("t").info, missing)
     table = inputs.scores
     pairs = make_pairs(inputs.topic_scores, find_baselines(table.systems, baseline))
-    difference, unit, df, error = _compute_standardisers(pairs, kind)
-    raw = standardised_difference(difference, unit)
-    varies = (unit > 0) & (error > 0)
-    effect, scale = raw[varies], unit[varies] / error[varies]
+    difference, standardiser, df, standard_error = _compute_standardisers(pairs, kind)
+    effect = standardised_difference(difference, standardiser)
+    is_varying = (standardiser > 0) & (standard_error > 0)
+    varying_effect = effect[is_varying]
+    scale = standardiser[is_varying] / standard_error[is_varying]
     low, high = np.full((2, len(pairs)), np.nan)
     if properties.is_exact:
-        bounds = find_noncentrality(effect * scale, float(df[0]), confidence)
-        low[varies], high[varies] = (bound / scale for bound in bounds)
+        bounds = find_noncentrality(varying_effect * scale, float(df[0]), confidence)
+        low[is_varying], high[is_varying] = (bound / scale for bound in bounds)
     else:
-        variance = effect**2 / (2 * df[varies]) + (error[varies] / unit[varies]) ** 2
+        relative_error = standard_error[is_varying] / standardiser[is_varying]
+        variance = varying_effect**2 / (2 * df[is_varying]) + relative_error**2
         half_width = -ndtri((1 - confidence) / 2) * np.sqrt(variance)
-        low[varies], high[varies] = effect - half_width, effect + half_width
+        low[is_varying], high[is_varying] = varying_effect - half_width, varying_effect + half_width
     # Pairs without variation have no degrees of freedom, and no bias correction.
-    correction = bias_correction(np.where(varies, df, np.inf)) if properties.is_unbiased else 1.0
+    df_or_inf = np.where(is_varying, df, np.inf)
+    correction = bias_correction(df_or_inf) if properties.is_unbiased else 1.0
     notes = [*inputs.notes, *table.direction_notes()]
-    if n_constant := int((~varies).sum()):
+    if n_constant := int((~is_varying).sum()):
         notes.append(
             f"{counted(n_constant, 'pair')} without a confidence interval, as the standard"
             " deviation is 0"
         )
     rows = pair_names(table.systems, pairs.first, pairs.second).with_columns(
-        difference=difference, effect=raw * correction, low=low, high=high
+        difference=difference, effect=effect * correction, low=low, high=high
     )
     return EffectSizes(
         rows,

@@ -62,10 +62,11 @@ def power_t(
     """
     check_arguments(power_t, locals())
     n = _check_topics(topics)
-    return t_power(_compute_half_noncentrality(n, difference, variance), n - 1, alpha, alternative)
+    half_noncentrality = _compute_half_noncentrality(n, difference, variance)
+    return compute_t_test_power(half_noncentrality, n - 1, alpha, alternative)
 
 
-def t_power(
+def compute_t_test_power(
     half_noncentrality: Floats,
     df: Floats,
     alpha: float,
@@ -77,12 +78,12 @@ def t_power(
     `sign` is -1 for an effect that is opposite to a one-sided alternative.
     """
     if alternative == "two-sided":
-        return _tail(1.0, df, half_noncentrality, alpha)
+        return _compute_tail(1.0, df, half_noncentrality, alpha)
     if alpha >= 0.5:
         raise PolicyError(f"alpha of a one-sided test must be below 0.5, got {alpha:g}")
-    # Half the sum of both tails plus half their difference is the upper tail, minus it the lower.
-    both_tails = _tail(1.0, df, half_noncentrality, 2 * alpha)
-    difference = _tail(1.0, df, half_noncentrality, 2 * alpha, odd_terms=True)
+    # The upper tail is half the sum of both tails plus half their difference; the lower tail minus.
+    both_tails = _compute_tail(1.0, df, half_noncentrality, 2 * alpha)
+    difference = _compute_tail(1.0, df, half_noncentrality, 2 * alpha, odd_terms=True)
     return np.asarray(np.maximum((both_tails + sign * difference) / 2, 0.0))
 
 
@@ -163,7 +164,9 @@ def power_anova(
     n = _check_topics(topics)
     error_df = (n - 1) * (systems if model == "anova-1" else systems - 1)
     half_noncentrality = _compute_half_noncentrality(n, difference, variance)
-    return _tail(epsilon * (systems - 1.0), epsilon * error_df, epsilon * half_noncentrality, alpha)
+    return _compute_tail(
+        epsilon * (systems - 1.0), epsilon * error_df, epsilon * half_noncentrality, alpha
+    )
 
 
 def expected_width(
@@ -210,12 +213,13 @@ def expected_width(
 
 
 def _compute_half_noncentrality(topics: Floats, difference: float, variance: float) -> Floats:
+    """Compute half the noncentrality of F for a true difference of two systems."""
     # An infinite noncentrality gives a power of 1.
     with np.errstate(over="ignore"):
         return topics * difference**2 / (4 * variance)
 
 
-def _tail(
+def _compute_tail(
     effect_df: float,
     error_df: Floats,
     half_noncentrality: Floats,
@@ -240,14 +244,16 @@ def _tail(
     # spaced terms suffice if there are many.
     step = np.maximum(1.0, np.floor(np.sqrt(h) / 25))
     j = np.floor(h) + step * np.arange(-600, 601)
-    counts = np.maximum(j, 0.0) + (0.5 if odd_terms else 0.0)
-    weights = np.exp(xlogy(counts, h) - h - gammaln(counts + 1))
+    shifted_j = np.maximum(j, 0.0) + (0.5 if odd_terms else 0.0)
+    weights = np.exp(xlogy(shifted_j, h) - h - gammaln(shifted_j + 1))
     weights[j < 0] = 0.0
     # Normalised weights correct for the spacing and for errors of the logarithms.
-    total = weights.sum(axis=-1, keepdims=True)
+    sum_of_weights = weights.sum(axis=-1, keepdims=True)
     # Without an effect both tails are equal, and their difference is 0.
-    weights *= (erf(np.sqrt(h)) if odd_terms else 1.0) / np.where(total > 0, total, 1.0)
-    return np.asarray((weights * betaincc(half_a + counts, half_b, x)).sum(axis=-1))
+    weights *= (erf(np.sqrt(h)) if odd_terms else 1.0) / np.where(
+        sum_of_weights > 0, sum_of_weights, 1.0
+    )
+    return np.asarray((weights * betaincc(half_a + shifted_j, half_b, x)).sum(axis=-1))
 
 
 def _check_topics(topics: ArrayLike) -> Floats:

@@ -31,33 +31,36 @@ Preference = Callable[[Floats, Floats], Floats]
 shape (pairs, documents); returns a preference by pair, positive for the first system."""
 
 
-def _recall_paired(weight_of: Callable[[Floats], Floats]) -> Preference:
-    """Return a recall-paired preference, with the weight of each recall level."""
+def _make_recall_paired(weigh: Callable[[Floats], Floats]) -> Preference:
+    """Return a recall-paired preference; `weigh` returns the weights of recall levels."""
 
     def prefer(first: Floats, second: Floats) -> Floats:
-        weights = weight_of(np.arange(1.0, first.shape[1] + 1))
-        mean = _signs(first, second) @ weights / weights.sum()
+        weights = weigh(np.arange(1.0, first.shape[1] + 1))
+        mean = _compare_ranks(first, second) @ weights / weights.sum()
         return np.where(np.abs(mean) < _ROUNDING, 0.0, mean)
 
     return prefer
 
 
-def _signs(first: Floats, second: Floats) -> Floats:
+def _compare_ranks(first: Floats, second: Floats) -> Floats:
     """Return 1 if the first rank is better, -1 if the second is, and 0 if they are equal."""
     return (first < second).astype(float) - (first > second)
 
 
 def _select_first_nonzero(differences: Floats) -> Floats:
+    """Return the first value of each row that is not 0, or 0."""
     rows = np.arange(len(differences))
     return np.asarray(differences[rows, (differences != 0).argmax(axis=1)])
 
 
 PREFERENCES: dict[str, Preference] = {
-    "RPP": _recall_paired(np.ones_like),
-    "RPP-inverse": _recall_paired(lambda level: 1 / level),
-    "RPP-DCG": _recall_paired(lambda level: 1 / np.log2(level + 1)),
-    "lexiprecision": lambda first, second: _select_first_nonzero(_signs(first, second)),
-    "lexirecall": lambda first, second: _select_first_nonzero(_signs(first, second)[:, ::-1]),
+    "RPP": _make_recall_paired(np.ones_like),
+    "RPP-inverse": _make_recall_paired(lambda level: 1 / level),
+    "RPP-DCG": _make_recall_paired(lambda level: 1 / np.log2(level + 1)),
+    "lexiprecision": lambda first, second: _select_first_nonzero(_compare_ranks(first, second)),
+    "lexirecall": lambda first, second: _select_first_nonzero(
+        _compare_ranks(first, second)[:, ::-1]
+    ),
     "rr-lexiprecision": lambda first, second: _select_first_nonzero(1 / first - 1 / second),
 }
 """Preferences by name."""
@@ -117,7 +120,7 @@ class PreferenceComparison(TableResult):
         "losses": Column("Number of topics on which the second system is preferred.", 0),
         "ties": Column("Number of topics without a preference.", 0),
         "p": Column("p-value of the exact two-sided sign test of wins and losses.", pvalue=True),
-        "adjusted p": Column("p-value corrected for all pairs of this preference.", pvalue=True),
+        "adjusted p": Column("p-value, corrected for all pairs by this preference.", pvalue=True),
     }
 
     topics: int
@@ -226,8 +229,8 @@ def compare_preferences(
     has_relevant = judged.recall_base(rel)[:, 0] > 0
     if not has_relevant.any():
         raise CranfieldError(f"no topic has a relevant document (grade {rel} or higher)")
-    topics, ranks = int(has_relevant.sum()), list(_iterate_ranks(judged, rel))
-    labels = pair_names(systems, first, second, NAME_COLUMNS)
+    n_topics, ranks = int(has_relevant.sum()), list(_iterate_ranks(judged, rel))
+    pair_rows = pair_names(systems, first, second, NAME_COLUMNS)
     frames = []
     for name in names:
         if depth := _parse_depth(name):
@@ -235,16 +238,16 @@ def compare_preferences(
             values = np.where(orders == OPEN, 0.0, orders)
         else:
             prefer = PREFERENCES[name]
-            values = np.array([prefer(topic[first], topic[second]) for topic in ranks])
+            values = np.array([prefer(by_system[first], by_system[second]) for by_system in ranks])
         wins, losses = (values > 0).sum(axis=0), (values < 0).sum(axis=0)
         pvalues = binomial_pvalues(wins, losses)
-        counts = wins, losses, topics - wins - losses
+        counts = wins, losses, n_topics - wins - losses
         adjusted_pvalues = adjust_pvalues(pvalues, correction)
-        named_pairs = labels.select(pl.lit(name).alias("preference"), pl.all())
+        rows = pair_rows.select(pl.lit(name).alias("preference"), pl.all())
         columns = values.mean(axis=0), *counts, pvalues, adjusted_pvalues
-        frames.append(with_values(named_pairs, PreferenceComparison.columns, *columns))
+        frames.append(with_values(rows, PreferenceComparison.columns, *columns))
     notes = []
-    if n_excluded := len(judged.topics) - topics:
+    if n_excluded := len(judged.topics) - n_topics:
         notes.append(f"{counted(n_excluded, 'topic')} excluded for lack of a relevant document")
     depths = judged.retrieved.max(axis=0)
     if depths.min() < depths.max():
@@ -253,24 +256,24 @@ def compare_preferences(
             " the end of a shorter run the longer run is preferred; pass depth=... when judging to"
             " cut all runs at the same depth"
         )
-    return PreferenceComparison(pl.concat(frames), topics, int(rel), correction, tuple(notes))
+    return PreferenceComparison(pl.concat(frames), n_topics, int(rel), correction, tuple(notes))
 
 
 def _iterate_ranks(judged: JudgedRuns, rel: int) -> Iterator[Floats]:
     """Yield the ascending ranks of relevant documents, by system, for topics that have any."""
     rows = judged.relevant(rel)
-    sizes = judged.recall_base(rel)[:, 0]
-    topics, systems = judged.shape
-    for topic in np.flatnonzero(sizes):
-        ranks = np.full((systems, sizes[topic]), NOT_RETRIEVED)
+    n_relevant = judged.recall_base(rel)[:, 0]
+    n_topics, n_systems = judged.shape
+    for topic in np.flatnonzero(n_relevant):
+        ranks = np.full((n_systems, n_relevant[topic]), NOT_RETRIEVED)
         indices = np.flatnonzero(rows.topic == topic)
-        ranks[rows.cell[indices] // topics, rows.seen[indices] - 1] = rows.rank[indices]
+        ranks[rows.cell[indices] // n_topics, rows.seen[indices] - 1] = rows.rank[indices]
         yield ranks
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Corroboration(TableResult):
-    """Differences by one measure and the innate sign test; returned by :func:`corroborate`.
+    """Differences by one measure, and innate sign tests; returned by :func:`corroborate`.
 
     Attributes
     ----------
@@ -284,6 +287,8 @@ class Corroboration(TableResult):
         Significance level of both tests.
     method
         Test of differences by the measure, and its correction.
+    notes
+        Notes of the comparison by the measure.
     seed
         Seed of a test that draws random numbers, else None.
     """
@@ -295,10 +300,13 @@ class Corroboration(TableResult):
         "difference": Column("Mean score of the first system minus that of the second."),
         "p": Column("p-value of the test of the measure, corrected for the pairs.", pvalue=True),
         "better": Column(
-            "Number of topics where all measures that reward relevance prefer the first ranking.", 0
+            "Number of topics on which all measures that reward relevance prefer the first"
+            " ranking.",
+            0,
         ),
         "worse": Column(
-            "Number of topics where all measures that reward relevance prefer the second ranking.",
+            "Number of topics on which all measures that reward relevance prefer the second"
+            " ranking.",
             0,
         ),
         "same": Column("Number of topics on which the rankings have the same grades.", 0),
@@ -394,17 +402,17 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
     first, second = comparison.first, comparison.second
     grades = judged.grades_by_rank(measure.cutoff)
     orders = order_pairs(grades, indices[first], indices[second])
-    better, worse, same, open_ = ((orders == code).sum(axis=0) for code in (1, -1, 0, OPEN))
-    pvalues = adjust_pvalues(binomial_pvalues(better, worse), "holm")
+    n_better, n_worse, n_same, n_open = ((orders == code).sum(axis=0) for code in (1, -1, 0, OPEN))
+    pvalues = adjust_pvalues(binomial_pvalues(n_better, n_worse), "holm")
     means = comparison.scores.mean()
     difference = means[first] - means[second]
     agreement = np.where(
-        pvalues <= comparison.alpha, comparison.direction * np.sign(better - worse), 0
+        pvalues <= comparison.alpha, comparison.direction * np.sign(n_better - n_worse), 0
     )
     outcomes = pl.Series(np.array(["contradicted", "no", "yes"])[agreement.astype(int) + 1])
     outcomes = outcomes.set(pl.Series(~comparison.is_significant()), None)
     names = pair_names(comparison.systems, first, second, NAME_COLUMNS)
-    counts = better, worse, same, open_
+    counts = n_better, n_worse, n_same, n_open
     columns = difference, comparison.adjusted_pvalues, *counts, pvalues, outcomes
     rows = with_values(names, Corroboration.columns, *columns)
     return Corroboration(

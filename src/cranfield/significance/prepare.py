@@ -30,9 +30,11 @@ MAX_SCORE = 1e100  # sums of squares of larger scores may overflow
 
 def check_squarable(scores: Scores) -> Scores:
     """Return scores unchanged; raise if any is infinite or too large to be squared."""
-    if np.nanmax(np.abs(scores.finite().values), initial=0.0) > MAX_SCORE:
+    largest = np.nanmax(np.abs(scores.finite().values), initial=0.0)
+    if largest > MAX_SCORE:
         raise CranfieldError(
-            f"scores must be at most {MAX_SCORE:g}, so that their squares are finite"
+            f"scores must be at most {MAX_SCORE:g}, so that their squares are finite, got"
+            f" {largest:g}"
         )
     return scores
 
@@ -46,7 +48,7 @@ class PreparedScores:
 
     @cached_property
     def topic_scores(self) -> Floats:
-        """Means over shards, without topics that have no score, shape (topics, systems)."""
+        """Scores of shape (topics, systems): means over shards, of topics that have a score."""
         values = self.scores.values
         if values.ndim == 2:
             return values
@@ -67,7 +69,10 @@ def as_scores(scores: Any) -> Scores:
         return _join_mapping(scores)
     if isinstance(scores, np.ndarray):
         if scores.ndim not in (2, 3) or scores.dtype.kind not in "iuf":
-            raise PolicyError("an array of scores must be numeric, of shape (topics, systems)")
+            raise PolicyError(
+                "an array of scores must be numeric, of shape (topics, systems), got"
+                f" {scores.dtype} of shape {scores.shape}"
+            )
         topics, systems = (tuple(str(k + 1) for k in range(n)) for n in scores.shape[:2])
         if len(systems) > len(topics) and _columns_vary_more(scores):
             warn(
@@ -77,14 +82,14 @@ def as_scores(scores: Any) -> Scores:
             )
         return Scores(as_numbers(scores, "scores"), topics, systems)
     if isinstance(scores, Mapping) or hasattr(type(scores), "columns"):
-        scores_of = read_scores_by_measure(scores)
-        first, *others = scores_of
+        scores_by_measure = read_scores_by_measure(scores)
+        first, *others = scores_by_measure
         if others:
             raise PolicyError(
-                f"expected scores of one measure, got {some_of(scores_of, 5)};"
+                f"expected scores of one measure, got {some_of(scores_by_measure, 5)};"
                 f" read_scores(data, measure={first!r}) selects one"
             )
-        return scores_of[first]
+        return scores_by_measure[first]
     raise PolicyError(
         "scores must be Scores, scores by system, a data frame or an array, got"
         f" {type(scores).__name__}"
@@ -105,37 +110,40 @@ def _contains_scores(value: Any) -> bool:
 
 def _join_mapping(mapping: Mapping[Any, Any]) -> Scores:
     """Join scores of systems that were evaluated separately; return a single `Scores` unchanged."""
-    if len(mapping) == 1 and isinstance(only := next(iter(mapping.values())), Scores):
-        return only
+    if len(mapping) == 1 and isinstance(scores := next(iter(mapping.values())), Scores):
+        return scores
     for name, value in mapping.items():
         if isinstance(value, Mapping) and len(value) > 1:
             raise PolicyError(
                 f"expected one measure for {quoted(str(name))}, got {some_of(map(str, value), 5)};"
                 f" select it for each, as in {{{str(name)!r}: evaluation['AP'], ...}}"
             )
-    scores_of = {
+    scores_by_system = {
         name: next(iter(value.values())) if isinstance(value, Mapping) else value
         for name, value in mapping.items()
     }
-    is_separate = all(isinstance(s, Scores) and len(s.systems) == 1 for s in scores_of.values())
-    if not is_separate or len({scores.measure for scores in scores_of.values()}) > 1:
+    is_separate = all(
+        isinstance(scores, Scores) and len(scores.systems) == 1
+        for scores in scores_by_system.values()
+    )
+    if not is_separate or len({scores.measure for scores in scores_by_system.values()}) > 1:
         raise PolicyError(
             f"expected scores of one measure, got {some_of(map(str, mapping), 5)}; select one, as"
             f" in evaluation[{str(next(iter(mapping)))!r}]"
         )
-    return combine_systems(scores_of)
+    return combine_systems(scores_by_system)
 
 
 def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> PreparedScores:
     """Apply the policy for missing scores, and check that a test can use the scores."""
     if missing is not None:
         check_choice("missing", missing, MISSING)
-    by_shard = bool(scores.shards)
-    if by_shard and (not info.shards or info.axis != scores.axis):
+    has_shards = bool(scores.shards)
+    if has_shards and (not info.shards or info.axis != scores.axis):
         tests = (test.info for test in TESTS.values())
         names = ", ".join(test.name for test in tests if test.shards and test.axis == scores.axis)
         raise PolicyError(f"{info.name} does not take scores by {scores.axis}; use {names}")
-    if not by_shard and info.shards == "needed":
+    if not has_shards and info.shards == "needed":
         raise PolicyError(f"{info.name} requires scores by {info.axis}")
     if len(scores.systems) < 2:
         raise CranfieldError(
@@ -165,8 +173,8 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
             f"system {quoted(scores.systems[k])} has {counted(int(counts[k]), 'score')}; a test"
             " requires at least two"
         )
-    if info.bounded and (outside := np.argwhere((values < 0) | (values > 1))).size:
-        score, cell = values[tuple(outside[0])], selection.cell(outside[0])
+    if info.bounded and (invalid := np.argwhere((values < 0) | (values > 1))).size:
+        score, cell = values[tuple(invalid[0])], selection.cell(invalid[0])
         raise CranfieldError(f"{info.name} requires scores from 0 to 1, got {score:g} for {cell}")
     return PreparedScores(selection, notes)
 
@@ -202,11 +210,10 @@ def _missing_notes(scores: Scores) -> tuple[str, ...]:
     if not is_missing.any():
         return ()
     if scores.shards:
-        n_cells = int(is_missing.all(axis=1).sum())
-        n_excluded = counted(n_cells, "combination")
-        return (f"{n_excluded} of topic and shard excluded, as no system has a score",)
-    n_missing = counted(int(is_missing.sum()), "missing score")
-    return (f"{n_missing}: each system is compared by its available scores",)
+        combinations = counted(int(is_missing.all(axis=1).sum()), "combination")
+        return (f"{combinations} of topic and shard excluded, as no system has a score",)
+    missing_scores = counted(int(is_missing.sum()), "missing score")
+    return (f"{missing_scores}: each system is compared by its available scores",)
 
 
 def replicate_notes(scores: Scores) -> list[str]:
@@ -223,7 +230,9 @@ def find_baselines(
             baselines = [] if baselines is None else [baselines]
         indices = list(dict.fromkeys(index_of_baseline(systems, name) for name in baselines))
     except TypeError:
-        raise PolicyError(f"a baseline must be the name of a system, got {baselines!r}") from None
+        raise PolicyError(
+            f"a baseline must be the name or the index of a system, got {baselines!r}"
+        ) from None
     if indices and len(indices) == len(systems):
         raise PolicyError("all systems are baselines; at least one other system is required")
     return indices
@@ -234,10 +243,10 @@ def index_of_baseline(systems: Sequence[str], baseline: Any) -> int:
     if isinstance(baseline, str):
         return label_index(baseline, systems, role=" as baseline")
     if isinstance(baseline, bool) or not isinstance(baseline, (int, np.integer)):
-        raise PolicyError(f"a baseline must be the name of a system, got {baseline!r}")
+        raise PolicyError(f"a baseline must be the name or the index of a system, got {baseline!r}")
     if str(baseline) in systems:
         raise PolicyError(
-            f"baseline {baseline} may be an index or a name, as a system is called"
+            f"baseline {baseline} may be an index or a name, as a system has the name"
             f" {quoted(str(baseline))}; pass the name of the baseline as text"
         )
     if not 0 <= baseline < len(systems):
@@ -331,7 +340,7 @@ def by_cluster(
     Parameters
     ----------
     scores
-        Scores without gaps, with rows as topics, shape (rows, systems).
+        Complete scores, with rows as topics, shape (rows, systems).
     clusters
         Cluster of each row: a mapping from the label of the row, or a function of the label.
     weight
@@ -370,13 +379,13 @@ def by_cluster(
     cluster_of_row = np.array([index_of[name] for name in names])
     sizes = np.bincount(cluster_of_row)
     mean = values.mean(axis=0)
-    totals = np.zeros((len(index_of), values.shape[1]))
-    np.add.at(totals, cluster_of_row, values - mean)
+    deviation_sums = np.zeros((len(index_of), values.shape[1]))
+    np.add.at(deviation_sums, cluster_of_row, values - mean)
     divisor = sizes[:, None] if weight == "cluster" else len(values) / len(index_of)
     smallest, largest = int(sizes.min()), int(sizes.max())
     counts = {"rows": len(values), "smallest": smallest, "largest": largest}
     settings = {**scores.settings, "clusters": {"weight": weight, **counts}}
-    values = mean + totals / divisor
+    values = mean + deviation_sums / divisor
     return replace(scores, values=values, topics=tuple(index_of), settings=settings)
 
 
@@ -397,8 +406,8 @@ def cluster_notes(scores: Scores) -> list[str]:
     if settings is None:
         return []
     sizes = " to ".join(map(str, sorted({settings["smallest"], settings["largest"]})))
-    weight = "weighted so that each row counts the same, which suits tests of means only"
+    weighting = "weighted so that each row counts the same, which suits tests of means only"
     if settings["weight"] == "cluster":
-        weight = "scored by their means, so that each cluster counts the same"
-    n_rows = counted(settings["rows"], "row")
-    return [f"topics are clusters of rows ({n_rows}, {sizes} in each cluster), {weight}"]
+        weighting = "scored by their means, so that each cluster counts the same"
+    rows = counted(settings["rows"], "row")
+    return [f"topics are clusters of rows ({rows}, {sizes} in each cluster), {weighting}"]

@@ -1,4 +1,4 @@
-"""Effect size and power of published tests, from their t and number of topics alone."""
+"""Effect sizes and power of published tests, from their t and number of topics alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cranfield.base.text import counted
 from cranfield.result import Column, Columns, TableResult, interval_columns
 from cranfield.significance.differences import orient, t_pvalue, with_values
 from cranfield.significance.effects import find_noncentrality
-from cranfield.significance.power_and_width import t_power
+from cranfield.significance.power_and_width import compute_t_test_power
 from cranfield.significance.registry import ALTERNATIVES
 from cranfield.significance.topic_set_size import MAX_TOPICS, find_smallest
 from cranfield.sources import schemas
@@ -151,17 +151,17 @@ def power_of_published(
     if (topics < 2).any():
         row = int(np.argmax(topics < 2))
         raise table.error_at_row(row, f"expected topics >= 2, got {topics[row]:g}")
-    t, df, root = table.frame["t"].to_numpy(), topics - 1, np.sqrt(topics)
-    effect = t / root
+    t, df, root_n = table.frame["t"].to_numpy(), topics - 1, np.sqrt(topics)
+    effect = t / root_n
     intervals = [find_noncentrality(t[[k]], df[k], 1 - alpha) for k in range(len(t))]
-    low, high = np.reshape(intervals, (-1, 2)).T / root
-    bound = np.where(np.abs(low) < np.abs(high), low, high)
-    bound[(low <= 0) & (high >= 0)] = 0.0
+    low, high = np.reshape(intervals, (-1, 2)).T / root_n
+    nearer_bound = np.where(np.abs(low) < np.abs(high), low, high)
+    nearer_bound[(low <= 0) & (high >= 0)] = 0.0
     needed, needed_at_bound = (
         pl.Series(
             [_find_topics_needed(d, alpha, power, alternative) for d in effects], dtype=pl.Int64
         )
-        for effects in (effect, bound)
+        for effects in (effect, nearer_bound)
     )
     numbers = pl.int_range(1, pl.len() + 1).cast(pl.String)
     names = table.frame.select(
@@ -175,14 +175,15 @@ def power_of_published(
         f"{name}: the effect is opposite to the alternative {alternative!r}, so no number of topics"
         " is enough"
         if orient(effect, alternative) < 0
-        else f"{name}: the required power for this effect needs more than {MAX_TOPICS:,} topics"
+        else f"{name}: the power of {power:g} for this effect requires more than"
+        f" {MAX_TOPICS:,} topics"
         for name, effect in unreachable["name", "effect"].rows()
     )
     return PublishedPower(rows, alpha, power, alternative, notes)
 
 
 def _check_settings(table: Table, alpha: float, alternative: str) -> None:
-    """Refuse rows whose test, alternative or alpha is not that of the options."""
+    """Refuse rows whose test, alternative or alpha contradicts the options."""
     sides = _TWO_SIDED if alternative == "two-sided" else (alternative, *_ONE_SIDED)
     for column, names, expected in (
         ("test", _PAIRED_T, "a paired t-test"),
@@ -201,9 +202,9 @@ def _check_settings(table: Table, alpha: float, alternative: str) -> None:
 
 def _compute_power(effect: Any, topics: Any, alpha: float, alternative: str) -> Floats:
     """Compute the power for an effect; below alpha if it contradicts a one-sided alternative."""
-    half, df = np.asarray(topics * effect**2 / 2), np.asarray(topics - 1.0)
+    half_noncentrality, df = np.asarray(topics * effect**2 / 2), np.asarray(topics - 1.0)
     sign = np.where(orient(np.asarray(effect), alternative) < 0, -1.0, 1.0)
-    return t_power(half, df, alpha, alternative, sign)
+    return compute_t_test_power(half_noncentrality, df, alpha, alternative, sign)
 
 
 def _find_topics_needed(effect: float, alpha: float, power: float, alternative: str) -> int | None:

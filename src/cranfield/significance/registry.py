@@ -100,7 +100,7 @@ class Correction:
         return (baseline and self.baseline_title) or self.title
 
     def supports(self, family: str, *, paired: bool, resampled: bool) -> bool:
-        """Return True if the correction supports a test family; upper bounds have no correction."""
+        """Return True if the correction supports a test family; upper bounds are not corrected."""
         is_supported = family != "bound" if self.families is None else family in self.families
         has_topics = (paired or not self.paired) and (resampled or not self.resamples_topics)
         return is_supported and has_topics
@@ -125,12 +125,12 @@ of times; by default they use `TestInfo.correction`, as the papers do.
 """
 
 
-def declared_correction(name: str, **declared: Any) -> Callable[[Corrector], Corrector]:
-    """Register a function as a correction, with the descriptions in its docstring."""
+def declared_correction(name: str, **properties: Any) -> Callable[[Corrector], Corrector]:
+    """Register a function as a correction, with the texts of its docstring."""
 
     def register(function: Corrector) -> Corrector:
         texts = read_declaration(function)
-        CORRECTIONS[name] = Correction(name=name, run=function, **declared, **texts)
+        CORRECTIONS[name] = Correction(name=name, run=function, **properties, **texts)
         return function
 
     return register
@@ -142,10 +142,10 @@ class TestInfo:
 
     Attributes
     ----------
-    name, aliases
-        Name, and other accepted names.
-    title
-        Usual name in texts.
+    name, title, aliases
+        Name, usual name in texts, and other accepted names.
+    source
+        Source of the definition.
     family
         Family of the test: `order`, `t`, `randomisation`, `bootstrap`, `medians`, `anova`, `glm`,
         `ranks`; a `bound` is not a test, but an upper bound on the number of rejections.
@@ -159,16 +159,15 @@ class TestInfo:
         When to use the test, and when not.
     formula
         Statistic, in LaTeX.
-    statistic, effect
-        Meaning of the columns `statistic` and `effect`.
-    effect_unit
-        Unit of the effect, if it is a standard deviation that depends on all systems.
+    statistic
+        Meaning of the column `statistic`.
     symbol
         Symbol of the statistic, as heading of its column; empty for a difference of means.
+    effect, effect_unit
+        Meaning of the column `effect`, and its unit, if it is a standard deviation that depends on
+        all systems.
     interval
         Quantity whose confidence intervals the test provides.
-    source
-        Source of the definition.
     convention
         Details in which programs differ.
     scale
@@ -263,11 +262,10 @@ class TestInfo:
     def corrections(self) -> tuple[str, ...]:
         """Corrections that the test supports, the default first."""
         # Unpaired tests, and tests about these topics only, do not treat topics as a sample.
-        resampled = self.paired and self.samples_topics
+        design = {"paired": self.paired, "resampled": self.paired and self.samples_topics}
         # Corrections of the family come before corrections of any p-values.
         candidates = sorted(CORRECTIONS.values(), key=lambda c: c.families is None)
-        options = {"paired": self.paired, "resampled": resampled}
-        supported = (c.name for c in candidates if c.supports(self.family, **options))
+        supported = (c.name for c in candidates if c.supports(self.family, **design))
         return tuple(dict.fromkeys((self.correction, *supported)))
 
     def find_correction(self, correction: str) -> str:
@@ -334,22 +332,22 @@ DEFAULTS = {"two systems": "bootstrap", "many systems": "anova-2", "shards": "ra
 
 
 def declared_test(
-    name: str, *, fit: Fit | None = None, spec: Spec | None = None, **declared: Any
+    name: str, *, fit: Fit | None = None, spec: Spec | None = None, **properties: Any
 ) -> Callable[[TestFunction], TestFunction]:
     """Register a function as a test; `fit` fits its model, if it has one."""
 
-    def without_model(scores: Floats) -> Model:
+    def refuse_fit(scores: Floats) -> Model:
         raise PolicyError(f"the test {name} has no joint model of all systems")
 
     def register(function: TestFunction) -> TestFunction:
         info = TestInfo(
             name=name,
-            default_for=next((scores for scores, test in DEFAULTS.items() if test == name), ""),
+            default_for=next((kind for kind, test in DEFAULTS.items() if test == name), ""),
             fits=fit is not None,
-            **(declared | read_declaration(function)),
+            **(properties | read_declaration(function)),
         )
         run = function if spec is None else partial(function, spec=spec)
-        TESTS[name] = Test(info, run, fit or without_model, spec)
+        TESTS[name] = Test(info, run, fit or refuse_fit, spec)
         return function
 
     return register
@@ -376,5 +374,5 @@ def default_test(n_systems: int, axis: str = "") -> Test:
             " drawn anew for each topic (such as sampled answers), shared-replicates if each"
             " replicate (such as a trained model) answers all topics"
         )
-    scores = "shards" if axis else "two systems" if n_systems == 2 else "many systems"
-    return TESTS[DEFAULTS[scores]]
+    kind = "shards" if axis else "two systems" if n_systems == 2 else "many systems"
+    return TESTS[DEFAULTS[kind]]

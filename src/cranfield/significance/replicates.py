@@ -22,13 +22,18 @@ from cranfield.scores import Scores
 from cranfield.scores.replicates import replicate_labels
 from cranfield.significance.differences import Model, Outcome, Pairs
 from cranfield.significance.models.anova import ANOVA, compare_by_analysis, fit_factorial
-from cranfield.significance.models.anova_table import AnovaTable, compute_f, make_table, sphericity
+from cranfield.significance.models.anova_table import (
+    AnovaTable,
+    compute_f,
+    compute_sphericity,
+    make_table,
+)
 from cranfield.significance.prepare import as_scores, check_squarable
 from cranfield.significance.registry import Options, declared_test
 
 
 def by_replicate(scores: Any, replicates: Any = None) -> Scores:
-    """Group runs that are replicates of a system: scores by topic, system and replicate.
+    """Group runs that are replicates of a system, into scores by topic, system and replicate.
 
     Parameters
     ----------
@@ -36,7 +41,7 @@ def by_replicate(scores: Any, replicates: Any = None) -> Scores:
         Scores of one measure, whose systems are runs; scores by replicate are returned unchanged.
     replicates
         The system and the replicate of each run: a file or data frame with the columns `run`,
-        `system` and `replicate`. By default runs are called `SYSTEM@REPLICATE`, such as
+        `system` and `replicate`. By default the names of runs are `SYSTEM@REPLICATE`, such as
         `dense@seed1`.
 
     Returns
@@ -48,7 +53,7 @@ def by_replicate(scores: Any, replicates: Any = None) -> Scores:
     Raises
     ------
     InputError
-        For a run that occurs twice in the table, or two runs of one replicate.
+        For a run that occurs twice in the table, or two runs of the same system and replicate.
     PolicyError
         For a run without a replicate, and for scores by shard, or by replicate with a table.
 
@@ -67,11 +72,11 @@ def by_replicate(scores: Any, replicates: Any = None) -> Scores:
     if table.shards:
         raise PolicyError(f"expected scores by topic and run, got scores also by {table.axis}")
     labels = replicate_labels(table.systems, replicates)
-    systems, names = (tuple(dict.fromkeys(label[k] for label in labels)) for k in (0, 1))
-    values = np.full((len(table.topics), len(systems), len(names)), np.nan)
-    for k, (system, name) in enumerate(labels):
-        values[:, systems.index(system), names.index(name)] = table.values[:, k]
-    return replace(table, values=values, systems=systems, shards=names, axis="replicate")
+    systems, shards = (tuple(dict.fromkeys(label[k] for label in labels)) for k in (0, 1))
+    values = np.full((len(table.topics), len(systems), len(shards)), np.nan)
+    for k, (system, replicate) in enumerate(labels):
+        values[:, systems.index(system), shards.index(replicate)] = table.values[:, k]
+    return replace(table, values=values, systems=systems, shards=shards, axis="replicate")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,8 +106,7 @@ class ReplicateSummary(TableResult):
             6,
         ),
         "within": Column(
-            "Variance of the replicates of a topic, on average over topics; null for one"
-            " replicate.",
+            "Variance of the replicates of a topic, pooled over topics; null for one replicate.",
             6,
         ),
         "intraclass": Column(
@@ -194,38 +198,38 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
 
 
 def _describe_system(values: Floats) -> dict[str, float]:
-    """Describe the scores of a system, shape (topics, replicates)."""
+    """Return the columns of a system, from its scores of shape (topics, replicates)."""
     values = values[:, ~np.isnan(values).all(axis=0)]
     has_score = ~np.isnan(values)
     counts = has_score.sum(axis=1)
     means = np.nanmean(values, axis=1)
     df = int((counts - 1).sum())
     # Equal replicates differ from their mean only by rounding.
-    differs = np.nanmax(values, axis=1) > np.nanmin(values, axis=1)
-    squares = np.nansum((values - means[:, None])[differs] ** 2)
-    within = float(squares) / df if df else np.nan
-    variance = float(means.var(ddof=1)) if len(means) > 1 else np.nan
-    between = variance - within * float((1 / counts).mean())
-    total = max(between, 0.0) + within
-    complete = values[:, has_score.all(axis=0)].mean(axis=0)
+    is_varying = np.nanmax(values, axis=1) > np.nanmin(values, axis=1)
+    ss_within = np.nansum((values - means[:, None])[is_varying] ** 2)
+    within = float(ss_within) / df if df else np.nan
+    variance_of_means = float(means.var(ddof=1)) if len(means) > 1 else np.nan
+    between = variance_of_means - within * float((1 / counts).mean())
+    total_variance = max(between, 0.0) + within
+    replicate_means = values[:, has_score.all(axis=0)].mean(axis=0)
     return {
         "replicates": values.shape[1],
         "mean": float(means.mean()),
         "between topics": between,
         "within": within,
-        "intraclass": max(between, 0.0) / total if total > 0 else np.nan,
-        "lowest": float(complete.min()) if complete.size else np.nan,
-        "highest": float(complete.max()) if complete.size else np.nan,
-        "SD": float(complete.std(ddof=1)) if complete.size > 1 else np.nan,
+        "intraclass": max(between, 0.0) / total_variance if total_variance > 0 else np.nan,
+        "lowest": float(replicate_means.min()) if replicate_means.size else np.nan,
+        "highest": float(replicate_means.max()) if replicate_means.size else np.nan,
+        "SD": float(replicate_means.std(ddof=1)) if replicate_means.size > 1 else np.nan,
     }
 
 
 REPLICATES: dict[str, Any] = ANOVA | {"axis": "replicate", "shards": "needed"}
-"""Common declarations of the tests of replicates."""
+"""Declarations that the tests of replicates have in common."""
 
 
 def fit_independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
-    """Analyse replicates within each topic and system, shape (topics, systems, replicates).
+    """Fit the ANOVA with independent replicates to scores by topic, system and replicate.
 
     Cells may have fewer replicates than others (NaN). Cell means then have equal weights, and their
     sums of squares are multiplied by the harmonic mean of the numbers of replicates, so that
@@ -236,18 +240,18 @@ def fit_independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     if df_error == 0:
         raise CranfieldError(
             "independent-replicates requires several replicates of a system, got one of each;"
-            " compare the systems by the test anova-2"
+            " compare the systems with the test anova-2"
         )
     cells = np.nanmean(values, axis=2)
-    topics, systems = cells.shape
-    replicates = 1 / float((1 / counts).mean())
+    n_topics, n_systems = cells.shape
+    n_replicates = 1 / float((1 / counts).mean())
     by_cell = fit_factorial(cells, "Topic", "System")
-    factors = ("Topic", "System", "Topic:System")
-    ss_and_df = zip(replicates * by_cell.ss[:3], by_cell.df[:3], strict=True)
+    terms = ("Topic", "System", "Topic:System")
+    ss_and_df = zip(n_replicates * by_cell.ss[:3], by_cell.df[:3], strict=True)
     fitted = np.where(np.isnan(values), np.nan, cells[:, :, None])
     table = make_table(
         "score ~ system + (1|topic) + (1|topic:system)",
-        dict(zip(factors, ss_and_df, strict=True)),
+        dict(zip(terms, ss_and_df, strict=True)),
         (float(np.nansum((values - fitted) ** 2)), df_error),
         values=values,
         fitted=fitted,
@@ -255,8 +259,8 @@ def fit_independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     )
     ms_topic, ms_system, ms_cell, ms_error = table.ms[:4]
     df = by_cell.df_error
-    table = table.with_f("System", compute_f(ms_system, ms_cell), df, topics * systems)
-    table = table.with_f("Topic", compute_f(ms_topic, ms_cell), df, topics * systems)
+    table = table.with_f("System", compute_f(ms_system, ms_cell), df, n_topics * n_systems)
+    table = table.with_f("Topic", compute_f(ms_topic, ms_cell), df, n_topics * n_systems)
     notes = ["denominator of F: Topic:System for Topic and System, Error for Topic:System"]
     if (counts != counts[0, 0]).any():
         notes.append(
@@ -266,25 +270,25 @@ def fit_independent_replicates(values: Floats) -> tuple[AnovaTable, Model]:
     table = replace(
         table,
         components={
-            "Topic": (ms_topic - ms_cell) / (systems * replicates),
-            "System": (ms_system - ms_cell) / (topics * replicates),
-            "Topic:System": (ms_cell - ms_error) / replicates,
+            "Topic": (ms_topic - ms_cell) / (n_systems * n_replicates),
+            "System": (ms_system - ms_cell) / (n_topics * n_replicates),
+            "Topic:System": (ms_cell - ms_error) / n_replicates,
             "Replicate": ms_error,
         },
-        sphericity=sphericity(cells, table.f_of("System")[0]),
+        sphericity=compute_sphericity(cells, table.f_of("System")[0]),
         notes=tuple(notes),
     )
-    n = np.full(systems, float(topics))
-    return table, Model(table.means["System"], ms_cell / replicates, n, df)
+    counts_by_system = np.full(n_systems, float(n_topics))
+    return table, Model(table.means["System"], ms_cell / n_replicates, counts_by_system, df)
 
 
 def fit_shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
-    """Analyse replicates that answer all topics; each system has the same number."""
+    """Fit the ANOVA with shared replicates to scores by topic, system and replicate."""
     counts = (~np.isnan(values).all(axis=0)).sum(axis=1)
     if counts.max() < 2:
         raise CranfieldError(
             "shared-replicates requires several replicates of each system, got one of each; compare"
-            " the systems by the test anova-2, which ignores the variation between trainings"
+            " the systems with the test anova-2, which ignores the variation between replicates"
         )
     if counts.min() < counts.max():
         raise CranfieldError(
@@ -293,49 +297,52 @@ def fit_shared_replicates(values: Floats) -> tuple[AnovaTable, Model]:
         )
     # Move the replicates of each system to the front, whatever their labels.
     order = np.argsort(np.isnan(values), axis=2, kind="stable")[:, :, : counts.max()]
-    cube = np.take_along_axis(values, order, axis=2)
-    topics, systems, replicates = cube.shape
+    values = np.take_along_axis(values, order, axis=2)
+    n_topics, n_systems, n_replicates = values.shape
     terms = ("Topic", "System", "Topic:System", "System:Replicate")
-    table = fit_factorial(cube, *terms, factors_of_axes=("Topic", "System", "Replicate"))
+    table = fit_factorial(values, *terms, factors_of_axes=("Topic", "System", "Replicate"))
     ms_topic, ms_system, ms_cell, ms_replicate, ms_error = table.ms[:5]
     df = table.df[2:5]
-    error = ms_replicate + ms_cell - ms_error
-    if abs(error) <= 1e-12 * max(ms_replicate, ms_cell, ms_error):
-        error = 0.0
-    squares = float((np.array([ms_cell, ms_replicate, ms_error]) ** 2 / df).sum())
-    df_error = error**2 / squares if squares else float(df[0])
-    if error < 0 or df_error < 1:
+    # The denominator of F, with degrees of freedom by Satterthwaite's formula.
+    ms_denominator = ms_replicate + ms_cell - ms_error
+    if abs(ms_denominator) <= 1e-12 * max(ms_replicate, ms_cell, ms_error):
+        ms_denominator = 0.0
+    squares_over_df = float((np.array([ms_cell, ms_replicate, ms_error]) ** 2 / df).sum())
+    df_error = ms_denominator**2 / squares_over_df if squares_over_df else float(df[0])
+    if ms_denominator < 0 or df_error < 1:
         raise CranfieldError(
-            "shared-replicates cannot test these scores: the estimated error of system means is too"
-            f" small ({error:.2g}, with {df_error:.2g} degrees of freedom), as topics and"
+            "shared-replicates cannot test these scores: the denominator of F is too small"
+            f" ({ms_denominator:.2g}, with {df_error:.2g} degrees of freedom), as topics and"
             " replicates vary little more than the residuals"
         )
-    table = table.with_f("System", compute_f(ms_system, error), df_error, topics * systems)
-    table = table.with_f("Topic", compute_f(ms_topic, ms_cell), df[0], topics * systems)
+    f_system, f_topic = compute_f(ms_system, ms_denominator), compute_f(ms_topic, ms_cell)
+    table = table.with_f("System", f_system, df_error, n_topics * n_systems)
+    table = table.with_f("Topic", f_topic, df[0], n_topics * n_systems)
     table = replace(
         table,
         model="score ~ system + (1|topic) + (1|topic:system) + (1|system:replicate)",
         components={
-            "Topic": (ms_topic - ms_cell) / (systems * replicates),
-            "System": (ms_system - error) / (topics * replicates),
-            "Topic:System": (ms_cell - ms_error) / replicates,
-            "System:Replicate": (ms_replicate - ms_error) / topics,
+            "Topic": (ms_topic - ms_cell) / (n_systems * n_replicates),
+            "System": (ms_system - ms_denominator) / (n_topics * n_replicates),
+            "Topic:System": (ms_cell - ms_error) / n_replicates,
+            "System:Replicate": (ms_replicate - ms_error) / n_topics,
             "Error": ms_error,
         },
         notes=(
-            f"denominator of F: System:Replicate + Topic:System - Error for System, {error:.4g}"
-            f" with {df_error:.1f} degrees of freedom (Satterthwaite); Topic:System for Topic",
+            "denominator of F: System:Replicate + Topic:System - Error for System,"
+            f" {ms_denominator:.4g} with {df_error:.1f} degrees of freedom (Satterthwaite);"
+            " Topic:System for Topic",
         ),
     )
-    n = np.full(systems, float(topics * replicates))
-    return table, Model(table.means["System"], error, n, df_error)
+    counts_by_system = np.full(n_systems, float(n_topics * n_replicates))
+    return table, Model(table.means["System"], ms_denominator, counts_by_system, df_error)
 
 
 def compute_variance_proportions(components: Mapping[str, float]) -> dict[str, float]:
     """Return each variance as a proportion of their sum; negative estimates count as 0."""
     positive = {name: max(0.0, variance) for name, variance in components.items()}
-    total = sum(positive.values())
-    return {name: variance / total if total else np.nan for name, variance in positive.items()}
+    divisor = sum(positive.values()) or np.nan
+    return {name: variance / divisor for name, variance in positive.items()}
 
 
 def _variance_notes(table: AnovaTable, component: str, reduction: float) -> tuple[str, ...]:
@@ -421,5 +428,5 @@ def shared_replicates_test(pairs: Pairs, options: Options) -> Outcome:
     table = outcome.table
     assert table is not None
     model = outcome.required_model
-    reduction = table.ms[3] / model.error if model.error else 1.0
+    reduction = table.ms[3] / model.error_variance if model.error_variance else 1.0
     return replace(outcome, notes=_variance_notes(table, "System:Replicate", reduction))

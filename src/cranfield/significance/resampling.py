@@ -28,7 +28,7 @@ from cranfield.significance.differences import (
 )
 from cranfield.significance.registry import Options
 
-Counts = NDArray[np.uint16]  # of draws of topics; as floats they need four times the memory
+Counts = NDArray[np.uint16]  # numbers of draws of topics; as floats they need four times the memory
 EXACT_BITS = 52  # bits of integers that are exact as floats
 # Random numbers drawn at a time; results for a seed depend on it, so do not change it.
 DRAWS_PER_BLOCK = 2**21
@@ -76,12 +76,12 @@ def count_extreme(
 ) -> Indices:
     """Count, by pair, the resampled statistics that are at least as extreme as the observed one."""
 
-    def count(rows: slice, block: Pairs) -> tuple[Indices]:
-        statistics, side = resample(block), options.alternative
-        return (count_extreme_values(statistics, observed[rows], side, **tolerance),)
+    def count_in_block(rows: slice, block: Pairs) -> tuple[Indices]:
+        statistics, alternative = resample(block), options.alternative
+        return (count_extreme_values(statistics, observed[rows], alternative, **tolerance),)
 
     # Blocks fit into the cache.
-    [n_extreme] = pairs.map_blocks(count, options.resamples, 2**17, options.jobs)
+    [n_extreme] = pairs.map_blocks(count_in_block, options.resamples, 2**17, options.jobs)
     return n_extreme
 
 
@@ -93,7 +93,7 @@ def orient_inplace(values: Floats, alternative: str) -> Floats:
 
 
 def count_in_tail(tail: Floats | float, resamples: int) -> Indices:
-    """Return how many of the B resampled values and the observed value are in a tail."""
+    """Return the number of values in a tail, of the B resampled values and the observed value."""
     # 1 - level differs from alpha by rounding.
     return np.asarray(np.floor(np.asarray(tail) * (resamples + 1) + 1e-9).astype(np.intp))
 
@@ -101,7 +101,7 @@ def count_in_tail(tail: Floats | float, resamples: int) -> Indices:
 def find_bound_ranks(
     pairs: Pairs, level: Level, options: Options, resamples: int | None = None
 ) -> Indices:
-    """Return, by pair, the rank of the resample that bounds an interval; 1 is the most extreme."""
+    """Return, by pair, the rank of the resample that bounds an interval; 0 if there is none."""
     tail = (1 - level) / (1 if options.two_sided else 2)
     return np.broadcast_to(count_in_tail(tail, resamples or options.resamples), (len(pairs),))
 
@@ -116,17 +116,17 @@ def with_exact_constants(
     interval: IntervalFunction,
     difference: Floats,
     is_constant: Bools,
-    smallest: Floats | float,
+    exact_pvalue: Floats | float,
     options: Options,
 ) -> tuple[Floats, IntervalFunction]:
     """Replace the results of differences that do not vary by those of exact permutations.
 
     Of the 2^n assignments of signs, only the observed assignment is as extreme, and its mirror
-    image in a two-sided test; unpaired tests permute the n + m scores. `smallest` is this p-value.
-    The interval is the difference alone, unbounded if `smallest` is not significant.
+    image in a two-sided test; unpaired tests permute the n + m scores. `exact_pvalue` is their
+    proportion. The interval is the difference alone, or unbounded if this is not significant.
     """
-    exact = np.where(orient(difference, options.alternative) > 0, smallest, 1.0)
-    bounds = partial(_constant_bounds, interval, difference, is_constant, smallest, options)
+    exact = np.where(orient(difference, options.alternative) > 0, exact_pvalue, 1.0)
+    bounds = partial(_constant_bounds, interval, difference, is_constant, exact_pvalue, options)
     return np.where(is_constant, exact, pvalue), bounds
 
 
@@ -134,22 +134,22 @@ def _constant_bounds(
     interval: IntervalFunction,
     difference: Floats,
     is_constant: Bools,
-    smallest: Floats | float,
+    exact_pvalue: Floats | float,
     options: Options,
     level: Level,
 ) -> Bounds:
     low, high = interval(level)
     tail = (1 - np.asarray(level)) / (1 if options.two_sided else 2)
-    half_width = np.where(smallest <= tail * (1 + 1e-9), 0.0, np.inf)
+    half_width = np.where(exact_pvalue <= tail * (1 + 1e-9), 0.0, np.inf)
     return (
         np.where(is_constant, difference - half_width, low),
         np.where(is_constant, difference + half_width, high),
     )
 
 
-def monte_carlo_pvalues(count: Indices, resamples: int) -> Floats:
-    """Return (count + 1) / (B + 1): the observed arrangement counts, too."""
-    return np.asarray((count + 1.0) / (resamples + 1.0))
+def monte_carlo_pvalues(n_extreme: Indices, resamples: int) -> Floats:
+    """Return (n_extreme + 1) / (B + 1): the observed value counts, too."""
+    return np.asarray((n_extreme + 1.0) / (resamples + 1.0))
 
 
 RELATIVE_TOLERANCE = 1e-12  # relative difference of statistics that are equal within rounding
@@ -194,21 +194,21 @@ class CentredRows:
         n = centred.shape[1]
         self.scale = np.abs(centred).max(axis=1, initial=0.0)
         self.scale[self.scale == 0] = 1.0
-        self.unit = float(np.ldexp(1.0, EXACT_BITS - int(np.ceil(np.log2(max(2, n))))))
+        self.factor = float(np.ldexp(1.0, EXACT_BITS - int(np.ceil(np.log2(max(2, n))))))
         scaled = centred / self.scale[:, None]
-        relative = noise / self.scale
-        self.numbers = np.rint(scaled * self.unit)
-        self.squares = np.rint(scaled**2 * self.unit)
-        self.min_mean = np.maximum(n * MIN_RELATIVE_VARIANCE, relative)
-        self.min_variance = np.maximum(n * MIN_RELATIVE_VARIANCE, relative**2)
+        relative_noise = noise / self.scale
+        self.integers = np.rint(scaled * self.factor)
+        self.integer_squares = np.rint(scaled**2 * self.factor)
+        self.min_mean = np.maximum(n * MIN_RELATIVE_VARIANCE, relative_noise)
+        self.min_variance = np.maximum(n * MIN_RELATIVE_VARIANCE, relative_noise**2)
 
     def moments(self, counts: Floats | Counts) -> tuple[Floats, Floats]:
-        """Return means and variances (divisor n - 1) by row, for counts by resample and number."""
+        """Return means and variances (divisor n - 1) by row, for counts of shape (resamples, n)."""
         n = counts.shape[1]
-        mean = multiply_samples(self.numbers, counts)
-        variance = multiply_samples(self.squares, counts)
-        mean *= 1 / (n * self.unit)
-        variance *= 1 / (n * self.unit)
+        mean = multiply_samples(self.integers, counts)
+        variance = multiply_samples(self.integer_squares, counts)
+        mean *= 1 / (n * self.factor)
+        variance *= 1 / (n * self.factor)
         variance -= mean**2
         # Variances within rounding error become 0, and so do their means.
         is_constant = variance < self.min_variance[:, None]
@@ -225,7 +225,7 @@ MAX_SMALL_PRODUCT = 2**18  # largest size of a matrix product for which OpenBLAS
 
 
 def multiply_samples(numbers: Floats, counts: Floats | Counts) -> Floats:
-    """Compute `numbers @ counts.T`; small products in blocks of rows, each with one thread."""
+    """Compute `numbers @ counts.T`, small products in blocks of rows that use one thread each."""
     if counts.dtype != np.float64:
         blocks = row_slices(len(counts), counts.shape[1], DRAWS_PER_BLOCK)
         return np.hstack([multiply_samples(numbers, counts[b].astype(float)) for b in blocks])
@@ -256,10 +256,10 @@ def bootstrap_t_interval(
 ) -> Bounds:
     """Return bootstrap-t intervals, with order statistics of resampled t statistics.
 
-    The test rejects at level alpha if at most k - 1 resampled t are as extreme as the observed t,
-    with k = floor(alpha (B + 1)). Bounds use the k-th most extreme t; with too few resamples k is 0
-    and bounds are infinite. The interval of a two-sided test, which counts absolute values, is
-    symmetric.
+    The test rejects at level alpha if fewer than k resampled t are at least as extreme as the
+    observed t, with k = floor(alpha (B + 1)). Bounds use the k-th most extreme t; with too few
+    resamples k is 0 and bounds are infinite. The interval of a two-sided test, which counts
+    absolute values, is symmetric.
     """
     resamples = options.resamples
     rank = find_bound_ranks(pairs, level, options)

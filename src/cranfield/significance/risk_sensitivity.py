@@ -1,4 +1,4 @@
-r"""Risk-sensitive evaluation: losses against other systems, weighted against gains.
+r"""Risk-sensitive evaluation, which gives losses against other systems more weight than gains.
 
 Against one baseline there are :math:`U_{risk}` and its standardised form :math:`T_{risk}`; among
 many systems, without a baseline, there are :math:`Z_{risk}` and :math:`Geo_{risk}`, for which a
@@ -50,8 +50,8 @@ class Risk(TableResult):
         "losses": Column("Number of topics on which the system is worse than the baseline.", 0),
         "z_risk": Column(
             "Sum over topics of the standardised differences from the expected scores, with losses"
-            " weighted by 1 + alpha. A score is expected to be the sum of the system times the sum"
-            " of the topic, divided by the sum of all scores."
+            " weighted by 1 + alpha. The expected score is the sum of the system times the sum of"
+            " the topic, divided by the sum of all scores."
         ),
         "geo_risk": Column(
             "Geometric mean of two numbers: the mean score, and the standard normal distribution"
@@ -129,28 +129,27 @@ def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) 
         raise CranfieldError("risk requires that higher is better, got lower_is_better=True")
     if (values < 0).any():
         raise CranfieldError(f"risk requires scores of at least 0, got {values.min():g}")
-    topics = len(values)
+    n_topics = len(values)
     with np.errstate(over="ignore", invalid="ignore"):
         expected = np.outer(values.sum(axis=1), values.sum(axis=0)) / max(values.sum(), 1e-300)
         root = np.sqrt(expected)
         residuals = np.divide(values - expected, root, out=np.zeros_like(values), where=root > 0)
     z_risk = (np.where(residuals < 0, 1.0 + float(alpha), 1.0) * residuals).sum(axis=0)
-    geo_risk = np.sqrt(values.mean(axis=0) * ndtr(z_risk / topics))
+    geo_risk = np.sqrt(values.mean(axis=0) * ndtr(z_risk / n_topics))
     columns: dict[str, Any] = {"system": pl.Series(table.systems, dtype=pl.String)}
-    name = None
+    baseline_name = None
     if baseline is not None:
         index = index_of_baseline(table.systems, baseline)
-        name, reference = table.systems[index], values[:, [index]]
-        gains = weigh_losses(values, reference, float(alpha))
-        u_risk = gains.mean(axis=0)
-        error = compute_standard_errors(gains)
-        t_risk = np.divide(u_risk, error, out=np.full_like(u_risk, np.nan), where=error > 0)
+        baseline_name, baseline_values = table.systems[index], values[:, [index]]
+        differences = weigh_losses(values, baseline_values, float(alpha))
+        u_risk, errors = differences.mean(axis=0), compute_standard_errors(differences)
+        t_risk = np.divide(u_risk, errors, out=np.full_like(u_risk, np.nan), where=errors > 0)
         columns |= {
             "u_risk": u_risk,
             "t_risk": t_risk,
-            "pvalue": 2.0 * stdtr(max(topics - 1, 1), -np.abs(t_risk)),
-            "wins": (values > reference).sum(axis=0).astype(np.float64),
-            "losses": (values < reference).sum(axis=0).astype(np.float64),
+            "pvalue": 2.0 * stdtr(max(n_topics - 1, 1), -np.abs(t_risk)),
+            "wins": (values > baseline_values).sum(axis=0).astype(np.float64),
+            "losses": (values < baseline_values).sum(axis=0).astype(np.float64),
         }
     rows = pl.DataFrame(columns | {"z_risk": z_risk, "geo_risk": geo_risk}).fill_nan(None)
-    return Risk(rows, name, float(alpha), topics)
+    return Risk(rows, baseline_name, float(alpha), n_topics)

@@ -52,12 +52,12 @@ class FittedFamily:
 
     family: str
     loglike: Floats  # log-likelihood of each system's scores, shape (systems,)
-    parameters: Floats  # effective number of parameters, shape (systems,)
+    n_parameters: Floats  # effective number of parameters, shape (systems,)
     weights: Floats  # probabilities or densities at the points, shape (systems, points)
 
 
 def fit_continuous(values: Floats) -> tuple[Floats, list[FittedFamily]]:
-    """Fit the continuous families; return the points of their densities, and the fits."""
+    """Fit the continuous families; return the points of their densities, and the families."""
     points = np.linspace(0.0, 1.0, N_POINTS)
     families = (_fit_beta, _fit_normal, _fit_normal_kernel, _fit_beta_kernel)
     return points, [fit(values, points) for fit in families]
@@ -99,8 +99,8 @@ def _compute_shapes(log_shapes: Floats) -> Floats:
 def _estimate_log_shapes(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
     """Estimate the logarithms of the shapes of beta distributions by the method of moments."""
     mean = np.clip(mean, 0.01, 0.99)
-    total = np.clip(mean * (1 - mean) / np.maximum(variance, 1e-4) - 1, 0.5, 1e4)
-    return np.log(mean * total), np.log((1 - mean) * total)
+    sum_of_shapes = np.clip(mean * (1 - mean) / np.maximum(variance, 1e-4) - 1, 0.5, 1e4)
+    return np.log(mean * sum_of_shapes), np.log((1 - mean) * sum_of_shapes)
 
 
 def _fit_beta(values: Floats, points: Floats) -> FittedFamily:
@@ -132,13 +132,13 @@ def _fit_normal(values: Floats, points: Floats) -> FittedFamily:
 
     def loglike(ratio: Floats, log_sd: Floats) -> Floats:
         location, sd = location_and_sd(ratio, log_sd)
-        squares = (mean_square - 2 * location * mean + location**2) / sd**2
+        mean_squared_z = (mean_square - 2 * location * mean + location**2) / sd**2
         # The probability of the range, from the left tail, where it does not cancel.
         low, high = -location / sd, (1 - location) / sd
         is_right = low > 0
         low, high = np.where(is_right, -high, low), np.where(is_right, -low, high)
         log_inside = log_ndtr(high) + np.log(-np.expm1(log_ndtr(low) - log_ndtr(high)))
-        return np.asarray(-squares / 2 - np.log(sd) - np.log(2 * np.pi) / 2 - log_inside)
+        return np.asarray(-mean_squared_z / 2 - np.log(sd) - np.log(2 * np.pi) / 2 - log_inside)
 
     estimates = _maximise(loglike, mean / sample_sd, np.log(np.maximum(sample_sd - MIN_SD, 0.01)))
     location, sd = (parameter[:, None] for parameter in location_and_sd(*estimates))
@@ -163,9 +163,9 @@ def _fit_normal_kernel(values: Floats, points: Floats) -> FittedFamily:
 
     mass_inside = (ndtr((1 - values) / bandwidth) - ndtr(-values / bandwidth)).mean(axis=0)
     densities = density(values)
-    parameters = (1 / normaliser / densities).mean(axis=0)
+    n_parameters = (1 / normaliser / densities).mean(axis=0)
     loglike = np.log(densities / mass_inside).sum(axis=0)
-    return FittedFamily("normal kernel", loglike, parameters, _tabulate(density, points))
+    return FittedFamily("normal kernel", loglike, n_parameters, _tabulate(density, points))
 
 
 def _fit_beta_kernel(values: Floats, points: Floats) -> FittedFamily:
@@ -182,9 +182,9 @@ def _fit_beta_kernel(values: Floats, points: Floats) -> FittedFamily:
         return np.asarray(kernel(x[:, None]).mean(axis=1))
 
     weights, densities = _tabulate(density, points), density(interior)
-    parameters = (kernel(interior) / densities).mean(axis=0)
+    n_parameters = (kernel(interior) / densities).mean(axis=0)
     loglike = np.log(densities / np.trapezoid(weights, points, axis=1)).sum(axis=0)
-    return FittedFamily("beta kernel", loglike, parameters, weights)
+    return FittedFamily("beta kernel", loglike, n_parameters, weights)
 
 
 def _tabulate(density: Callable[[Floats], Floats], points: Floats) -> Floats:
@@ -226,9 +226,9 @@ def _fit_discrete_kernel(counts: Floats) -> FittedFamily:
         leave_one_out = (counts @ kernel - kernel.diagonal()) / (n_topics - 1)
         weights = counts @ kernel / n_topics
         cross_loglike = xlogy(counts, np.maximum(leave_one_out, 1e-300)).sum(axis=1)
-        parameters = (counts * kernel.diagonal() / np.maximum(weights, 1e-300)).sum(axis=1)
+        leverage_sum = (counts * kernel.diagonal() / np.maximum(weights, 1e-300)).sum(axis=1)
         loglike = xlogy(counts, np.maximum(weights, 1e-300)).sum(axis=1)
-        fits.append((cross_loglike, loglike, parameters / n_topics[:, 0], weights))
+        fits.append((cross_loglike, loglike, leverage_sum / n_topics[:, 0], weights))
     cross_loglikes, *estimates = map(np.stack, zip(*fits, strict=True))
     best, systems = cross_loglikes.argmax(axis=0), np.arange(len(counts))
     return FittedFamily("discrete kernel", *(values[best, systems] for values in estimates))
@@ -247,7 +247,7 @@ class Resampled:
     Attributes
     ----------
     values
-        Scores, shape (topics, systems), or (topics, systems, shards); NaN is 'no score'.
+        Scores, shape (topics, systems), or (topics, systems, shards); NaN marks a missing score.
 
     Examples
     --------
@@ -274,8 +274,8 @@ class Resampled:
         differences between the real systems. Scores may leave the range of their measure. Two
         systems with equal scores on most topics then differ by a constant, which is unrealistic.
         """
-        shift = as_numbers(means, "means") - self.means
-        return replace(self, values=self.values + shift.reshape(-1, *[1] * (self.values.ndim - 2)))
+        shifts = as_numbers(means, "means") - self.means
+        return replace(self, values=self.values + shifts.reshape(-1, *[1] * (self.values.ndim - 2)))
 
     def draw(self, topics: int, seed: int, *key: int) -> Floats:
         """Draw the scores of new topics; `seed` and `key` select the random stream."""
@@ -335,16 +335,16 @@ class Simulator:
     def correlation(self) -> Floats:
         """Correlation matrix of the copula, shape (systems, systems)."""
         observed = self.normal_scores.T @ self.normal_scores
-        correlation = (1 - self.shrinkage) * observed + self.shrinkage * self._mean_correlation
-        np.fill_diagonal(correlation, 1.0)
-        return np.asarray(correlation)
+        shrunk = (1 - self.shrinkage) * observed + self.shrinkage * self._mean_correlation
+        np.fill_diagonal(shrunk, 1.0)
+        return np.asarray(shrunk)
 
     @cached_property
     def _mean_correlation(self) -> float:
         """Mean correlation of two systems, at least 0."""
-        systems = self.normal_scores.shape[1]
-        total = float((self.normal_scores.sum(axis=1) ** 2).sum()) - systems
-        return float(max(0.0, total / max(1, systems * (systems - 1))))
+        n_systems = self.normal_scores.shape[1]
+        sum_of_pairs = float((self.normal_scores.sum(axis=1) ** 2).sum()) - n_systems
+        return float(max(0.0, sum_of_pairs / max(1, n_systems * (n_systems - 1))))
 
     def with_means(self, means: ArrayLike) -> Simulator:
         r"""Return a population with these true means.
@@ -371,21 +371,22 @@ class Simulator:
                 f" shape {values.shape}"
             )
         targets = np.broadcast_to(values, self.means.shape)
-        rises = targets > self.means
+        is_rise = targets > self.means
         # The base of the power: the CDF, or its complement.
-        base = np.where(rises[:, None], self.cdf, 1 - self.cdf)
+        base = np.where(is_rise[:, None], self.cdf, 1 - self.cdf)
 
-        def raise_to(power: Floats) -> Floats:
-            powers = base ** power[:, None]
-            return np.where(rises[:, None], powers, 1 - powers)
+        def raise_to(exponent: Floats) -> Floats:
+            powers = base ** exponent[:, None]
+            return np.where(is_rise[:, None], powers, 1 - powers)
 
+        # Bounds of the logarithm of the exponent.
         low, high = np.zeros(len(targets)), np.full(len(targets), 14.0)
         for _ in range(60):
             middle = (low + high) / 2
             middle_means = _compute_means(self.points, raise_to(np.exp(middle)), self.is_discrete)
-            is_enough = np.where(rises, middle_means >= targets, middle_means <= targets)
+            is_enough = np.where(is_rise, middle_means >= targets, middle_means <= targets)
             low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
-        # A power of 1 changes nothing, not even by rounding.
+        # Avoid the rounding errors of a power of 1.
         is_unchanged = targets == self.means
         cdf = np.where(is_unchanged[:, None], self.cdf, raise_to(np.exp(high)))
         new_means = _compute_means(self.points, cdf, self.is_discrete)
@@ -409,7 +410,7 @@ class Simulator:
         return replace(self, cdf=np.tile(margin, (len(self.systems), 1)))
 
     def select(self, systems: Any) -> Simulator:
-        """Return the population of a subset of the systems, given by their indices."""
+        """Return the population of a subset of the systems, selected by their indices."""
         subset = as_indices(systems, "systems", len(self.systems))
         return replace(
             self,
@@ -486,19 +487,19 @@ def fit_simulator(
     copulas and break ties at random.
 
     The simulation assumes that topics are independent, that the copula describes the dependence of
-    scores, and that the distributions, fitted to a few dozen topics, are right. Gaussian and t
+    scores, and that the distributions, fitted to a few dozen topics, are correct. Gaussian and t
     copulas are symmetric, so that differences are more symmetric than differences of real scores.
     Continuous distributions have no ties: scores of exactly 0, and topics on which two systems have
     equal scores, are not simulated. With more systems than topics the correlation matrix is
-    singular, which does no harm.
+    singular, which is not a problem.
 
     Parameters
     ----------
     scores
-        Scores as :func:`compare` takes them, without gaps, of 5 topics or more, not by shard.
+        Scores as for :func:`compare`, complete, of at least 5 topics, not by shard.
     discrete_scores
-        Whether to simulate only the values that occur, such as those of P@10, and values that fill
-        gaps if the values are equispaced; by default, if each value occurs 10 times on average.
+        Whether to simulate only the observed values, such as those of P@10, and the values in their
+        gaps if they are equispaced. By default True if a value occurs 10 times or more on average.
     criterion
         Criterion that selects the families: `aic`, `bic`, or `likelihood`, which nearly always
         selects kernel estimates.
@@ -566,14 +567,14 @@ def fit_simulator(
         cdfs = [np.cumsum(family.weights, axis=1) for family in families]
     else:
         points, families = fit_continuous(scaled)
-        # Up to a factor.
+        # Unnormalised: the last value of each row is the integral of the density.
         cdfs = [cumulative_trapezoid(family.weights, initial=0) for family in families]
     penalty = {"aic": 2.0, "bic": float(np.log(len(values))), "likelihood": 0.0}[criterion]
-    best = np.argmin([penalty * f.parameters - 2 * f.loglike for f in families], axis=0)
+    best = np.argmin([penalty * f.n_parameters - 2 * f.loglike for f in families], axis=0)
     cdf = np.stack(cdfs)[best, np.arange(len(best))]
     # Normal scores of mid-ranks, centred and scaled to Euclidean norm 1.
-    normal = ndtri(rankdata(values, axis=0) / (len(values) + 1))
-    normal -= normal.mean(axis=0)
+    normal_scores = ndtri(rankdata(values, axis=0) / (len(values) + 1))
+    normal_scores -= normal_scores.mean(axis=0)
     # Ranks of topics, from 0: ties are broken by the mean score of the topic.
     topic_means = np.broadcast_to(values.mean(axis=1)[:, None], values.shape)
     ranks = np.argsort(np.lexsort((topic_means, values), axis=0), axis=0)
@@ -583,7 +584,7 @@ def fit_simulator(
         points=low + (high - low) * points,
         cdf=np.minimum(cdf / cdf[:, -1:], 1.0),
         is_discrete=discrete_scores,
-        normal_scores=normal / np.sqrt((normal**2).sum(axis=0)),
+        normal_scores=normal_scores / np.sqrt((normal_scores**2).sum(axis=0)),
         shrinkage=shrinkage,
         df=df if copula == "t" else None,
         ranks=ranks if copula == "empirical" else None,

@@ -46,7 +46,7 @@ class Summary(TableResult):
 
     columns: ClassVar[Columns] = {
         "measure": Column("Name of the measure; only if there are several measures.", key=True),
-        "group": Column("Group of topics; only if topics have groups.", key=True),
+        "group": Column("Group of topics; only with the option `groups`.", key=True),
         "system": Column("System.", key=True),
         "topics": Column("Number of topics on which the system has a score.", 0),
         "mean": Column("Mean score over topics with a score."),
@@ -175,10 +175,10 @@ def _difference_notes(rows: pl.DataFrame, baseline: str | None) -> list[str]:
     counts = systems.filter("is_incomplete")["common"]
     if counts.is_empty():
         return []
-    number = number_range(counts.to_numpy())
+    n_topics_range = number_range(counts.to_numpy())
     return [
-        f"differences from {plain(baseline)} are over the {number} topics on which both systems"
-        " have scores; they may not equal differences of the means in this table"
+        f"differences from {plain(baseline)} are over the {n_topics_range} topics on which both"
+        " systems have scores; they may not equal differences of the means in this table"
     ]
 
 
@@ -201,7 +201,7 @@ def summarise_each(scores: Mapping[str, Scores], **options: Any) -> Summary:
 def _split_topics(
     groups: Any, topics: Sequence[str], notes: list[str]
 ) -> Iterator[tuple[str | None, Indices]]:
-    """Yield the name and the topic indices of each group; without groups, None and all topics."""
+    """Yield the name and topic indices of each group, or None and all topics; append to `notes`."""
     if groups is None:
         yield None, np.arange(len(topics))
         return
@@ -224,8 +224,8 @@ def _split_topics(
         notes.append(
             f"{counted(n_unknown, 'row')} of {table.source} ignored: topics without scores"
         )
-    for (name,), group in rows.group_by("group", maintain_order=True):
-        yield str(name), np.array([index_of[topic] for topic in group["topic"]])
+    for (name,), group_rows in rows.group_by("group", maintain_order=True):
+        yield str(name), np.array([index_of[topic] for topic in group_rows["topic"]])
 
 
 def _summarise_topics(
@@ -235,8 +235,8 @@ def _summarise_topics(
     values = topic_scores.values[topics]
     averages = Averages(values)
     n, mean, sd = averages.counts(), averages.mean(), averages.std()
-    error = np.where(sd > 0, sd / np.sqrt(np.maximum(n, 1)), np.nan)
-    low, high = t_interval(mean, error, np.maximum(n - 1, 1).astype(float), confidence)
+    standard_error = np.where(sd > 0, sd / np.sqrt(np.maximum(n, 1)), np.nan)
+    low, high = t_interval(mean, standard_error, np.maximum(n - 1, 1).astype(float), confidence)
     columns: dict[str, Any] = {
         "system": pl.Series(topic_scores.systems, dtype=pl.String),
         **{"topics": n, "mean": mean, "low": low, "high": high, "sd": sd},

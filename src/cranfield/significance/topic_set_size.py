@@ -147,7 +147,7 @@ def topics_needed(
     PolicyError
         For an unknown design, or an option that is missing, invalid or not used by the design.
     CranfieldError
-        When more than ten million topics would be needed.
+        If more than ten million topics would be needed.
 
     Examples
     --------
@@ -158,9 +158,9 @@ def topics_needed(
     125
     """
     check_arguments(topics_needed, locals())
-    by_width = design == "interval"
+    is_interval = design == "interval"
     goals = {"width": width, "difference": difference}
-    name, unused_name = goals if by_width else reversed(goals)
+    name, unused_name = goals if is_interval else reversed(goals)
     goal = goals[name]
     if goal is None or goals[unused_name] is not None:
         raise PolicyError(f"design {design!r} requires {name} and does not take {unused_name}")
@@ -173,24 +173,24 @@ def topics_needed(
     if design != "anova-2" and epsilon != 1:
         raise PolicyError(f"epsilon requires design 'anova-2', got {design!r}")
     options: dict[str, Any] = {"variance": variance, "alpha": alpha}
-    evaluate: Callable[..., Any] = expected_width
+    compute_achieved: Callable[..., Any] = expected_width
     if design == "t":
-        evaluate = power_t
+        compute_achieved = power_t
         options |= {"difference": goal, "alternative": alternative}
-    elif not by_width:
-        evaluate = power_anova
+    elif not is_interval:
+        compute_achieved = power_anova
         options |= {"difference": goal, "systems": systems, "model": design, "epsilon": epsilon}
 
-    def is_enough(topics: int) -> bool:
-        value = evaluate(topics, **options)
-        return bool(value <= goal if by_width else value >= power)
+    def is_enough(n_topics: int) -> bool:
+        achieved = compute_achieved(n_topics, **options)
+        return bool(achieved <= goal if is_interval else achieved >= power)
 
-    topics = find_smallest(is_enough)
+    n_topics = find_smallest(is_enough)
     return TopicsNeeded(
         design=design,
-        topics=topics,
-        achieved=float(evaluate(topics, **options)),
-        power=None if by_width else power,
+        topics=n_topics,
+        achieved=float(compute_achieved(n_topics, **options)),
+        power=None if is_interval else power,
         width=width,
         difference=difference,
         variance=variance,
@@ -205,9 +205,9 @@ def find_smallest(is_enough: Callable[[int], bool], max_topics: int = MAX_TOPICS
     """Find the smallest number of topics, at least 2, that is enough; `is_enough` is monotone."""
     low, high = 1, 2
     while not is_enough(high):
-        if high > max_topics:
+        if high >= max_topics:
             raise CranfieldError(f"reaching the goal requires more than {max_topics:,} topics")
-        low, high = high, 2 * high
+        low, high = high, min(2 * high, max_topics)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if is_enough(middle) else (middle, high)
@@ -259,8 +259,8 @@ def variance(
         raise CranfieldError("expected scores to estimate a variance, got none")
     # Scores too large to be squared have an infinite variance.
     with np.errstate(over="ignore", invalid="ignore"):
-        parts = [_estimate_error_variance(sample, model) for sample in samples]
-    return sum(ms * df for ms, df in parts) / sum(df for _, df in parts)
+        estimates = [_estimate_error_variance(sample, model) for sample in samples]
+    return sum(ms * df for ms, df in estimates) / sum(df for _, df in estimates)
 
 
 def _estimate_error_variance(scores: Scores, model: str) -> tuple[float, float]:
@@ -271,7 +271,7 @@ def _estimate_error_variance(scores: Scores, model: str) -> tuple[float, float]:
     if model == "anova-1":
         values = values[:, ~np.isnan(values).all(axis=0)]
         if (~np.isnan(values)).sum() <= values.shape[1]:
-            raise CranfieldError("a variance requires a system with at least two scores")
+            raise CranfieldError("a variance requires a system with at least two scores, got none")
         table, _ = fit_one_way(values)
         return table.ms_error, table.df_error
     if (missing := np.argwhere(np.isnan(values))).size:
@@ -382,15 +382,15 @@ def power_pairs(
     are the observed means of the pilot. Observed means differ more than the true means that they
     estimate, so the power is then too high for planning.
 
-    The standard error of a simulated proportion is at most sqrt(p (1 - p) / sets), 0.016 for 1,000
-    data sets. The simulation assumes that the pilot is like the planned experiment; see
-    :func:`fit_simulator` for further assumptions.
+    The standard error of a simulated proportion p is at most sqrt(p (1 - p) / sets), which is up to
+    0.016 for 1,000 data sets. The simulation assumes that the pilot is like the planned experiment;
+    see :func:`fit_simulator` for further assumptions.
 
     Parameters
     ----------
     pilot
-        Scores as :func:`compare` takes them, simulated by :func:`fit_simulator`; or a population: a
-        :class:`Simulator`, or real scores as :class:`Resampled`.
+        Scores as for :func:`compare`, to which :func:`fit_simulator` fits a population; or a
+        population: a :class:`Simulator`, or :class:`Resampled` for real scores.
     topics
         Numbers of topics, 2 or more. By default, search for the smallest number whose `average`
         reaches `power`; the result has all simulated numbers, and :attr:`PairPower.needed`.
@@ -415,8 +415,8 @@ def power_pairs(
     PolicyError
         For an option out of its range.
     CranfieldError
-        When the pilot cannot be simulated, when more than 10,000 topics would be needed, or when
-        all systems have the same true mean.
+        If the pilot cannot be simulated, more than 10,000 topics would be needed, or all systems
+        have the same true mean.
 
     Examples
     --------
@@ -437,9 +437,9 @@ def power_pairs(
         check_integer("the number of topics", size, 2, MAX_PILOT_TOPICS)
     is_population = isinstance(pilot, (Simulator, Resampled))
     population: Simulator | Resampled = pilot if is_population else fit_simulator(pilot)
-    numbers = range(1, population.means.size + 1)
-    systems = population.systems if isinstance(population, Simulator) else tuple(map(str, numbers))
-    names: dict[str, str] = {}
+    labels = map(str, range(1, population.means.size + 1))
+    systems = population.systems if isinstance(population, Simulator) else tuple(labels)
+    names: dict[str, str] = {}  # of the test and the correction
     rows: dict[int, tuple[Any, ...]] = {}
     power_by_pair: dict[int, Floats] = {}
 
@@ -462,31 +462,35 @@ def power_pairs(
             jobs=1,
         )
         true_difference = all_pairs(values).mean_differences(means)
-        differs, is_significant = true_difference != 0, result.is_significant()
-        is_right = np.sign(true_difference) == np.sign(result.difference)
-        correct = is_significant & differs & is_right
-        has_error = bool((is_significant & ~correct).any())
-        return correct, differs, has_error, result.test, result.correction
+        is_different, is_significant = true_difference != 0, result.is_significant()
+        has_right_sign = np.sign(true_difference) == np.sign(result.difference)
+        is_correct = is_significant & is_different & has_right_sign
+        has_error = bool((is_significant & ~is_correct).any())
+        return is_correct, is_different, has_error, result.test, result.correction
 
-    def average_power(n_topics: int) -> float:
+    def simulate_power(n_topics: int) -> float:
+        """Simulate all data sets, store the row of the table, and return the average power."""
         results = in_threads(partial(simulate, n_topics), range(sets), jobs)
-        correct, differs, has_error, tests, corrections = map(np.array, zip(*results, strict=True))
-        if not differs.any():
+        is_correct, is_different, has_error, tests, corrections = map(
+            np.array, zip(*results, strict=True)
+        )
+        if not is_different.any():
             raise CranfieldError(
                 "power requires different true means, got the same for all systems"
             )
-        average = correct.sum() / differs.sum()
-        any_and_every = correct.any(axis=1).mean(), (correct == differs).all(axis=1).mean()
-        rows[n_topics] = (n_topics, average, *any_and_every, has_error.mean())
+        average = is_correct.sum() / is_different.sum()
+        any_pair = is_correct.any(axis=1).mean()
+        every_pair = (is_correct == is_different).all(axis=1).mean()
+        rows[n_topics] = (n_topics, average, any_pair, every_pair, has_error.mean())
         with np.errstate(invalid="ignore"):
-            power_by_pair[n_topics] = correct.sum(axis=0) / differs.sum(axis=0)
+            power_by_pair[n_topics] = is_correct.sum(axis=0) / is_different.sum(axis=0)
         names.update(test=str(tests[0]), correction=str(corrections[0]))
         return float(average)
 
     for size in sorted(set(sizes)):
-        average_power(size)
+        simulate_power(size)
     if not sizes:
-        find_smallest(lambda size: average_power(size) >= power, MAX_PILOT_TOPICS)
+        find_smallest(lambda size: simulate_power(size) >= power, MAX_PILOT_TOPICS)
     simulated_sizes = sorted(rows)
     pairs = all_pairs(population.means[None, :])
     return PairPower(

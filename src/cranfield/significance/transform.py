@@ -1,6 +1,6 @@
 """Transformed scores: the arcsine of the square root, and standardisation topic by topic.
 
-Each function takes :class:`Scores` and returns new ones with the same topics and systems.
+Each function takes :class:`Scores` and returns new scores of the same topics and systems.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ def standardise(
 
     .. math:: z_{ts} = \frac{x_{ts} - \bar{r}_t}{\mathrm{sd}(r_t)}
 
-    Source: `z` and `normal`: Webber, Moffat and Zobel (2008); `linear`: Sakai (2016); `empirical`:
-    Urbano, Lima and Hanjalic (2019a), who call `normal` N-std, `linear` U-std and `empirical`
-    E-std.
+    Sources: Webber, Moffat and Zobel (2008) for `z` and `normal`; Sakai (2016) for `linear`;
+    Urbano, Lima and Hanjalic (2019a) for `empirical`, who name `normal` N-std, `linear` U-std and
+    `empirical` E-std.
 
     Parameters
     ----------
@@ -133,12 +133,12 @@ def standardise(
     reference_values = values if reference is None else _align_reference(scores, reference)
     min_scores = 1 if method == "empirical" else 2
     counts = (~np.isnan(reference_values)).sum(axis=1)
-    too_few = np.flatnonzero((counts < min_scores) & ~np.isnan(scores.values).all(axis=1))
-    if too_few.size:
+    invalid_topics = np.flatnonzero((counts < min_scores) & ~np.isnan(scores.values).all(axis=1))
+    if invalid_topics.size:
         raise CranfieldError(
             f"method {quoted(method)} requires at least"
-            f" {counted(min_scores, 'reference score')} per topic, got {counts[too_few[0]]} for"
-            f" topic {quoted(scores.topics[too_few[0]])}"
+            f" {counted(min_scores, 'reference score')} per topic, got"
+            f" {counts[invalid_topics[0]]} for topic {quoted(scores.topics[invalid_topics[0]])}"
         )
     largest = np.nanmax(np.abs(reference_values), axis=1, initial=0.0)
     high = np.nanmax(reference_values, axis=1, initial=-np.inf)
@@ -172,8 +172,8 @@ def _compute_z_scores(values: Floats, reference_values: Floats, is_constant: Boo
     counts = (~np.isnan(reference_values)).sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         means = np.nansum(reference_values, axis=1, keepdims=True) / counts
-        squares = np.nansum((reference_values - means) ** 2, axis=1, keepdims=True)
-        z = (values - means) / np.sqrt(squares / (counts - 1))
+        ss = np.nansum((reference_values - means) ** 2, axis=1, keepdims=True)
+        z = (values - means) / np.sqrt(ss / (counts - 1))
     # Multiplied by 0, so that NaN remains NaN.
     return np.asarray(np.where(is_constant[:, None], values * 0.0, z))
 

@@ -82,7 +82,7 @@ def test_files_by_shard(tmp_path: Path) -> None:
     scores = cf.read_scores([a, b])
     assert scores.values.tolist() == [[[0.5, 0.25], [1, 0]]]
     c.write_text("topic,c\n1,1\n")
-    refuses(r"a\.csv: has scores by shard, but .*c\.csv has not", cf.read_scores, [c, a])
+    refuses(r"a\.csv: has scores by shard, but .*c\.csv does not", cf.read_scores, [c, a])
 
 
 def test_systems_and_topics_that_lack_the_measure(tmp_path: Path) -> None:

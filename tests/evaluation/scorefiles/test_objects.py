@@ -31,7 +31,7 @@ def test_lines_of_json(tmp_path: Path) -> None:
 def test_a_frame_for_each_system() -> None:
     for frame in (pl.DataFrame, pd.DataFrame):
         data = {"a": frame({"topic": ["1"], "score": [0.5]})}
-        refuses("or one data frame with columns topic, system and score", cf.read_scores, data)
+        refuses("pass one data frame with columns topic, system and score", cf.read_scores, data)
 
 
 def read(text: str, folder: Path, name: str = "s.json", **options: Any) -> cf.Scores:

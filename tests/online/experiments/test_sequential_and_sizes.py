@@ -26,7 +26,7 @@ from cranfield.online.experiments.estimates import (
     compute_percentiles,
     resample_means,
 )
-from cranfield.significance.power_and_width import t_power
+from cranfield.significance.power_and_width import compute_t_test_power
 
 
 def test_sequential_figures_of_gbstats() -> None:
@@ -178,7 +178,9 @@ def test_one_sided_lifts_reach_their_power() -> None:
     how: dict[str, Any] = {"mean": 1, "deviation": 1, "units": 100, "alternative": "greater"}
     found = experiment_size(**how, power=0.8)
     assert experiment_size(**how, lift=found.lift).power == pytest.approx(0.8)
-    assert t_power(np.array(0.0), np.array(98.0), 0.05, "greater") == pytest.approx(0.05)
+    assert compute_t_test_power(np.array(0.0), np.array(98.0), 0.05, "greater") == pytest.approx(
+        0.05
+    )
 
 
 def test_a_covariate_saves_units() -> None:

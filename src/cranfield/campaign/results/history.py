@@ -29,7 +29,7 @@ from cranfield.base.text import counted, some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.store.records import REGISTRY, read_json
-from cranfield.evaluation.scorefiles.cells import ROUNDING
+from cranfield.evaluation.scorefiles.cells import RANGE_TOLERANCE
 from cranfield.measures import parse_measure
 from cranfield.measures.base import Measure
 from cranfield.scores import Scores
@@ -322,7 +322,7 @@ def _warn_of_mixed_scores(
 ) -> None:
     """Warn if some scores are outside the range of a measure; all may be percentages."""
     low, high = measure.info.range
-    is_outside = (scores < low - ROUNDING) | (scores > high + ROUNDING)
+    is_outside = (scores < low - RANGE_TOLERANCE) | (scores > high + RANGE_TOLERANCE)
     # A failed entry may have 0 among percentages.
     if (outside := scores.filter(is_outside)).len() and (~is_outside & (scores != 0)).any():
         example = f"{outside[0]:g} of {quoted(entries.filter(is_outside)[0])}"

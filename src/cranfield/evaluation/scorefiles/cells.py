@@ -1,4 +1,4 @@
-"""Cells of score tables, names of measures, and scores of several sources joined into one table."""
+"""Cells of score tables, names of measures, and joining the scores of several sources."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def find_roles(names: Sequence[str], source: str) -> dict[str, int]:
 MAX_NAMES = 50  # maximum number of names that are tested for being measures; each has to be parsed
 
 
-_NAMES = """
+_MEASURE_NAMES = """
 acc accuracy auc bertscore bleu chrf correctness coverage em exactmatch f1 fmeasure fscore
 faithfulness groundedness hits hitrate hole meteor pass pmrr prec precision rec recall relevance
 relevancy rouge rougel success answercorrectness answerrelevance answerrelevancy averageprecision
@@ -90,14 +90,14 @@ reciprocalrank vitalscore allscore strictvitalscore strictallscore count len len
 coherence completeness conciseness factuality fluency hallucination harmfulness helpfulness
 instructionfollowing toxicity
 """
-_UNKNOWN_MEASURES = frozenset(_NAMES.split())
+_UNKNOWN_MEASURES = frozenset(_MEASURE_NAMES.split())
 """Names, as normalised by `spelt`, of measures and counts that only other tools have."""
 
 _PREFIX = re.compile(r"(evals?|metrics?|scores?|outputs?|feedback)[/._]", re.IGNORECASE)
 _SUFFIX = re.compile(r"([@_ -]|_?at_?)?\d+$|([/_ -](score|mean|avg|full|v\d+))$", re.IGNORECASE)
-"""What other tools write before and after the name of a measure."""
+"""Texts that other tools write before and after the name of a measure."""
 
-_OF_EVALUATOR = re.compile(r"(outputs|feedback)\..+|.+/score|(.+\.)?([^.]+)\.\3", re.IGNORECASE)
+_EVALUATOR_SCORE = re.compile(r"(outputs|feedback)\..+|.+/score|(.+\.)?([^.]+)\.\3", re.IGNORECASE)
 """Names of scores by evaluators of Azure AI, TruLens, Vertex AI and MLflow, in any words."""
 
 _LAST_WORD = re.compile(r".*[_ -](precision|recall|f1|accuracy)", re.IGNORECASE)
@@ -105,13 +105,13 @@ _LAST_WORD = re.compile(r".*[_ -](precision|recall|f1|accuracy)", re.IGNORECASE)
 
 CUTOFF = re.compile(r"@\d")
 _SETTING = re.compile(r"(pass|len|length|tokens|count)[_-]?\d+")  # of systems: `dense_len32`
-_BETWEEN_PARTS = re.compile(r"[\s_/|:.()\[\]-]+")
+_WORD_BOUNDARY = re.compile(r"[\s_/|:.()\[\]-]+")
 
 
 @lru_cache(maxsize=4096)
 def resembles_measure(name: str) -> bool:
     """Return True for names of measures of cranfield or other tools, with or without a cutoff."""
-    if _OF_EVALUATOR.fullmatch(name):
+    if _EVALUATOR_SCORE.fullmatch(name):
         return True
     # `q`, `p_1`, `r_2` and sentences are more likely names of topics or systems.
     family = _PREFIX.sub("", name, count=1)
@@ -131,14 +131,14 @@ def _refuse_measures_of_systems(names: Sequence[str], kind: str) -> None:
     """Refuse names such as `bm25_ndcg` of several systems and several measures."""
     if all(map(resembles_measure, names)) or all(map(_LAST_WORD.fullmatch, names)):
         return
-    for place in (0, 1):
+    for measure_position in (0, 1):
         pairs = {}
         # Names of several words are more likely topics.
         for name in (name for name in names if name.count(" ") < 2):
-            cuts = [(name[: m.start()], name[m.end() :]) for m in _BETWEEN_PARTS.finditer(name)]
-            # The longest measure that precedes a system, or the shortest one that follows it.
-            for cut in (cuts if place else cuts[::-1])[:3]:
-                measure, system = cut[place], cut[1 - place]
+            splits = [(name[: m.start()], name[m.end() :]) for m in _WORD_BOUNDARY.finditer(name)]
+            # The longest measure that precedes a system, or that follows one.
+            for split in (splits if measure_position else splits[::-1])[:3]:
+                measure, system = split[measure_position], split[1 - measure_position]
                 is_measure = resembles_measure(measure) or find_measure(measure) is not None
                 if len(measure) > 1 and system and is_measure and not _SETTING.fullmatch(measure):
                     pairs[name] = measure, system
@@ -156,33 +156,34 @@ def _refuse_measures_of_systems(names: Sequence[str], kind: str) -> None:
 def are_measures(names: Iterable[str], requested: Sequence[str] = (), kind: str = "") -> bool:
     """Return True if most names are of measures; refuse a mixture if their `kind` is set."""
     sample = list(islice(names, MAX_NAMES))
-    if any(same_measure(name, measure) for name in sample for measure in requested):
+    if any(is_same_measure(name, measure) for name in sample for measure in requested):
         return True
     if kind:
         _refuse_measures_of_systems(sample, kind)
     last_words = {name: match[1] for name in sample if (match := _LAST_WORD.fullmatch(name))}
     if len({*last_words.values()}) < 2:
         last_words = {}
-    known = [name for name in sample if name in last_words or resembles_measure(name)]
-    cutoffs = [name for name in sample if name not in known and CUTOFF.search(name)]
-    likely = [*known, *cutoffs]
+    measures = [name for name in sample if name in last_words or resembles_measure(name)]
+    with_cutoff = [name for name in sample if name not in measures and CUTOFF.search(name)]
+    likely = [*measures, *with_cutoff]
     other_names = [name for name in sample if name not in likely and find_measure(name) is None]
-    if known and 2 * len(other_names) < len(sample):
+    if measures and 2 * len(other_names) < len(sample):
         return True
-    if not likely or not kind or (requested and not known):
+    if not likely or not kind or (requested and not measures):
         return False
     advice = "a table with columns topic, system and score"
-    if not known:
+    if not measures:
         advice = f"measure=... with the name of their measure, or {advice}"
     others = f", but {some_of(map(quoted, other_names), 3)} could not" if other_names else ""
     raise InputError(
         f"expected {kind} of systems or of measures, got {some_of(map(quoted, likely), 3)}, which"
         f" could be measures{others}; for measures of one system, pass measure={likely[0]!r}; for"
-        f" systems, {f'remove these {kind}, or ' if known else ''}pass {advice}"
+        f" systems, {f'remove these {kind}, or ' if measures else ''}pass {advice}"
     )
 
 
-def same_measure(name: str, other: str) -> bool:
+def is_same_measure(name: str, other: str) -> bool:
+    """Return True if two names are of the same measure."""
     measure = find_measure(name)
     return name == other or (measure is not None and measure == find_measure(other))
 
@@ -199,7 +200,7 @@ def choose_measure(names: Sequence[str], measure: str | None) -> str:
         )
     if measure in names:
         return measure
-    matches = [name for name in names if same_measure(name, measure)]
+    matches = [name for name in names if is_same_measure(name, measure)]
     matches = matches or [name for name in names if name.casefold() == measure.casefold()]
     if len(matches) > 1:
         raise InputError(
@@ -211,13 +212,13 @@ def choose_measure(names: Sequence[str], measure: str | None) -> str:
     return matches[0]
 
 
-AGGREGATE = "all"  # topic of the overall values of trec_eval and ir_measures
-ROUNDING = 1e-6  # by which a score may exceed the range of its measure
+OVERALL_TOPIC = "all"  # topic of the overall values of trec_eval and ir_measures
+RANGE_TOLERANCE = 1e-6  # by which a score may exceed the range of its measure
 
 
 @dataclass(frozen=True)
 class ScoreSource:
-    """Source of scores."""
+    """Source of scores, and the requested measures."""
 
     name: str = "scores"  # in messages
     stem: str = "run"  # name of the system if the data do not contain one
@@ -257,7 +258,7 @@ class ScorePart:
         return self.frame[column].drop_nulls().unique(maintain_order=True).to_list()
 
     @property
-    def by_shard(self) -> bool:
+    def has_shards(self) -> bool:
         return self.frame["shard"][0] is not None
 
 
@@ -266,15 +267,15 @@ def make_part(
 ) -> ScorePart:
     """Return a part with the per-topic scores, without the topic `all` and other summaries."""
     topics = frame["topic"].unique()
-    frame = _without_summaries(frame, "topic", "topics")
-    other_topics = sorted(topic for topic in frame["topic"].unique() if not topic.isdigit())
-    if 0 < 5 * len(other_topics) <= len(topics):
-        listed = some_of(map(quoted, other_topics), 5)
+    frame = _remove_summaries(frame, "topic", "topics")
+    text_topics = sorted(topic for topic in frame["topic"].unique() if not topic.isdigit())
+    if 0 < 5 * len(text_topics) <= len(topics):
+        listed = some_of(map(quoted, text_topics), 5)
         warn(
             f"rows {listed} are read as topics, although most topics are numbers; remove them if"
             " they summarise other rows"
         )
-    return complete_part(_without_summaries(frame, "shard", "shards or replicates"), directions)
+    return complete_part(_remove_summaries(frame, "shard", "shards or replicates"), directions)
 
 
 def complete_part(
@@ -291,8 +292,8 @@ def complete_part(
     return ScorePart(frame, directions or {})
 
 
-def _without_summaries(frame: pl.DataFrame, column: str, rows: str) -> pl.DataFrame:
-    """Remove rows that summarise others, with a warning; all rows if each has such a name."""
+def _remove_summaries(frame: pl.DataFrame, column: str, noun: str) -> pl.DataFrame:
+    """Remove rows that summarise others, with a warning; all rows if all topics are summaries."""
     labels = frame[column].unique(maintain_order=True)
     summaries = sorted(find_summaries(labels))
     if len(summaries) == len(labels):
@@ -311,46 +312,46 @@ def _without_summaries(frame: pl.DataFrame, column: str, rows: str) -> pl.DataFr
         summaries.append(labels[-1])
     if summaries:
         listed = some_of(map(quoted, summaries), 5)
-        warn(f"rows that summarise {rows} are skipped: {listed}; rename them if they are {rows}")
+        warn(f"rows that summarise {noun} are skipped: {listed}; rename them if they are {noun}")
     return frame.filter(~pl.col(column).is_in(summaries).fill_null(False))
 
 
 def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     """Join the scores of one measure of all parts; labels are in order of appearance."""
-    kinds: list[str | None] = []
+    measure_names: list[str | None] = []
     for part in parts:
         with in_source(part.source):
             # A part without names of measures has the scores of one unnamed measure.
             names = part.labels("measure")
-            kinds.append(choose_measure(names, measure) if names else None)
-    _check_compatible(parts, kinds, measure)
+            measure_names.append(choose_measure(names, measure) if names else None)
+    _check_compatible(parts, measure_names, measure)
     frames = [
-        part.frame.filter(pl.col("measure").eq_missing(kind))
-        for part, kind in zip(parts, kinds, strict=True)
+        part.frame.filter(pl.col("measure").eq_missing(name))
+        for part, name in zip(parts, measure_names, strict=True)
     ]
     for part, frame in zip(parts, frames, strict=True):
         _refuse_invalid(frame, part)
     frame = pl.concat(frames)
     topics, topic_codes = number_values(frame["topic"])
     shards, shard_codes = number_values(frame["shard"])
-    # Systems without a score of this measure stay, so that they are reported as missing.
+    # Systems without a score of this measure are included, so that they are reported as missing.
     systems = [system for part in parts for system in part.labels("system")]
     values = np.full((len(topics), len(systems), len(shards)), np.nan)
     cells = topic_codes, frame["system"].replace_strict(systems, range(len(systems))), shard_codes
     values[cells] = frame["score"].fill_null(math.nan).to_numpy()
-    by_shard = parts[0].by_shard
-    name = measure if measure is not None else kinds[0]
+    has_shards = parts[0].has_shards
+    name = measure if measure is not None else measure_names[0]
     scores = Scores(
-        values if by_shard else values[:, :, 0],
+        values if has_shards else values[:, :, 0],
         tuple(topics),
         tuple(systems),
         name or "",
-        shards=tuple(shards) if by_shard else (),
+        shards=tuple(shards) if has_shards else (),
         axis=parts[0].axis,
     )
     if scores.definition is not None:
         low, high = scores.definition.info.range
-        is_outside = (values < low - ROUNDING) | (values > high + ROUNDING)
+        is_outside = (values < low - RANGE_TOLERANCE) | (values > high + RANGE_TOLERANCE)
         if is_outside.any():
             topic, system, _ = np.argwhere(is_outside)[0]
             warn(
@@ -359,8 +360,11 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
                 f" topic {quoted(topics[int(topic)])}; check whether they are percentages, or codes"
                 " for failures"
             )
-    pairs = zip(parts, kinds, strict=True)
-    directions = {part.directions[kind] for part, kind in pairs if kind in part.directions}
+    directions = {
+        part.directions[name]
+        for part, name in zip(parts, measure_names, strict=True)
+        if name in part.directions
+    }
     if len(directions) > 1:
         raise InputError(
             "sources disagree whether lower or higher scores are better; correct the direction in"
@@ -382,21 +386,21 @@ def _refuse_invalid(frame: pl.DataFrame, part: ScorePart) -> None:
 
 
 def _check_compatible(
-    parts: Sequence[ScorePart], kinds: Sequence[str | None], measure: str | None
+    parts: Sequence[ScorePart], measure_names: Sequence[str | None], measure: str | None
 ) -> None:
     """Check that parts have the same measure and third axis, and no system in common."""
-    first, first_kind = parts[0], kinds[0]
-    for part, kind in zip(parts[1:], kinds[1:], strict=True):
+    first, first_name = parts[0], measure_names[0]
+    for part, name in zip(parts[1:], measure_names[1:], strict=True):
         if part.has_topics != first.has_topics:
             numbered_part, other_part = (first, part) if part.has_topics else (part, first)
             raise InputError(
                 f"expected a column of topics, as in {other_part.source}, got rows without a topic",
                 source=numbered_part.source,
             )
-        if part.by_shard != first.by_shard:
-            sharded_part, other_part = (part, first) if part.by_shard else (first, part)
+        if part.has_shards != first.has_shards:
+            sharded_part, other_part = (part, first) if part.has_shards else (first, part)
             raise InputError(
-                f"has scores by {sharded_part.axis}, but {other_part.source} has not",
+                f"has scores by {sharded_part.axis}, but {other_part.source} does not",
                 source=sharded_part.source,
             )
         if part.axis != first.axis:
@@ -404,17 +408,17 @@ def _check_compatible(
                 f"has scores by {part.axis}, but {first.source} has scores by {first.axis}",
                 source=part.source,
             )
-        if measure is not None or kind == first_kind:
+        if measure is not None or name == first_name:
             continue
-        if kind is None or first_kind is None:
-            named_part, other_part = (first, part) if kind is None else (part, first)
+        if name is None or first_name is None:
+            named_part, other_part = (first, part) if name is None else (part, first)
             raise InputError(
-                f"has scores of {kind or first_kind}, but {other_part.source} does not name its"
-                f" measure; pass measure={kind or first_kind!r} if it is the same",
+                f"has scores of {name or first_name}, but {other_part.source} does not name its"
+                f" measure; pass measure={name or first_name!r} if it is the same",
                 source=named_part.source,
             )
-        if not same_measure(kind, first_kind):
-            reason = f"expected scores of {first_kind}, as in {first.source}, got {kind}"
+        if not is_same_measure(name, first_name):
+            reason = f"expected scores of {first_name}, as in {first.source}, got {name}"
             raise InputError(reason, source=part.source)
     part_of: dict[str, ScorePart] = {}
     for part in parts:

@@ -17,9 +17,9 @@ from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import counted, join_with_and, some_of
 from cranfield.collection.files.named_columns import describe_structure
 from cranfield.evaluation.scorefiles.cells import (
-    AGGREGATE,
     CUTOFF,
     MAX_NAMES,
+    OVERALL_TOPIC,
     SCORES,
     ScorePart,
     ScoreSource,
@@ -51,7 +51,7 @@ _NOT_MEASURES = {RUNID, "num_q", "NumQ"}
 
 _NTCIREVAL = r"^\s*(\S+) +(\S+)= +(\S+)\s*$"
 _NTCIREVAL_COMMENT = r"^\S+ # ?\w+="
-"""Lines of the output of NTCIREVAL: topic, measure and value, or numbers of documents."""
+"""Patterns of lines of NTCIREVAL: topic, measure and value; and counts of documents."""
 
 
 def split_cells(lines: Sequence[str] | pl.Series) -> pl.Series:
@@ -63,14 +63,14 @@ def split_cells(lines: Sequence[str] | pl.Series) -> pl.Series:
     return pl.DataFrame({"line": lines}).select(cells).to_series()
 
 
-def is_score_line(head: str) -> bool:
+def is_score_line(first_line: str) -> bool:
     """Return True if the first line of a text has a score, rather than the names of columns."""
-    if re.match(_NTCIREVAL_COMMENT, head):
+    if re.match(_NTCIREVAL_COMMENT, first_line):
         return True
-    cells = split_cells([head])[0].to_list()
+    cells = split_cells([first_line])[0].to_list()
     if not 2 <= len(cells) <= 4 or not cells[0] or SCORES.column_of(cells[0]) == "topic":
         return False
-    if cells[0] == RUNID or "\t" not in head:
+    if cells[0] == RUNID or "\t" not in first_line:
         return True
     is_score = finite(cells[-1]) is not None or is_missing(cells[-1])
     return is_score or find_measure(cells[0]) is not None
@@ -97,7 +97,7 @@ def read_lines(text: str, source: ScoreSource) -> ScorePart:
     *columns, cells = (rows.list.get(k) for k in range(width))
     if width == 4:
         systems, topics, measures = columns
-        is_scored = topics != AGGREGATE
+        is_scored = topics != OVERALL_TOPIC
     else:
         measures, topics = _order_measures_first(columns, source.requested)
         systems, is_scored = _assign_systems(measures, topics, cells, source.stem)
@@ -116,10 +116,10 @@ def read_lines(text: str, source: ScoreSource) -> ScorePart:
 
 def _warn_of_overall_values(measures: pl.Series, is_scored: pl.Series, source: str) -> None:
     """Warn of measures that have a value over all topics, but no scores by topic."""
-    by_topic = {*measures.filter(is_scored).unique()}
-    others = by_topic | _NOT_MEASURES
-    names = [name for name in measures.unique(maintain_order=True) if name not in others]
-    if by_topic and names:
+    scored_measures = {*measures.filter(is_scored).unique()}
+    other_names = scored_measures | _NOT_MEASURES
+    names = [name for name in measures.unique(maintain_order=True) if name not in other_names]
+    if scored_measures and names:
         listed = some_of(names, 5)
         warn(f"{source}: {listed} skipped, with a value over all topics, but no scores by topic")
 
@@ -130,29 +130,29 @@ def _warn_of_contradiction(
     """Warn if a value over all topics is not the mean of the topics, or is of other topics."""
     key = ["system", "measure"]
     frame = frame.with_columns(decimals=cells.str.extract(r"\.(\d+)$").str.len_bytes())
-    by_topic = frame.filter(is_scored).group_by("system").agg(n=pl.col("topic").n_unique())
+    topic_counts = frame.filter(is_scored).group_by("system").agg(n=pl.col("topic").n_unique())
     means = frame.filter(is_scored).group_by(key).agg(pl.mean("score"), pl.max("decimals"))
     # The run tag is in front of its values over all topics.
     tags = pl.when(pl.col("measure") == RUNID).then(cells).forward_fill()
     overall = frame.with_columns(system=pl.coalesce(tags, "system"))
-    overall = overall.filter(pl.col("topic") == AGGREGATE, pl.col("score").is_not_null())
-    numbers = overall.filter(pl.col("measure").is_in(["num_q", "NumQ"]))
+    overall = overall.filter(pl.col("topic") == OVERALL_TOPIC, pl.col("score").is_not_null())
+    stated_counts = overall.filter(pl.col("measure").is_in(["num_q", "NumQ"]))
     # Values of `num_ret` and `gm_map` are not means.
     pairs = (
         overall.join(means, key, suffix="_mean")
-        .join(by_topic, "system")
-        .join(numbers.select("system", n_all="score"), "system", how="left")
+        .join(topic_counts, "system")
+        .join(stated_counts.select("system", n_all="score"), "system", how="left")
         .filter(~pl.col("measure").str.contains("(?i)num|gm_"))
     )
     # Both values are rounded, to as many decimals unless zeros at the end are not printed.
     rounding = 0.1 ** pl.max_horizontal("decimals", "decimals_mean").fill_null(0)
-    contradicts = (pl.col("score") - pl.col("score_mean")).abs() > 1.01 * rounding
-    pairs = pairs.filter(contradicts | (pl.col("n_all") != pl.col("n")))
+    is_different = (pl.col("score") - pl.col("score_mean")).abs() > 1.01 * rounding
+    pairs = pairs.filter(is_different | (pl.col("n_all") != pl.col("n")))
     for row in pairs[:1].iter_rows(named=True):
-        of_topics = "" if row["n_all"] is None else f" over {row['n_all']:g} topics"
+        scope = "" if row["n_all"] is None else f" over {row['n_all']:g} topics"
         warn(
             f"{source}: the value of {row['measure']} over all topics is {row['score']:g}"
-            f"{of_topics}; it is replaced by the mean over the {counted(row['n'], 'topic')} of the"
+            f"{scope}; it is replaced by the mean over the {counted(row['n'], 'topic')} of the"
             f" file, {row['score_mean']:.4g} (with trec_eval -c, other topics count as 0)"
         )
 
@@ -167,7 +167,7 @@ def _order_measures_first(columns: list[pl.Series], requested: Sequence[str]) ->
 
     labels = [column.unique(maintain_order=True).to_list() for column in columns]
     criteria = [
-        [AGGREGATE not in names for names in labels],
+        [OVERALL_TOPIC not in names for names in labels],
         [any(map(resembles_any_measure, islice(names, MAX_NAMES))) for names in labels],
         [not {*requested}.isdisjoint(names) for names in labels],
         [any(finite(name) is None for name in names) for names in labels],
@@ -187,19 +187,19 @@ def _assign_systems(
 ) -> tuple[pl.Series, pl.Series]:
     """Return the system of each line, by run tags, and a mask of lines with scores by topic."""
     is_tag = measures == RUNID
-    by_topic = topics != AGGREGATE
+    is_scored = topics != OVERALL_TOPIC
     tags = cells.filter(is_tag)
     if len(tags) <= 1:
-        return pl.Series([*tags, stem][:1]).new_from_index(0, len(cells)), by_topic
-    by_topic &= ~is_tag
+        return pl.Series([*tags, stem][:1]).new_from_index(0, len(cells)), is_scored
+    is_scored &= ~is_tag
     # Number of tags above each line, less one if a tag precedes its block.
     blocks = is_tag.cum_sum().cast(pl.Int64) - int(is_tag[0])
-    if by_topic.any() and {*blocks.filter(by_topic).unique()} != {*range(len(tags))}:
+    if is_scored.any() and {*blocks.filter(is_scored).unique()} != {*range(len(tags))}:
         raise InputError(
             "the run of each line is ambiguous; pass one file for each run, or a"
             " table (cranfield evaluate --by-topic --format csv)"
         )
-    return tags.gather(blocks.clip(upper_bound=len(tags) - 1)), by_topic
+    return tags.gather(blocks.clip(upper_bound=len(tags) - 1)), is_scored
 
 
 @dataclass(frozen=True)
@@ -245,8 +245,8 @@ def read_table(table: ScoreTable) -> ScorePart:
         ]
     if "system" in roles and "score" not in roles:
         names = [table.names[k] for k in score_columns if not _is_text_column(table, k)]
-        are_scores = not table.numbers(roles["system"])[1]
-        if are_scores and not are_measures(names, table.source.requested, "columns"):
+        is_numeric = not table.numbers(roles["system"])[1]
+        if is_numeric and not are_measures(names, table.source.requested, "columns"):
             score_columns = sorted([*score_columns, roles.pop("system")])
     k = roles.get("topic", -1)
     if k >= 0 and spelt(table.names[k]) == "q" and (table.numbers(k)[0] % 1 != 0).any():
@@ -255,23 +255,25 @@ def read_table(table: ScoreTable) -> ScorePart:
     topics = _find_topics(table, roles, score_columns)
     if "topic" not in roles and topics is not None:
         score_columns = score_columns[1:]
-    numbers = [name for k in score_columns if is_number(name := table.names[k])]
-    if any(not name.strip("+-").isdigit() for name in numbers) or (numbers and "system" in roles):
+    numeric_names = [name for k in score_columns if is_number(name := table.names[k])]
+    has_decimals = any(not name.strip("+-").isdigit() for name in numeric_names)
+    if has_decimals or (numeric_names and "system" in roles):
         raise InputError(
             "expected names of columns in the first line, got numbers"
-            f" ({some_of(numbers, 3)}); add a header line, and put topics in rows"
+            f" ({some_of(numeric_names, 3)}); add a header line, and put topics in rows"
         )
     has_topics = topics is not None
-    rows = [table.names[k] for k in score_columns if spelt(table.names[k]) in _NOT_TOPICS]
-    if rows and not has_topics:
+    row_units = [table.names[k] for k in score_columns if spelt(table.names[k]) in _NOT_TOPICS]
+    if row_units and not has_topics:
         raise InputError(
-            f"has a row for each {join_with_and([*map(quoted, rows)])}, but no column of topics;"
-            " scores by topic are required"
+            f"has a row for each {join_with_and([*map(quoted, row_units)])}, but no column of"
+            " topics; scores by topic are required"
         )
     row_numbers = pl.Series(range(1, len(table.column(0)) + 1)).cast(pl.String)
     topics = row_numbers if topics is None else topics
     if "system" not in roles and "score" in roles:
-        if score_columns and "topic" in roles and not _describe_rows(table, score_columns, topics):
+        has_systems = bool(score_columns) and not _are_descriptions(table, score_columns, topics)
+        if "topic" in roles and has_systems:
             raise InputError(
                 f"has scores in {quoted(table.names[roles['score']])}, but no column"
                 f" of systems; rename {quoted(table.names[score_columns[0]])} to system if it has"
@@ -283,16 +285,16 @@ def read_table(table: ScoreTable) -> ScorePart:
         _check_requested(table, roles, score_columns)
         table.columns.check_unused(SCORES, [*roles.values(), *directions])
     else:
-        score_columns = _without_texts(table, score_columns)
-    frame = _table_frame(table, roles, score_columns, topics)
+        score_columns = _remove_text_columns(table, score_columns)
+    frame = _make_frame(table, roles, score_columns, topics)
     part = make_part(frame, _join_directions(table, directions, roles.get("measure"), frame))
     measures = () if "score" in roles else score_columns
-    distinction = _distinction(table, frame, roles, {*used, *measures})
-    axis = _third_axis(table, roles)
+    distinction = _find_distinction(table, frame, roles, {*used, *measures})
+    axis = _find_third_axis(table, roles)
     return replace(part, axis=axis, has_topics=has_topics, distinction=distinction)
 
 
-def _distinction(
+def _find_distinction(
     table: ScoreTable, frame: pl.DataFrame, roles: Collection[str], used: Collection[int]
 ) -> str:
     """Return advice on an unused column that distinguishes rows with the same labels, if any."""
@@ -302,10 +304,10 @@ def _distinction(
     for k, name in enumerate(table.names):
         cells = table.column(k)
         n_repeats = labels.height // len(cells)
-        others = pl.Series("other", [str(cell) for cell in cells for _ in range(n_repeats)])
+        repeated = pl.Series("other", [str(cell) for cell in cells for _ in range(n_repeats)])
         is_candidate = k not in used or spelt(name) in _NOT_TOPICS
-        if is_candidate and labels.with_columns(others).is_unique().all():
-            values = some_of(map(quoted, others.unique(maintain_order=True)), 3)
+        if is_candidate and labels.with_columns(repeated).is_unique().all():
+            values = some_of(map(quoted, repeated.unique(maintain_order=True)), 3)
             column = f"column {quoted(name)} distinguishes them ({values})"
             advice = "keep the rows of one value, or name the column replicate if it numbers runs"
             return f"; {column}; {advice} of the same system"
@@ -330,7 +332,7 @@ _DIRECTION_COLUMNS = {
     **dict.fromkeys(("higherisbetter", "greaterisbetter"), _HIGHER_IS_BETTER),
     **dict.fromkeys(("direction", "better"), _DIRECTIONS),
 }
-"""Whether lower scores are better, by the values of columns that state the direction."""
+"""Meaning of values, True if lower scores are better, by the name of a column of directions."""
 
 
 def _find_directions(table: ScoreTable, roles: Mapping[str, int]) -> dict[int, list[bool | None]]:
@@ -370,21 +372,23 @@ def _join_directions(
     if not columns:
         return {}
     all_measures = frame["measure"].unique().to_list()
-    by_row = None if measure_column is None else table.labels(measure_column, "measure").to_list()
+    measure_of_row = None
+    if measure_column is not None:
+        measure_of_row = table.labels(measure_column, "measure").to_list()
     directions: dict[str | None, bool] = {}
     for k, values in columns.items():
         for row, is_lower in enumerate(values):
-            for measure in all_measures if by_row is None else [by_row[row]]:
+            for measure in all_measures if measure_of_row is None else [measure_of_row[row]]:
                 if is_lower is None or directions.setdefault(measure, is_lower) == is_lower:
                     continue
                 line = None if table.columns.lines is None else table.columns.lines[row]
-                name, of_measure = quoted(table.names[k]), f" of {measure}" if measure else ""
-                reason = f"column {name} contradicts the direction{of_measure} in rows above"
+                name, scope = quoted(table.names[k]), f" of {measure}" if measure else ""
+                reason = f"column {name} contradicts the direction{scope} in rows above"
                 raise InputError(reason, line=line)
     return directions
 
 
-def _third_axis(table: ScoreTable, roles: Mapping[str, int]) -> str:
+def _find_third_axis(table: ScoreTable, roles: Mapping[str, int]) -> str:
     """Return the name of the third axis of scores; `shard` if the table has none."""
     axes = [axis for axis in AXES if axis in roles]
     if len(axes) > 1:
@@ -419,11 +423,14 @@ def _is_text_column(table: ScoreTable, k: int) -> bool:
 
 
 _NUMBER_LIKE = re.compile(r"[-+−]?[.,]?\d|[-+−]?inf", re.IGNORECASE)
+"""Pattern of the beginning of texts that resemble numbers."""
 
 
-def _check_requested(table: ScoreTable, roles: Mapping[str, int], others: Sequence[int]) -> None:
+def _check_requested(
+    table: ScoreTable, roles: Mapping[str, int], other_columns: Sequence[int]
+) -> None:
     """Refuse a requested measure that has a column beside the column of scores."""
-    names = {table.names[k] for k in others}
+    names = {table.names[k] for k in other_columns}
     if "measure" not in roles and (requested := names.intersection(table.source.requested)):
         scores = quoted(table.names[roles["score"]])
         raise InputError(
@@ -431,8 +438,8 @@ def _check_requested(table: ScoreTable, roles: Mapping[str, int], others: Sequen
         )
 
 
-def _without_texts(table: ScoreTable, score_columns: list[int]) -> list[int]:
-    """Return the columns without those of text and ids, with a warning, unless none is left."""
+def _remove_text_columns(table: ScoreTable, score_columns: list[int]) -> list[int]:
+    """Remove columns of text and of ids, with a warning, unless there are no others."""
     text_columns = [k for k in score_columns if _is_text_column(table, k)]
     first_cells = {table.names[k]: table.column(k)[0] for k in text_columns}
     nested = {name: cell for name, cell in first_cells.items() if isinstance(cell, Mapping | list)}
@@ -458,7 +465,7 @@ _ID_NAME = re.compile(r"(.*[\W_])?(id|Id|ID)|.*[a-z]I[dD]")
 
 
 def _has_ids(table: ScoreTable, k: int) -> bool:
-    """Return True if a column has the name of one of ids, and only integers."""
+    """Return True if a column has only integers, and a name of ids, such as `doc_id`."""
     numbers, n_texts = table.numbers(k)
     return bool(_ID_NAME.fullmatch(table.names[k]) and not n_texts and (numbers % 1 == 0).all())
 
@@ -470,7 +477,7 @@ def refuse_nested(values: Mapping[Any, Any]) -> NoReturn:
     )
 
 
-def _describe_rows(table: ScoreTable, columns: Sequence[int], topics: pl.Series) -> bool:
+def _are_descriptions(table: ScoreTable, columns: Sequence[int], topics: pl.Series) -> bool:
     """Return True if columns are texts of a single system, with a row for each topic."""
     has_one_system = topics.is_unique().all()
     return has_one_system and all(_is_text_column(table, k) for k in columns)
@@ -506,8 +513,8 @@ def _find_topics(
                 " transpose the table, so that the measures are columns"
             )
         names = [table.names[k] for k in score_columns[1:]]
-        are_topics = names and all(map(_TOPIC_NAME.fullmatch, names))
-        if are_topics and not any(map(_TOPIC_NAME.fullmatch, topics)):
+        has_topic_columns = names and all(map(_TOPIC_NAME.fullmatch, names))
+        if has_topic_columns and not any(map(_TOPIC_NAME.fullmatch, topics)):
             raise InputError(
                 f"expected topics in rows and systems in columns, got columns {some_of(names, 3)};"
                 " transpose the table, or name its first column topic"
@@ -569,13 +576,13 @@ def _warn_about_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
         )
 
 
-def _table_frame(
+def _make_frame(
     table: ScoreTable, roles: dict[str, int], score_columns: list[int], topics: pl.Series
 ) -> pl.DataFrame:
     """Return the scores of a long table, or those of each row and system of a wide one."""
     labels: dict[str, Any] = {"system": table.source.stem}
     labels |= {role: table.labels(k, role) for role, k in roles.items() if role != "score"}
-    labels["topic"], labels["shard"] = topics, labels.pop(_third_axis(table, roles), None)
+    labels["topic"], labels["shard"] = topics, labels.pop(_find_third_axis(table, roles), None)
     has_score_column = "score" in roles
     is_long = has_score_column or "system" in roles
     columns = [roles["score"]] if has_score_column else score_columns

@@ -79,8 +79,8 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         lower = data.get("lower is better")
         names = lower if isinstance(lower, list) else []
         topics = {name: system.get("topics", {}) for name, system in results.items()}
-        # Its overall values are not among the topics.
-        return complete_part(_frame_of_systems(topics), {str(name): True for name in names})
+        # Overall values are not in `topics`, so no summaries need to be removed.
+        return complete_part(_make_system_frame(topics), {str(name): True for name in names})
     if {"metrics", "model_names"} <= data.keys():
         raise InputError("is a report of ranx, with means only; scores by topic are required")
     if {"task_name", "scores"} <= data.keys():
@@ -94,7 +94,7 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
             topic: detail.get("metric_score") if isinstance(detail, Mapping) else detail
             for topic, detail in details.items()
         }
-        return make_part(_frame_of_systems({source.stem: scores}))
+        return make_part(_make_system_frame({source.stem: scores}))
     if any(SCORES.column_of(name) == "topic" for name in data):
         if _are_columns_of_pandas(data):
             data = {name: [*cells.values()] for name, cells in data.items()}
@@ -112,11 +112,11 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     if nested or (has_texts and any(isinstance(value, Mapping) for value in data.values())):
         refuse_nested(nested or data)
     systems = _arrange_by_system(data, source)
-    topic_names = _keys(scores for scores in systems.values() if isinstance(scores, Mapping))
+    topic_names = _list_keys(scores for scores in systems.values() if isinstance(scores, Mapping))
     warn_if_transposed(source, [*map(str, systems)], topic_names)
     if [*systems] == [source.stem] and [*map(str, data)] == topic_names:
         warn_of_systems(source, topic_names)
-    return make_part(_frame_of_systems(systems))
+    return make_part(_make_system_frame(systems))
 
 
 def _are_columns_of_pandas(data: Mapping[Any, Any]) -> bool:
@@ -132,7 +132,7 @@ def _arrange_by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[
         cell for values in inner_mappings for cell in values.values() if isinstance(cell, Mapping)
     ]
     requested, kind = source.requested, "" if cells else "keys"
-    if are_measures(_keys(cells), requested):
+    if are_measures(_list_keys(cells), requested):
         return data
     if are_measures(map(str, data), requested, kind):
         raise InputError(
@@ -140,7 +140,7 @@ def _arrange_by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[
             " pass {topic: {measure: score}} or {system: {topic: {measure: score}}}; for an"
             " evaluation ev, ev['AP'] has the scores of AP"
         )
-    if not are_measures(_keys(inner_mappings), requested, kind):
+    if not are_measures(_list_keys(inner_mappings), requested, kind):
         return data
     if not cells:
         return {source.stem: data}
@@ -150,7 +150,7 @@ def _arrange_by_system(data: Mapping[Any, Any], source: ScoreSource) -> Mapping[
     }
 
 
-def _keys(level: Iterable[Mapping[Any, Any]]) -> list[str]:
+def _list_keys(level: Iterable[Mapping[Any, Any]]) -> list[str]:
     return list(dict.fromkeys(str(key) for mapping in level for key in mapping))
 
 
@@ -168,7 +168,7 @@ def _transpose_scores(measures: Mapping[Any, Any], system: Any) -> dict[Any, dic
     return topics
 
 
-def _frame_of_systems(data: Mapping[Any, Any]) -> pl.DataFrame:
+def _make_system_frame(data: Mapping[Any, Any]) -> pl.DataFrame:
     """Return the scores of systems from {topic: score}, {topic: {measure: score}} or lists."""
     rows: list[tuple[str, Any, Any, Any]] = []
     # Most topics have the same measures.
@@ -177,8 +177,10 @@ def _frame_of_systems(data: Mapping[Any, Any]) -> pl.DataFrame:
         [system] = read_labels([name], "system")
         is_series = hasattr(scores, "items") and hasattr(scores, "index")
         if is_frame(scores):
-            frame = "one data frame with columns topic, system and score"
-            raise InputError(f"expected {{topic: score}} for system {quoted(system)}, or {frame}")
+            raise InputError(
+                f"expected {{topic: score}} for system {quoted(system)}, got a data frame; pass one"
+                " data frame with columns topic, system and score"
+            )
         if isinstance(scores, Mapping) or is_series:
             topics = dict(scores.items())
         elif isinstance(scores, Iterable) and not isinstance(scores, _NOT_LISTS):

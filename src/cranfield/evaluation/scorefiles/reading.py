@@ -18,8 +18,8 @@ from cranfield.evaluation.scorefiles.cells import (
     ScorePart,
     ScoreSource,
     complete_part,
+    is_same_measure,
     join_parts,
-    same_measure,
     score_frame,
 )
 from cranfield.evaluation.scorefiles.formats import (
@@ -55,15 +55,14 @@ def read_scores(
         A file (`-` is standard input), compressed or not, or `NAME=FILE` for a file of one system;
         a data frame; a mapping {system: {topic: score}}, {system: {topic: {measure: score}}},
         {system: {measure: {topic: score}}}, {topic: {measure: score}} of one system, or {system:
-        scores}; or several of these, whose systems are joined. A table is either wide,
-        with a row for each topic and a column for each system (or for each measure of one system),
-        the topics in a column `topic` or in a first column of text; or long, with columns `topic`,
-        `system`, `score` and perhaps `measure` and `shard` or `replicate`. Text lines are those
-        of NTCIREVAL, `trec_eval -q` (measure, topic, value) or ir_measures (topic, measure, value),
-        and JSON may be a response of rank_eval. Empty
-        cells, `NaN` and `NA` are missing scores; the topic `all`, the summary of these programs,
-        is skipped, as are other rows with the names or values of totals and means, in tables with
-        a warning.
+        scores}; or several of these, whose systems are joined. A table is either wide, with a row
+        for each topic and a column for each system (or for each measure of one system), the topics
+        in a column `topic` or in a first column of text; or long, with columns `topic`, `system`,
+        `score` and perhaps `measure` and `shard` or `replicate`. Text lines are those of NTCIREVAL,
+        `trec_eval -q` (measure, topic, value) or ir_measures (topic, measure, value), and JSON may
+        be a response of rank_eval. Empty cells, `NaN` and `NA` are missing scores. The topic `all`,
+        the summary of these programs, is skipped; so are other rows with the names or values of
+        totals and means, with a warning.
     measure
         The measure to select, by any of its names, if the data have several; or its name, if the
         data do not name it.
@@ -98,7 +97,7 @@ def read_scores(
     True
     """
     name = None if measure is None else str(measure)
-    if isinstance(data, Scores) and (name is None or same_measure(name, data.measure)):
+    if isinstance(data, Scores) and (name is None or is_same_measure(name, data.measure)):
         scores = data
     elif isinstance(data, Scores) and not data.measure:
         scores = replace(data, measure=name or "")
@@ -147,25 +146,25 @@ def read_scores_by_measure(
 def with_directions(
     scores: Mapping[str, Scores], lower_is_better: Iterable[str]
 ) -> dict[str, Scores]:
-    """Return the scores with the listed measures marked as lower is better."""
+    """Return the scores, with lower scores declared to be better for the listed measures."""
     if isinstance(lower_is_better, str):
         raise PolicyError(
             f"lower_is_better must be a list of measures, such as [{lower_is_better!r}], got a str"
         )
-    marked = dict(scores)
+    directed_scores = dict(scores)
     for name in lower_is_better:
-        if list(marked) == [""]:
+        if list(directed_scores) == [""]:
             raise PolicyError(
                 f"expected scores of {quoted(name)}, got scores that do not name their measure;"
                 " name the measure"
             )
-        if name not in marked:
+        if name not in directed_scores:
             raise PolicyError(
                 f"unknown measure {name!r}, declared as lower is better; expected one of:"
                 f" {some_of(scores, 10)}"
             )
-        marked[name] = marked[name].with_direction(lower_is_better=True)
-    return marked
+        directed_scores[name] = directed_scores[name].with_direction(lower_is_better=True)
+    return directed_scores
 
 
 def _read_parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScorePart]:
@@ -180,10 +179,10 @@ def _read_parts(data: Any, layout: str, requested: Sequence[str]) -> list[ScoreP
     source = ScoreSource("a table" if is_frame(data) else "scores", requested=requested)
     with in_source(source.name):
         if isinstance(data, Scores):
-            return [_from_scores({data.measure or None: data})]
+            return [_convert_scores({data.measure or None: data})]
         if isinstance(data, Mapping):
             if data and all(isinstance(value, Scores) for value in data.values()):
-                return [_from_scores({str(name): scores for name, scores in data.items()})]
+                return [_convert_scores({str(name): scores for name, scores in data.items()})]
             return [read_mapping(data, source)]
         if is_frame(data):
             return [replace(read_table(read_frame(data, source)), source=source.name)]
@@ -207,9 +206,9 @@ def _warn_of_numbered_rows(parts: Sequence[ScorePart]) -> None:
         )
 
 
-def _from_scores(by_measure: Mapping[str | None, Scores]) -> ScorePart:
+def _convert_scores(scores_by_measure: Mapping[str | None, Scores]) -> ScorePart:
     frames = []
-    for name, scores in by_measure.items():
+    for name, scores in scores_by_measure.items():
         topic, system, *shard = (
             index.ravel().tolist() for index in np.indices(scores.values.shape)
         )
@@ -220,8 +219,12 @@ def _from_scores(by_measure: Mapping[str | None, Scores]) -> ScorePart:
             "shard": [scores.shards[k] for k in shard[0]] if shard else None,
         }
         frames.append(score_frame(labels, scores.values.ravel().tolist()))
-    directions = {name: s.lower_is_better for name, s in by_measure.items() if s.has_direction}
-    axes = {scores.axis for scores in by_measure.values()} - {""}
+    directions = {
+        name: scores.lower_is_better
+        for name, scores in scores_by_measure.items()
+        if scores.has_direction
+    }
+    axes = {scores.axis for scores in scores_by_measure.values()} - {""}
     if len(axes) > 1:
         raise InputError("expected scores by shard or by replicate, got both")
     return replace(complete_part(pl.concat(frames), directions), axis=next(iter(axes), AXES[0]))
@@ -254,17 +257,17 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
     if layout == "parquet" and raw.strip():
         return read_table(read_parquet(raw, source))
     text = decode_text(raw, source.name)
-    line, head = next(split_lines(text), (1, ""))
-    if not head:
+    line, first_line = next(split_lines(text), (1, ""))
+    if not first_line:
         raise InputError("is empty")
-    layout = layout or _layout_of(head)
+    layout = layout or _detect_layout(first_line)
     if layout in {"json", "jsonl"}:
         return read_json(text, source, lines=layout == "jsonl")
     if layout == "trec":
         return read_lines(text, source)
     default = "\t" if layout == "tsv" else ","
-    separator = separator_of(head, default, SEPARATORS) or default
-    if separator not in head and "|" in head:
+    separator = separator_of(first_line, default, SEPARATORS) or default
+    if separator not in first_line and "|" in first_line:
         raise InputError("expected columns separated by commas, tabs or semicolons", line=1)
     columns = columns_of_csv(raw, separator, source.name)
     if not columns.lines:
@@ -273,13 +276,13 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
     return read_table(ScoreTable(source, columns))
 
 
-def _layout_of(head: str) -> str:
+def _detect_layout(first_line: str) -> str:
     """Detect the format of a text from its first line."""
-    if head.lstrip().startswith(("{", "[")):
-        is_object = head.strip().startswith("{") and head.strip().endswith("}")
-        return "jsonl" if is_object else "json"
-    separator = separator_of(head, "\t", SEPARATORS)
-    if is_score_line(head) and separator in {"\t", None}:
+    stripped = first_line.strip()
+    if stripped.startswith(("{", "[")):
+        return "jsonl" if stripped.startswith("{") and stripped.endswith("}") else "json"
+    separator = separator_of(first_line, "\t", SEPARATORS)
+    if is_score_line(first_line) and separator in {"\t", None}:
         return "trec"
     if separator is None:
         raise InputError("expected columns separated by commas, tabs or semicolons", line=1)

@@ -104,7 +104,7 @@ class TestChoice:
         order = np.sign(difference).astype(np.int8)
         if self.info.bound:
             return Verdict(order, order != 0)
-        if model.error <= (ROUNDING * np.nanmax(np.abs(values), initial=0.0)) ** 2:
+        if model.error_variance <= (ROUNDING * np.nanmax(np.abs(values), initial=0.0)) ** 2:
             # If the error is 0, as when all topics have the same scores, use the complete test.
             return self._compare(label_scores(values), seed=0)
         critical_t = compute_critical_value(self.alpha, model.means.size, model.df) / np.sqrt(2)

@@ -18,7 +18,7 @@ from cranfield.meta.study_options import Resamples, Seed
 from cranfield.meta.topic_studies.sample_study import prepare_topic_scores
 from cranfield.result import Column, Columns
 from cranfield.significance.differences import (
-    BLOCK,
+    BLOCK_VALUES,
     Pairs,
     all_pairs,
     doubled_mid_ranks,
@@ -169,7 +169,7 @@ def _estimate_by_resampling(pairs: Pairs, resamples: int, seed: int) -> Floats:
     integers, _ = as_integers(pairs.values, pairs.n_topics)
     counts = draw_topic_counts(resamples, pairs.n_topics, seed)
     sum_of_signs = np.zeros(len(pairs))
-    for rows in row_slices(resamples, len(pairs), BLOCK):
+    for rows in row_slices(resamples, len(pairs), BLOCK_VALUES):
         sum_of_signs += np.sign(_pair_differences(counts[rows] @ integers, pairs)).sum(axis=0)
     return (1 - sum_of_signs / resamples) / 2
 

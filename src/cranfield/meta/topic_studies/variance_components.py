@@ -17,7 +17,7 @@ from cranfield.base.kinds import UnitInterval
 from cranfield.base.text import counted, measure_prefix
 from cranfield.meta.study import MEASURE_COLUMN, Study, format_percent
 from cranfield.result import Column, Columns
-from cranfield.significance.models.random_topics import random_topics
+from cranfield.significance.models.random_topics import fit_random_topics
 from cranfield.significance.prepare import as_scores, prepare_scores
 from cranfield.significance.registry import find_test
 
@@ -431,7 +431,7 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
         raise PolicyError("expected scores by shard or by query variation, got scores by topic")
     complete_scores = prepare_scores(shard_scores, find_test("random-topics").info, missing)
     values = complete_scores.scores.values
-    table, model = random_topics(values)
+    table, model = fit_random_topics(values)
     if not table.components:
         raise CranfieldError(
             "expected a topic with scores in two shards or query variations, got none"
@@ -439,7 +439,7 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
     deviations = model.means - model.means.mean()
     n_topics = float(model.counts[0])
     mean_square = float(deviations @ deviations) / (deviations.size - 1)
-    system_variance = mean_square - model.error / n_topics
+    system_variance = mean_square - model.error_variance / n_topics
     topic, interaction, cell, error = table.components.values()
     variances = np.array([max(0.0, system_variance), topic, interaction, cell, error])
     if not variances.any():

@@ -28,7 +28,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
 from cranfield.result import Column, Columns, Result
-from cranfield.significance.power_and_width import check_positive, t_power
+from cranfield.significance.power_and_width import check_positive, compute_t_test_power
 from cranfield.significance.registry import ALTERNATIVES
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Columns as FileColumns
@@ -492,7 +492,7 @@ def experiment_size(
             factor = treatment_proportion * (1 - treatment_proportion)
             half_noncentrality = n_units * factor * (lift * mean / residual_deviation) ** 2 / 2
         parameters = np.array(half_noncentrality), np.array(n_units - 2.0)
-        return float(t_power(*parameters, alpha, alternative))
+        return float(compute_t_test_power(*parameters, alpha, alternative))
 
     if units is None:
         min_power, effect = power or 0.0, lift or 0.0

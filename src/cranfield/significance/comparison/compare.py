@@ -12,6 +12,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.errors import PolicyError, warn
 from cranfield.base.kinds import Integer, OneOf
+from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.comparison.result import AppliedTest, PairwiseComparison, scale_notes
 from cranfield.significance.corrections.resampled import (
@@ -29,7 +30,7 @@ from cranfield.significance.differences import (
     all_pairs,
     make_pairs,
 )
-from cranfield.significance.pairwise.means import apply_exchange_tests
+from cranfield.significance.pairwise.means import apply_exact_permutations
 from cranfield.significance.prepare import (
     MEDIAN_TEST,
     PreparedScores,
@@ -51,6 +52,7 @@ from cranfield.significance.registry import (
     TESTS,
     Correction,
     Options,
+    Test,
     TestInfo,
     default_test,
     find_test,
@@ -89,12 +91,12 @@ def compare(
         `t-unpaired`, `welch`, `randomisation`, `bootstrap`, `bootstrap-shift`,
         `bootstrap-unpaired`, `anova-1`, `anova-2` (also `anova`), `anova-3`, `random-topics`,
         `kruskal-wallis`, `friedman`, `bootstrap-anova`. By default two-way ANOVA; for two systems
-        the studentised bootstrap, which gives the same p-value for one pair; for scores by shard,
-        or by query variation, ANOVA with random topics.
+        the studentised bootstrap, which for one pair equals two-way ANOVA bootstrapped over topics;
+        for scores by shard, or by query variation, ANOVA with random topics.
     correction
         Correction for multiple comparisons: `none`, `tukey`, `bootstrap-tukey`, `randomised-tukey`,
-        `dunnett`, `max-t`, `bootstrap-max-t`, `bonferroni`, `holm`, `bh`, `by`. By default Tukey's
-        HSD bootstrapped over topics for ANOVA on a sample of topics that all systems have in
+        `dunnett`, `max-t`, `bootstrap-max-t`, `bonferroni`, `sidak`, `holm`, `hommel`, `bh`, `by`.
+        By default Tukey's HSD bootstrapped over topics for ANOVA on topics that all systems have in
         common; otherwise the default of the test: Tukey's HSD for other models of all systems,
         Dunnett's test with a baseline, the randomised Tukey HSD for the randomisation test,
         bootstrap max-T for the bootstrap, Benjamini and Hochberg's method for bootstrap ANOVA, and
@@ -157,16 +159,13 @@ def compare(
     (2, ['a', 'a', 'ab', 'b'])
     """
     options = Options(alternative, alpha, exact, exact_n, resamples, seed, jobs, threshold)
-    table = as_scores(scores)
+    score_table = as_scores(scores)
     if lower_is_better is not None:
-        table = table.with_direction(lower_is_better)
+        score_table = score_table.with_direction(lower_is_better)
     if test is None and statistic == "median":
         test = MEDIAN_TEST
-    entry = find_test(test) if test else default_test(len(table.systems), table.axis)
-    if test is None and correction and CORRECTIONS.find(correction) not in entry.info.corrections:
-        # Two systems may use the corrections of the default test of three or more.
-        entry = default_test(3, table.axis)
-    info = entry.info
+    used_test = find_test(test) if test else _find_default_test(score_table, correction)
+    info = used_test.info
     if info.refusal:
         raise PolicyError(
             f"{info.name} is for studies of tests only, such as `cranfield study tests`:"
@@ -175,8 +174,8 @@ def compare(
     if threshold and not info.threshold:
         names = ", ".join(name for name, t in TESTS.items() if t.info.threshold)
         raise PolicyError(f"threshold requires the test {names}, got {info.name}")
-    statistic = choose_statistic(table, statistic, info.name)
-    inputs = prepare_scores(table, info, missing)
+    statistic = choose_statistic(score_table, statistic, info.name)
+    inputs = prepare_scores(score_table, info, missing)
     scores, inputs = inputs.scores, transform_scores(inputs, statistic)
     baselines = find_baselines(scores.systems, baseline)
     pairs = make_pairs(inputs.topic_scores, baselines)
@@ -187,12 +186,12 @@ def compare(
         )
     pairs = replace(pairs, by_shard=inputs.scores.values if scores.shards else None)
     selected_correction = _find_correction(info, correction, pairs, baselines, options)
-    outcome = apply_exchange_tests(entry.run(pairs, options), pairs, info, options)
+    outcome = apply_exact_permutations(used_test.run(pairs, options), pairs, info, options)
     # Tests of pairs have no common error.
     model = outcome.model or Model(inputs.scores.grand_mean(), np.nan, np.empty(0), np.inf)
-    # With a model error of 0, the statistics of the correction would be divided by 0.
-    uses_one_error = selected_correction.one_variance or selected_correction.pooled
-    is_applicable = not uses_one_error or model.error != 0
+    # With a common error of 0, the correction would divide differences by 0.
+    has_one_error = selected_correction.one_variance or selected_correction.pooled
+    is_applicable = not has_one_error or model.error_variance != 0
     applied_correction = selected_correction if is_applicable else CORRECTIONS["bonferroni"]
     corrected = applied_correction.run(outcome, pairs, options)
     sampling = {"resamples": options.resamples, "seed": options.seed}
@@ -203,7 +202,7 @@ def compare(
     if len(baselines) > 1:
         notes.append("baselines are not compared with each other")
     if selected_correction.resamples_topics and pairs.by_shard is not None:
-        # With gaps the model weights topics; the mean over resampled topics is unweighted.
+        # With missing cells the model weights topics; means over resampled topics are unweighted.
         means = pairs.values.mean(axis=0)
         difference = pairs.mean_differences(means)
         if scores.axis == "shard" and np.isnan(scores.values).any():
@@ -237,8 +236,8 @@ def compare(
         raw_pvalues=outcome.pvalue,
         adjusted_pvalues=corrected.pvalue,
         n=outcome.n,
-        zeros=outcome.zeros + np.zeros_like(outcome.n),
-        ties=outcome.ties + np.zeros_like(outcome.n),
+        zeros=outcome.n_zeros + np.zeros_like(outcome.n),
+        ties=outcome.n_ties + np.zeros_like(outcome.n),
         interval_of=name_interval(info, statistic),
         interval_kind=corrected.interval_kind,
         two_sided_interval=intervals[0],
@@ -263,6 +262,14 @@ def compare(
         ),
     )
     return replace(comparison, notes=(*comparison.notes, *comparison.direction_notes()))
+
+
+def _find_default_test(scores: Scores, correction: str | None) -> Test:
+    """Find the default test; two systems may use a correction of that of three or more systems."""
+    test = default_test(len(scores.systems), scores.axis)
+    if correction and CORRECTIONS.find(correction) not in test.info.corrections:
+        return default_test(3, scores.axis)
+    return test
 
 
 def _find_correction(
@@ -372,7 +379,7 @@ def rank_sets(
     pairs = all_pairs(values[~np.isnan(values).any(axis=1)])
     family = PooledErrors(pairs)
     own_pvalues = None
-    if family.error:
+    if family.standard_error:
         statistic = np.abs(pairwise.matrix(family.t))
         statistic[pairs.second, pairs.first] = statistic[pairs.first, pairs.second]
         np.fill_diagonal(statistic, 0.0)
@@ -385,11 +392,10 @@ def rank_sets(
 
 def resample_own_maxima(family: PooledErrors, options: Options) -> Floats:
     """Return the largest statistic of each system's pairs, shape (systems, resamples), sorted."""
-    topics = family.pairs.n_topics
-    counts = draw_topic_counts(options.resamples, topics, options.seed)
-    out = np.empty((family.pairs.n_systems, options.resamples))
-    for rows in row_slices(options.resamples, len(out), BLOCK_MEANS):
-        means, error = family.resample(counts[rows])
-        farthest = np.maximum(means - means.min(axis=0), means.max(axis=0) - means)
-        out[:, rows] = divide_by_errors(farthest, error)
-    return np.sort(out, axis=1)
+    counts = draw_topic_counts(options.resamples, family.pairs.n_topics, options.seed)
+    maxima = np.empty((family.pairs.n_systems, options.resamples))
+    for rows in row_slices(options.resamples, len(maxima), BLOCK_MEANS):
+        means, errors = family.resample(counts[rows])
+        largest = np.maximum(means - means.min(axis=0), means.max(axis=0) - means)
+        maxima[:, rows] = divide_by_errors(largest, errors)
+    return np.sort(maxima, axis=1)

@@ -105,12 +105,12 @@ def find_groups(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> lis
 
 def assign_letters(groups: Sequence[NDArray[np.intp]], n_systems: int) -> list[str]:
     """Return the letters of each system's groups; separated by commas if there are over 26."""
-    names_of_system: list[list[str]] = [[] for _ in range(n_systems)]
+    names_by_system: list[list[str]] = [[] for _ in range(n_systems)]
     for k, group in enumerate(groups):
         for system in group:
-            names_of_system[system].append(name_group(k))
+            names_by_system[system].append(name_group(k))
     separator = "" if len(groups) <= len(ALPHABET) else ","
-    return [separator.join(letters) for letters in names_of_system]
+    return [separator.join(names) for names in names_by_system]
 
 
 def name_group(k: int) -> str:
@@ -125,24 +125,24 @@ def name_group(k: int) -> str:
 
 def parse_group_name(name: str) -> int:
     """Return the index of the group with a name; the inverse of :func:`name_group`."""
-    number = 0
+    ordinal = 0
     for character in name:
-        number = number * len(ALPHABET) + ALPHABET.index(character) + 1
-    return number - 1
+        ordinal = ordinal * len(ALPHABET) + ALPHABET.index(character) + 1
+    return ordinal - 1
 
 
 def shorten_letters(letters: str) -> str:
-    """Write neighbouring letters as a range where there are many groups: `a-c` for `a,b,c`."""
+    """Write three or more consecutive group names as a range: `a-c` for `a,b,c`."""
     names = letters.split(",")
     if len(names) < 3:
         return letters
-    parts: list[str] = []
-    # Consecutive groups have a constant difference of group number and position.
+    ranges: list[str] = []
+    # Consecutive groups have a constant difference of group index and position.
     for _, items in groupby(enumerate(names), lambda item: parse_group_name(item[1]) - item[0]):
-        neighbours = [name for _, name in items]
-        is_range = len(neighbours) > 2
-        parts += [f"{neighbours[0]}-{neighbours[-1]}"] if is_range else neighbours
-    return ",".join(parts)
+        consecutive = [name for _, name in items]
+        is_range = len(consecutive) > 2
+        ranges += [f"{consecutive[0]}-{consecutive[-1]}"] if is_range else consecutive
+    return ",".join(ranges)
 
 
 def without_interval_lines(n_pairs: int) -> list[str]:
@@ -288,8 +288,8 @@ class ComparedPairs:
     def contradicted(self, low: Floats, high: Floats, alpha: float) -> Bools:
         """Return a mask of the pairs whose decision contradicts their interval."""
         with np.errstate(invalid="ignore"):
-            excludes_0 = (low > 0) | (high < 0)
-        return np.asarray(excludes_0 != self.is_significant(alpha))
+            is_without_0 = (low > 0) | (high < 0)
+        return np.asarray(is_without_0 != self.is_significant(alpha))
 
     @property
     def without_interval(self) -> int:
@@ -408,13 +408,13 @@ class ComparedPairs:
         Returns
         -------
         dict
-            Letters by system, from the best system to the worst. Two systems share a letter
-            exactly if they do not differ significantly.
+            Letters by system, from the best system to the worst. Two systems share a letter if and
+            only if they do not differ significantly.
 
         Raises
         ------
         PolicyError
-            When only comparisons with a baseline were made.
+            Unless all pairs were compared by a two-sided test.
         """
         self.require_all_pairs("groups")
         groups = find_groups(self.matrix(self.is_significant(alpha)) == 1, self.order)
@@ -442,7 +442,7 @@ class ComparedPairs:
         Raises
         ------
         PolicyError
-            When only comparisons with a baseline were made, or the correction does not control the
+            Unless all pairs were compared by a two-sided test, with a correction that controls the
             family-wise error rate.
         """
         self.require_all_pairs("confidence sets of ranks")
@@ -512,9 +512,12 @@ class ComparedPairs:
     def require_all_pairs(self, purpose: str) -> None:
         """Raise unless all pairs were compared, by a two-sided test."""
         if self.baselines:
-            raise PolicyError(f"{purpose} require a comparison of all pairs, without a baseline")
+            raise PolicyError(
+                f"{purpose} require a comparison of all pairs, without a baseline; got"
+                f" {', '.join(self.baselines)}"
+            )
         if self.alternative != "two-sided":
-            raise PolicyError(f"{purpose} require a two-sided test")
+            raise PolicyError(f"{purpose} require a two-sided test, got {self.alternative}")
 
     def ranking(self) -> pl.DataFrame:
         """Return the systems from best to worst, with means, intervals, rank sets and groups.

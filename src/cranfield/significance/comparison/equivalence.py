@@ -40,7 +40,7 @@ VERDICTS = (
 )
 """Verdicts on the first system of a pair, compared with the second."""
 
-N_BISECTIONS = 52  # gives p-values the precision of 1 minus a confidence level
+N_BISECTIONS = 52  # more do not change confidence levels, which are below 1, as floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,7 +155,9 @@ class Equivalence(Result):
     def bounds(self) -> tuple[Floats, Floats]:
         """Bounds like those of `interval`, without setting any to NaN; verdicts depend on them."""
         if self.level <= 0:
-            raise PolicyError("equivalence requires an alpha below 0.5")
+            raise PolicyError(
+                f"equivalence requires an alpha below 0.5, got {self.comparison.alpha:g}"
+            )
         return self.two_sided_interval(1 - (1 - self.level) / self.times)
 
     @property
@@ -193,13 +195,13 @@ class Equivalence(Result):
         margin or more. `non-superior`: not better by the margin or more. `undecided`: otherwise.
         """
         comparison = self.comparison
-        not_worse, not_better = self._margin_masks
+        is_not_worse, is_not_better = self._margin_masks
         if comparison.lower_is_better:
-            not_worse, not_better = not_better, not_worse
-        differs, is_within = comparison.is_significant(), not_worse & not_better
-        may_exceed = differs & ~is_within
-        is_superior = may_exceed & (comparison.direction > 0)
-        cases = (is_superior, may_exceed, differs, is_within, not_worse, not_better)
+            is_not_worse, is_not_better = is_not_better, is_not_worse
+        is_different, is_within = comparison.is_significant(), is_not_worse & is_not_better
+        is_outside = is_different & ~is_within
+        is_superior = is_outside & (comparison.direction > 0)
+        cases = (is_superior, is_outside, is_different, is_within, is_not_worse, is_not_better)
         return tuple(np.select(cases, VERDICTS[:-1], VERDICTS[-1]).tolist())
 
     @cached_property
@@ -209,8 +211,8 @@ class Equivalence(Result):
         Each p-value is the smallest alpha at which the interval rejects the hypothesis. Bisection
         finds p-values with an error below 1e-15, or below one resample for resampled intervals.
         """
-        above, below = (self._one_sided_pvalues(sign * self.margin, sign) for sign in (-1, 1))
-        return (below, above) if self.comparison.lower_is_better else (above, below)
+        lower, upper = (self._one_sided_pvalues(side * self.margin, side) for side in (-1, 1))
+        return (upper, lower) if self.comparison.lower_is_better else (lower, upper)
 
     @property
     def p_equivalent(self) -> Floats:
@@ -218,7 +220,7 @@ class Equivalence(Result):
         return np.maximum(*self.pvalues)
 
     def _one_sided_pvalues(self, bound: Floats, side: int) -> Floats:
-        """Return p-values against differences above a bound (`side` 1), or below it (-1)."""
+        """Return p-values against differences above a bound (`side` 1), or below a bound (-1)."""
 
         def rejects(alpha: Floats, is_opposite: Bools) -> Bools:
             low, high = self.two_sided_interval(1 - self.tails * alpha)
@@ -229,15 +231,16 @@ class Equivalence(Result):
 
         comparison, n_pairs, max_alpha = self.comparison, len(self.comparison), 1 / self.tails
         low, high = np.zeros(n_pairs), np.full(n_pairs, max_alpha)
-        # If the estimate is beyond the bound, p is above 1/2: 1 minus p of the opposite test.
+        # If the estimate is beyond the bound, p is 1 minus p of the opposite test, above 1/2.
         is_opposite = ~rejects(high * (1 - 1e-9), np.zeros(n_pairs, dtype=bool))
         n_resamples = comparison.info.random and comparison.resamples
         for _ in range(n_resamples.bit_length() + 4 if n_resamples else N_BISECTIONS):
             middle = (low + high) / 2
             is_rejected = rejects(middle, is_opposite)
             low, high = np.where(is_rejected, low, middle), np.where(is_rejected, middle, high)
-        opposite = 1 - high if self.tails == 2 else np.ones(n_pairs)
-        return np.asarray(np.minimum(1.0, self.times * np.where(is_opposite, opposite, high)))
+        opposite_pvalues = 1 - high if self.tails == 2 else np.ones(n_pairs)
+        pvalues = np.where(is_opposite, opposite_pvalues, high)
+        return np.asarray(np.minimum(1.0, self.times * pvalues))
 
     def count(self) -> dict[str, int]:
         """Return the number of pairs by verdict, for verdicts that occur."""
@@ -284,15 +287,15 @@ def equivalence(comparison: ComparedPairs, margin: float | str) -> Equivalence:
     """Test which pairs of a comparison are equivalent within a margin, absolute or a percentage."""
     is_uncorrected = len(comparison) == 1 or comparison.correction == "none"
     is_joint = not is_uncorrected and comparison.interval_kind in (ALL_PAIRS, ALL_COMPARISONS)
-    by_inequality = not (is_uncorrected or is_joint)
+    is_bonferroni = not (is_uncorrected or is_joint)
     return Equivalence(
         comparison=comparison,
         margin=_compute_margins(comparison, margin),
         requested_margin=f"{margin:g}" if isinstance(margin, (int, float)) else str(margin).strip(),
         two_sided_interval=comparison.two_sided_interval if is_joint else comparison.pair_interval,
-        holds_for=BONFERRONI if by_inequality else comparison.interval_kind,
+        holds_for=BONFERRONI if is_bonferroni else comparison.interval_kind,
         tails=1 if is_joint else 2,
-        times=len(comparison) if by_inequality else 1,
+        times=len(comparison) if is_bonferroni else 1,
     )
 
 

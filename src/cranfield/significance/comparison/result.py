@@ -33,7 +33,7 @@ from cranfield.significance.differences import (
     Pairs,
     orient,
 )
-from cranfield.significance.pairwise.means import apply_exchange_tests
+from cranfield.significance.pairwise.means import apply_exact_permutations
 from cranfield.significance.prepare import cluster_notes
 from cranfield.significance.registry import (
     CORRECTIONS,
@@ -55,7 +55,7 @@ MAX_ALPHA = 0.5  # a higher significance level is probably meant as a confidence
 MIN_SD_RATIO = 1.5  # smallest reported ratio of a deviation of differences to the common estimate
 
 MAX_CLEAR_PVALUE = 0.001  # largest p-value by a paired t-test of a clear difference
-MAX_CHANCE_PROBABILITY = 0.1  # a number of clear differences that is more probable is not reported
+MAX_COUNT_PROBABILITY = 0.1  # a number of clear differences that is more probable is not reported
 
 
 def scale_notes(scores: Scores, info: TestInfo, options: Options) -> list[str]:
@@ -91,7 +91,7 @@ class AppliedTest:
     corrected: Outcome
 
     def notes(self) -> list[str]:
-        """Return notes on violated assumptions, other tests, and limits of p-values."""
+        """Return notes on violated assumptions, other tests, and the smallest possible p-values."""
         unreachable = list(self._unreachable_notes())
         # The note on few topics is omitted if no difference can be significant.
         assumptions = self._assumption_notes(is_unreachable=bool(unreachable))
@@ -108,12 +108,12 @@ class AppliedTest:
         return [*notes, *self._paired_test_notes(), *self._borderline_notes(), *unreachable]
 
     def _assumption_notes(self, *, is_unreachable: bool) -> Iterator[str]:
-        """Yield notes on assumptions whose violation makes Type I errors too frequent."""
+        """Yield notes on assumptions of the test or its correction that are probably violated."""
         pairs, correction = self.pairs, self.correction
         is_studentised = self.info.studentised or correction.name == "bootstrap-max-t"
-        resamples = correction.resamples_topics or self.info.resamples_topics
-        ignores_variances = correction.one_variance and self.info.unequal_variances
-        if resamples and pairs.n_topics < MIN_BOOTSTRAP_TOPICS:
+        is_bootstrap = correction.resamples_topics or self.info.resamples_topics
+        may_differ_in_variance = correction.one_variance and self.info.unequal_variances
+        if is_bootstrap and pairs.n_topics < MIN_BOOTSTRAP_TOPICS:
             consequence = (
                 "only large differences can be significant"
                 if is_studentised
@@ -129,7 +129,7 @@ class AppliedTest:
                 f"{correction.name} assumes that differences are symmetric around their mean, which"
                 f" is rare for nearly equal runs; {RECOMMENDED} does not assume symmetry"
             )
-        elif ignores_variances and pairs.n_systems > 2 and pairs.is_complete:
+        elif may_differ_in_variance and pairs.n_systems > 2 and pairs.is_complete:
             yield from _variance_notes(pairs)
 
     def _paired_test_notes(self) -> Iterator[str]:
@@ -144,14 +144,14 @@ class AppliedTest:
         # A one-sided test does not test differences in the other direction.
         mean, _, _ = self.pairs.moments()
         is_tested = orient(mean, self.options.alternative) > 0
-        not_significant = is_tested & (self.corrected.pvalue > self.options.alpha)
-        n_missed = int(((raw_pvalues < MAX_CLEAR_PVALUE) & not_significant).sum())
+        is_not_significant = is_tested & (self.corrected.pvalue > self.options.alpha)
+        n_missed = int(((raw_pvalues < MAX_CLEAR_PVALUE) & is_not_significant).sum())
         if not n_missed:
             return
         # Report an improbable number, or a pair that is significant after Bonferroni's correction.
-        is_clear = raw_pvalues[not_significant].min() * n_pairs <= self.options.alpha
+        is_clear = raw_pvalues[is_not_significant].min() * n_pairs <= self.options.alpha
         n_expected = n_pairs * MAX_CLEAR_PVALUE
-        if is_clear or bdtrc(n_missed - 1, n_pairs, MAX_CLEAR_PVALUE) <= MAX_CHANCE_PROBABILITY:
+        if is_clear or bdtrc(n_missed - 1, n_pairs, MAX_CLEAR_PVALUE) <= MAX_COUNT_PROBABILITY:
             has, are = ("has", "is") if n_missed == 1 else ("have", "are")
             yield (
                 f"{n_missed:,} of {counted(n_pairs, 'pair')} {has} p < {MAX_CLEAR_PVALUE:g} in an"
@@ -166,16 +166,16 @@ class AppliedTest:
         is_random = "resamples" in details and not details.get("exact")
         if not (self.correction.random or (is_random and self.correction.name == "none")):
             return
-        pvalues, error = self.corrected.pvalue, options.alpha * (1 - options.alpha)
-        margin = ndtri(0.975) * np.sqrt(error / options.resamples)
-        borderline = np.flatnonzero(np.abs(pvalues - options.alpha) <= margin)
-        if borderline.size:
-            are = "is" if borderline.size == 1 else "are"
+        pvalues, variance = self.corrected.pvalue, options.alpha * (1 - options.alpha)
+        margin = ndtri(0.975) * np.sqrt(variance / options.resamples)
+        close_pvalues = pvalues[np.abs(pvalues - options.alpha) <= margin]
+        if close_pvalues.size:
+            verb = "is" if close_pvalues.size == 1 else "are"
             yield (
-                f"{counted(borderline.size, 'p-value')} {are} so close to {options.alpha:g} that"
-                f" another seed may reverse the decision (such as {pvalues[borderline[0]]:.4f};"
-                f" sampling error {margin:.4f} with {options.resamples:,} random samples, less with"
-                " more)"
+                f"{counted(close_pvalues.size, 'p-value')} {verb} so close to {options.alpha:g}"
+                f" that another seed may reverse the decision (such as {close_pvalues[0]:.4f}; the"
+                f" 95% margin of error of {options.resamples:,} random samples is {margin:.4f});"
+                " more resamples reduce it"
             )
 
     def _sign_flip_notes(self) -> Iterator[str]:
@@ -199,19 +199,19 @@ class AppliedTest:
         raw_pvalues, details = outcome.pvalue, outcome.details
         if self.corrected.pvalue.min() <= options.alpha:
             return
-        smallest, topics = self.corrected.smallest_pvalues, int(outcome.n.max())
-        if smallest is not None and options.alpha < smallest.min() < 1:
-            yield unreachable_note(smallest.min(), topics, options)
+        smallest_pvalues, n_topics = self.corrected.smallest_pvalues, int(outcome.n.max())
+        if smallest_pvalues is not None and options.alpha < smallest_pvalues.min() < 1:
+            yield unreachable_note(smallest_pvalues.min(), n_topics, options)
             return
         if "resamples" in details or correction.random:
             min_pvalue, limitation = 1 / (options.resamples + 1), f"{options.resamples:,} resamples"
             advice = "use more resamples, or another correction"
         elif details.get("exact") or details.get("exact pairs") or self.info.always_exact:
-            if topics == 0:
+            if n_topics == 0:
                 yield "all systems have the same score on every topic, so there is nothing to test"
                 return
-            min_pvalue = smallest_sign_flip_pvalue(topics, options)
-            limitation = f"an exact test of {counted(topics, 'difference')}"
+            min_pvalue = smallest_sign_flip_pvalue(n_topics, options)
+            limitation = f"an exact test of {counted(n_topics, 'difference')}"
             advice = "use more topics, or another correction"
         else:
             return
@@ -224,11 +224,11 @@ class AppliedTest:
             )
 
 
-def unreachable_note(smallest: float, topics: int, options: Options) -> str:
-    """Return a note that no p-value can be below `smallest`, which is above alpha."""
+def unreachable_note(smallest_pvalue: float, n_topics: int, options: Options) -> str:
+    """Return a note on a smallest possible p-value above alpha."""
     return (
-        f"no difference can be significant at {options.alpha:g} with {counted(topics, 'topic')}:"
-        f" no p-value can be below {smallest:.2g}"
+        f"no difference can be significant at {options.alpha:g} with {counted(n_topics, 'topic')}:"
+        f" no p-value can be below {smallest_pvalue:.2g}"
     )
 
 
@@ -236,10 +236,10 @@ def _variance_notes(pairs: Pairs) -> Iterator[str]:
     """Yield a note if the variance of some differences is far above the common estimate."""
     centred = pairs.values - pairs.values.mean(axis=0)
     products = centred.T @ centred
-    squares = np.diag(products)
-    variances = squares[:, None] + squares - 2 * products
-    common = variances[np.triu_indices(pairs.n_systems, 1)].mean()
-    largest = variances[pairs.first, pairs.second].max()
+    ss = np.diag(products)
+    ss_of_differences = ss[:, None] + ss - 2 * products
+    common = ss_of_differences[np.triu_indices(pairs.n_systems, 1)].mean()
+    largest = ss_of_differences[pairs.first, pairs.second].max()
     if common > 0 and largest > MIN_SD_RATIO**2 * common:
         yield (
             "differences of some pairs have a standard deviation up to"
@@ -251,7 +251,7 @@ def _variance_notes(pairs: Pairs) -> Iterator[str]:
 def paired_t_pvalues(pairs: Pairs) -> Floats:
     """Return the p-values of paired t-tests; of exact sign flips if differences are constant."""
     test, options = find_test("t"), Options()
-    return apply_exchange_tests(test.run(pairs, options), pairs, test.info, options).pvalue
+    return apply_exact_permutations(test.run(pairs, options), pairs, test.info, options).pvalue
 
 
 Rows = list[list[str | Cell]]
@@ -357,8 +357,8 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     @property
     def shows_pairs(self) -> bool:
         """Whether the pairs are shown, rather than the ranking of all systems."""
-        one_sided = self.alternative != "two-sided"
-        return bool(self.baselines) or len(self.systems) == 2 or one_sided
+        is_one_sided = self.alternative != "two-sided"
+        return bool(self.baselines) or len(self.systems) == 2 or is_one_sided
 
     def __getitem__(self, names: tuple[str, str]) -> PairComparison:
         """Return the comparison of two systems, in either order.
@@ -380,12 +380,14 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         """
         pair: Any = names
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise ArgumentError("a pair must be two systems, as in comparison['bm25', 'dense']")
+            raise ArgumentError(
+                f"a pair must be two systems, as in comparison['bm25', 'dense'], got {pair!r:.60}"
+            )
         indices = [label_index(name, self.systems) for name in names]
         is_pair = np.isin(self.first, indices) & np.isin(self.second, indices)
         if not is_pair.any():
-            only = f", only pairs with {', '.join(self.baselines)}" if self.baselines else ""
-            raise PolicyError(f"{quoted(names[0])} and {quoted(names[1])} were not compared{only}")
+            scope = f", only pairs with {', '.join(self.baselines)}" if self.baselines else ""
+            raise PolicyError(f"{quoted(names[0])} and {quoted(names[1])} were not compared{scope}")
         k = int(is_pair.argmax())
         sign = 1 if self.first[k] == indices[0] else -1
         low, high = sorted(sign * float(bounds[k]) for bounds in self.interval)
@@ -457,8 +459,8 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
                 f" {omnibus.effect:.4f}"
             )
         if self.half_widths is not None and len(np.unique(self.half_widths)) == 1:
-            of_log = " of the log" if self.mean_of == "geometric mean" else ""
-            width = f"half-width{of_log} {self.half_widths[0]:.{self.places}f}"
+            scale = " of the log" if self.mean_of == "geometric mean" else ""
+            width = f"half-width{scale} {self.half_widths[0]:.{self.places}f}"
             lines.append(
                 f"intervals: {width}; systems with disjoint intervals differ significantly"
             )
@@ -483,7 +485,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
                 shorten_letters(cell) if isinstance(cell, str) else f"{cell:.{places}f}"
                 for cell in entries
             ]
-            # The highest mean, and equal ones, are bold.
+            # The best mean, and equal ones, are bold.
             rows.append([name, Cell(f"{mean:.{places}f}", bold=name in best), *cells])
         legends = {
             "ranks": f"ranks: {100 * (1 - self.alpha):.4g}% simultaneous confidence sets, assuming"

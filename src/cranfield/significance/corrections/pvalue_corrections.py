@@ -90,8 +90,8 @@ def selected_interval(
 ) -> Bounds:
     """Return intervals that control the false coverage rate (Benjamini and Yekutieli, 2005).
 
-    If R of m pairs are rejected at level q, each interval has level 1 - R q / m. For dependent
-    p-values, q is divided by `dependence`, the sum of 1 / i up to m.
+    If R of m pairs are rejected at level q, each interval has level 1 - R q / m, with an R of at
+    least 1. For dependent p-values, q is divided by `dependence`, the sum of 1 / i up to m.
     """
     tail = 1 - np.asarray(level)
     # 1 - level differs from alpha by rounding.
@@ -100,7 +100,7 @@ def selected_interval(
     return interval(1 - tail * proportion)
 
 
-SELECTED = (
+SIGNIFICANT_PAIRS = (
     "the significant pairs (at most a proportion alpha of these intervals is expected to miss"
     " the true difference)"
 )
@@ -153,7 +153,7 @@ def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Outc
     assumes: comparisons are independent or positively dependent
     source: Benjamini and Hochberg (1995)
     """
-    return _correct("bh", outcome, selected_interval, SELECTED)
+    return _correct("bh", outcome, selected_interval, SIGNIFICANT_PAIRS)
 
 
 @declared_correction("by", aliases=("fdr-by", "benjamini-yekutieli"), controls="FDR")
@@ -165,7 +165,7 @@ def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: Options) -> Out
     source: Benjamini and Yekutieli (2001)
     """
     interval = partial(selected_interval, dependence=_harmonic(outcome.pvalue.size))
-    return _correct("by", outcome, interval, SELECTED)
+    return _correct("by", outcome, interval, SIGNIFICANT_PAIRS)
 
 
 def _harmonic(n: int) -> float:
@@ -173,22 +173,22 @@ def _harmonic(n: int) -> float:
     return float((1 / np.arange(1, n + 1)).sum())
 
 
-def _of_ascending(adjust: Callable[..., Floats]) -> Callable[..., Floats]:
+def _in_any_order(adjust: Callable[..., Floats]) -> Callable[..., Floats]:
     """Turn an adjustment of ascending p-values into one of p-values in any order."""
 
-    def adjusted(pvalues: Floats, *options: float) -> Floats:
+    def adjust_in_any_order(pvalues: Floats, *options: float) -> Floats:
         order = np.argsort(pvalues, kind="stable")
         return np.minimum(1.0, adjust(pvalues[order], *options))[np.argsort(order)]
 
-    return adjusted
+    return adjust_in_any_order
 
 
-@_of_ascending
+@_in_any_order
 def _holm(ascending: Floats) -> Floats:
     return np.maximum.accumulate(ascending * np.arange(ascending.size, 0, -1))
 
 
-@_of_ascending
+@_in_any_order
 def _hommel(ascending: Floats) -> Floats:
     """Adjust by Simes' test for each possible number of true hypotheses."""
     n = ascending.size
@@ -202,7 +202,7 @@ def _hommel(ascending: Floats) -> Floats:
     return adjusted_pvalues
 
 
-@_of_ascending
+@_in_any_order
 def _step_up(ascending: Floats, dependence: float = 1.0) -> Floats:
     multiplied = ascending * ascending.size * dependence / np.arange(1, ascending.size + 1)
     return np.minimum.accumulate(multiplied[::-1])[::-1]

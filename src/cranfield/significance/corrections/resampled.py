@@ -15,8 +15,9 @@ from cranfield.base.streams import stream
 from cranfield.significance.corrections.pvalue_corrections import bonferroni
 from cranfield.significance.differences import (
     ALL_PAIRS,
-    BLOCK,
+    BLOCK_VALUES,
     Bounds,
+    IntervalFunction,
     Level,
     Outcome,
     Pairs,
@@ -44,7 +45,7 @@ BLOCK_MEANS = 2**18  # resampled means (systems by resamples) in a block, which 
 
 
 class PooledErrors:
-    r"""Mean differences of pairs, and their common standard error.
+    r"""Mean differences of pairs, and the standard error that they have in common.
 
     The common variance is the mean of the variances v of the differences of all pairs,
 
@@ -61,20 +62,21 @@ class PooledErrors:
         residuals -= residuals.mean(axis=1, keepdims=True)
         residuals[np.abs(residuals) <= pairs.rounding.max(initial=0.0)] = 0.0
         self.residuals = CentredRows(np.ascontiguousarray(residuals.T), np.zeros(pairs.n_systems))
-        # Standard error of each difference, sqrt(c / n).
-        self.error = float(self.resample(np.ones((1, pairs.n_topics)))[1][0])
+        # Of each difference: sqrt(c / n).
+        self.standard_error = float(self.resample(np.ones((1, pairs.n_topics)))[1][0])
 
     @property
     def t(self) -> Floats:
         """Differences divided by their error, by pair; 0 / 0 is 0, and x / 0 is infinite."""
-        return standardised_difference(self.difference, np.full(len(self.pairs), self.error))
+        errors = np.full(len(self.pairs), self.standard_error)
+        return standardised_difference(self.difference, errors)
 
     def resample(self, counts: Floats | Counts) -> tuple[Floats, Floats]:
-        """Return centred means, shape (systems, samples), and the error of each sample."""
+        """Return centred means, shape (systems, samples), and the standard error of each sample."""
         means, variances = self.residuals.moments(counts)
         # For scores centred by topic, the variances of systems determine those of differences.
-        common = 2 * np.maximum(variances, 0.0).sum(axis=0) / (self.pairs.n_systems - 1)
-        return means, np.sqrt(common / self.pairs.n_topics)
+        common_variance = 2 * np.maximum(variances, 0.0).sum(axis=0) / (self.pairs.n_systems - 1)
+        return means, np.sqrt(common_variance / self.pairs.n_topics)
 
 
 def find_largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Floats:
@@ -95,28 +97,27 @@ def find_largest_difference(pairs: Pairs, means: Floats, alternative: str) -> Fl
 def resample_maxima(families: Sequence[PooledErrors], options: Options) -> Floats:
     """Return the largest statistic of all families in each resample of topics, sorted."""
     # Families, such as the pairs by several measures, are ignored if their scores do not vary.
-    families = [family for family in families if family.error] or families
+    families = [family for family in families if family.standard_error] or families
     n_topics = families[0].pairs.n_topics
     counts = draw_topic_counts(options.resamples, n_topics, options.seed)
 
-    def largest_statistic(rows: slice) -> Floats:
-        out = np.full(rows.stop - rows.start, -np.inf)
+    def find_maxima(rows: slice) -> Floats:
+        maxima = np.full(rows.stop - rows.start, -np.inf)
         for family in families:
-            means, error = family.resample(counts[rows])
+            means, errors = family.resample(counts[rows])
             largest = find_largest_difference(family.pairs, means, options.alternative)
-            statistic = divide_by_errors(largest, error)
-            np.maximum(out, statistic, out=out)
-        return out
+            np.maximum(maxima, divide_by_errors(largest, errors), out=maxima)
+        return maxima
 
     n_systems = sum(family.pairs.n_systems for family in families)
     slices = list(row_slices(options.resamples, n_systems, BLOCK_MEANS))
-    return np.sort(np.concatenate(in_threads(largest_statistic, slices, options.jobs)))
+    return np.sort(np.concatenate(in_threads(find_maxima, slices, options.jobs)))
 
 
-def divide_by_errors(largest: Floats, error: Floats) -> Floats:
-    """Divide by the errors of resamples; an error of 0 makes the statistic infinite."""
+def divide_by_errors(largest: Floats, errors: Floats) -> Floats:
+    """Divide by the standard errors of resamples; an error of 0 makes the statistic infinite."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.where(error == 0, np.inf, largest / error))
+        return np.asarray(np.where(errors == 0, np.inf, largest / errors))
 
 
 def compute_max_statistic_pvalues(statistic: Floats, maxima: Floats) -> Floats:
@@ -163,58 +164,65 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome
     single step, so that intervals and p-values agree.
     """
     family = PooledErrors(pairs)
-    largest = resample_maxima([family], options)
-    interval = partial(simultaneous_interval, family.difference, family.error, largest, options)
+    maxima = resample_maxima([family], options)
+    interval = partial(
+        simultaneous_interval, family.difference, family.standard_error, maxima, options
+    )
     half_widths = None
     if options.two_sided and len(pairs) == comb(pairs.n_systems, 2):
         low, high = interval(1 - options.alpha)
         half_widths = np.full(pairs.n_systems, (high - low)[0] / 4)
     return replace(
         outcome,
-        pvalue=compute_max_statistic_pvalues(orient(family.t, options.alternative), largest),
+        pvalue=compute_max_statistic_pvalues(orient(family.t, options.alternative), maxima),
         statistic=family.t,
         interval=interval,
         interval_kind=ALL_PAIRS,
         half_widths=half_widths,
-        smallest_pvalues=smallest_pvalue(largest),
+        smallest_pvalues=smallest_pvalue(maxima),
     )
 
 
 def simultaneous_interval(
-    difference: Floats, error: Floats | float, maxima: Floats, options: Options, level: Level
+    difference: Floats,
+    standard_error: Floats | float,
+    maxima: Floats,
+    options: Options,
+    level: Level,
 ) -> Bounds:
-    """Return simultaneous intervals, which exclude 0 if and only if adjusted p-values <= tail."""
+    """Return simultaneous intervals; they exclude 0 if and only if single-step p-values reject."""
     tail = (1 - level) / (1 if options.two_sided else 2)
     # The k-th largest of B maxima, k = floor(tail (B + 1)); infinite for k = 0.
     rank = count_in_tail(tail, maxima.size)
     critical = np.append(maxima, np.inf)[maxima.size - np.maximum(rank, 0)]
     with np.errstate(invalid="ignore"):
         # Wider by the tolerance of ties.
-        half_width = critical / (1 - RELATIVE_TOLERANCE * np.sign(critical)) * error
-    half_width = np.where(np.isinf(critical) | np.isinf(error), np.inf, half_width)
+        half_width = critical / (1 - RELATIVE_TOLERANCE * np.sign(critical)) * standard_error
+    half_width = np.where(np.isinf(critical) | np.isinf(standard_error), np.inf, half_width)
     return difference - half_width, difference + half_width
 
 
 class CentredPairs:
-    """Observed and resampled mean differences; each pair has its own error, 0 if constant."""
+    """Mean differences of pairs with their own standard errors, which are 0 if constant."""
 
     def __init__(self, pairs: Pairs) -> None:
         differences = pairs.differences()
         self.difference = differences.mean(axis=1)
         deviation = standard_deviations(differences, self.difference, pairs.rounding)
-        self.error = deviation / np.sqrt(pairs.n_topics)
+        self.standard_error = deviation / np.sqrt(pairs.n_topics)
         differences -= self.difference[:, None]
         differences[deviation == 0] = 0.0
-        self.pairs = CentredRows(differences, pairs.rounding)
+        self.rows = CentredRows(differences, pairs.rounding)
 
     @property
     def t(self) -> Floats:
         """Student's t by pair; 0 for constant differences, which resamples cannot test."""
-        return np.where(self.error == 0, 0.0, standardised_difference(self.difference, self.error))
+        t = standardised_difference(self.difference, self.standard_error)
+        return np.where(self.standard_error == 0, 0.0, t)
 
     def resample(self, counts: Floats | Counts) -> Floats:
         """Return t in samples of topics, shape (pairs, samples); `counts` is (samples, topics)."""
-        mean, variance = self.pairs.moments(counts)
+        mean, variance = self.rows.moments(counts)
         variance /= counts.shape[1]
         return studentise(mean, variance)
 
@@ -237,12 +245,14 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome
     Pairs whose differences do not vary are corrected by Bonferroni's inequality.
     """
     family = CentredPairs(pairs)
-    pvalue, largest = step_down([family], options)
-    bounds = partial(simultaneous_interval, family.difference, family.error, largest, options)
-    flips = min(1.0, len(pairs) * smallest_sign_flip_pvalue(pairs.n_topics, options))
-    is_constant = family.error == 0
+    pvalue, maxima = step_down([family], options)
+    interval: IntervalFunction = partial(
+        simultaneous_interval, family.difference, family.standard_error, maxima, options
+    )
+    exact_pvalue = min(1.0, len(pairs) * smallest_sign_flip_pvalue(pairs.n_topics, options))
+    is_constant = family.standard_error == 0
     pvalue, interval = with_exact_constants(
-        pvalue, bounds, family.difference, is_constant, flips, options
+        pvalue, interval, family.difference, is_constant, exact_pvalue, options
     )
     return replace(
         outcome,
@@ -250,24 +260,24 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome
         statistic=np.where(is_constant, outcome.statistic, family.t),
         interval=interval,
         interval_kind=ALL_PAIRS,
-        smallest_pvalues=np.where(is_constant, pvalue, smallest_pvalue(largest)),
+        smallest_pvalues=np.where(is_constant, pvalue, smallest_pvalue(maxima)),
     )
 
 
 def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Floats, Floats]:
-    """Return adjusted p-values of all pairs of all families, and each resample's largest t."""
+    """Return adjusted p-values of all pairs of all families, and the sorted maxima of resamples."""
     oriented_statistic = np.concatenate(
         [orient(family.t, options.alternative) for family in families]
     )
-    counts = draw_topic_counts(options.resamples, families[0].pairs.numbers.shape[1], options.seed)
+    n_topics = families[0].rows.integers.shape[1]
+    counts = draw_topic_counts(options.resamples, n_topics, options.seed)
 
     def resample(rows: slice) -> Floats:
         return np.concatenate([family.resample(counts[rows]) for family in families])
 
     slices = list(row_slices(options.resamples, oriented_statistic.size, BLOCK_MEANS))
     thresholds = oriented_statistic * (1 - RELATIVE_TOLERANCE * np.sign(oriented_statistic))
-    pvalue, largest = step_down_pvalues(oriented_statistic, thresholds, resample, slices, options)
-    return pvalue, largest
+    return step_down_pvalues(oriented_statistic, thresholds, resample, slices, options)
 
 
 def step_down_pvalues(
@@ -286,15 +296,15 @@ def step_down_pvalues(
     order = np.argsort(oriented_statistic, kind="stable")
     thresholds = thresholds[order]
 
-    def count(rows: slice) -> tuple[Indices, Floats]:
+    def count_reaching(rows: slice) -> tuple[Indices, Floats]:
         values = orient_inplace(resample(rows), options.alternative)[order]
         np.maximum.accumulate(values, axis=0, out=values)
         return (values >= thresholds[:, None]).sum(axis=1), values[-1].copy()
 
-    n_reaching, largest = zip(*in_threads(count, slices, options.jobs), strict=True)
+    n_reaching, maxima = zip(*in_threads(count_reaching, slices, options.jobs), strict=True)
     pvalue = monte_carlo_pvalues(np.sum(n_reaching, axis=0), options.resamples)
     pvalue[order] = np.maximum.accumulate(pvalue[::-1])[::-1]
-    return pvalue, np.sort(np.concatenate(largest))
+    return pvalue, np.sort(np.concatenate(maxima))
 
 
 @declared_correction(
@@ -342,7 +352,7 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
         sums = integers.T @ signs[rows].T.astype(np.float64)
         return pairs.subtract(sums) * weight[:, None]
 
-    slices = list(row_slices(len(signs), len(pairs), BLOCK))
+    slices = list(row_slices(len(signs), len(pairs), BLOCK_VALUES))
     pvalue, _ = step_down_pvalues(oriented_statistic, thresholds, resample, slices, options)
     pvalue[norm == 0] = 1.0
     return pvalue
@@ -379,13 +389,13 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcom
     difference = pairs.subtract(integers.sum(axis=0))
     # Sums that differ by less than the rounding of their terms are equal, in intervals too.
     ranges += 2.0 * n_topics * integers.any()
-    count = ranges.size - np.searchsorted(ranges, np.abs(difference))
+    n_reaching = ranges.size - np.searchsorted(ranges, np.abs(difference))
     unit /= n_topics
     interval = partial(range_interval, difference * unit, ranges * unit)
     low, high = interval(1 - options.alpha)
     return replace(
         outcome,
-        pvalue=monte_carlo_pvalues(count, options.resamples),
+        pvalue=monte_carlo_pvalues(n_reaching, options.resamples),
         interval=interval,
         interval_kind=ALL_PAIRS,
         # Wider by the tolerance of ties: a difference as large as the quantile is not significant.
@@ -406,7 +416,7 @@ def permute_ranges(integers: Floats, options: Options) -> Floats:
     out = np.empty(options.resamples)
     slices = list(row_slices(options.resamples, integers.size, BLOCK_SCORES))
 
-    def permute(k: int) -> None:
+    def permute_slice(k: int) -> None:
         # One random stream for each slice, so that results do not depend on threads.
         rng = stream(options.seed, k)
         values = np.tile(integers, (slices[k].stop - slices[k].start, 1))
@@ -414,5 +424,5 @@ def permute_ranges(integers: Floats, options: Options) -> Floats:
         sums = values.reshape(-1, n_topics, n_systems).sum(axis=1)
         out[slices[k]] = sums.max(axis=1) - sums.min(axis=1)
 
-    in_threads(permute, range(len(slices)), options.jobs)
+    in_threads(permute_slice, range(len(slices)), options.jobs)
     return out

@@ -83,7 +83,7 @@ class StudentisedMaximum:
         self.df = df
         self._tail = tail  # P(X >= w) for w >= 0
         self._interpolated_tail = Interpolator(tail)
-        self._interpolator = Interpolator(self._exact)
+        self._interpolator = Interpolator(self._integrate)
 
     def sf(self, q: Floats) -> Floats:
         """Return P(X / S >= q), with a relative error near 1e-11; 1 for q <= 0, NaN for NaN."""
@@ -91,12 +91,12 @@ class StudentisedMaximum:
         out = np.where(np.isnan(q), np.nan, 1.0)
         out[np.isposinf(q)] = 0.0
         is_positive = (q > 0) & np.isfinite(q)
-        positive = q[is_positive]
-        if positive.size:
-            n_panels = np.unique(np.floor(np.log1p(positive) / PANEL)).size
-            has_few_values = positive.size <= 2 * (DEGREE + 1) * n_panels
-            values = self._exact(positive) if has_few_values else self._interpolator(positive)
-            out[is_positive] = np.clip(values, 0.0, 1.0)
+        positive_q = q[is_positive]
+        if positive_q.size:
+            n_panels = np.unique(np.floor(np.log1p(positive_q) / PANEL)).size
+            has_few_values = positive_q.size <= 2 * (DEGREE + 1) * n_panels
+            compute_tail = self._integrate if has_few_values else self._interpolator
+            out[is_positive] = np.clip(compute_tail(positive_q), 0.0, 1.0)
         return out
 
     def isf(self, probability: Floats | float) -> Floats | float:
@@ -111,8 +111,8 @@ class StudentisedMaximum:
             low, high = np.where(is_above, middle, low), np.where(is_above, high, middle)
         return high if isinstance(probability, np.ndarray) else float(high[0])
 
-    def _exact(self, q: Floats) -> Floats:
-        """Return E[tail(q S)], where df S^2 is chi-squared, by the trapezoidal rule in log S."""
+    def _integrate(self, q: Floats) -> Floats:
+        """Compute E[tail(q S)], where df S^2 is chi-squared, by the trapezoidal rule in log S."""
         df = self.df
         if df > _INFINITE_DF:
             return self._tail(q)
@@ -128,12 +128,12 @@ class StudentisedMaximum:
         step = min(0.5 / np.sqrt(2 * df), STRIP)
         # For large q the product with a normal tail has its peak at a smaller S.
         shift = 0.5 * np.log(df / (df + q**2 / 2))
-        points = int(np.ceil((upper - lower - float(shift.min())) / step)) + 1
+        n_points = int(np.ceil((upper - lower - float(shift.min())) / step)) + 1
         out = np.empty_like(q)
-        for rows in row_slices(q.size, points, 2**19):
+        for rows in row_slices(q.size, n_points, 2**19):
             lowest = lower + shift[rows, None]
-            widths = (upper - lowest) / (points - 1)
-            x = lowest + widths * np.arange(points)
+            widths = (upper - lowest) / (n_points - 1)
+            x = lowest + widths * np.arange(n_points)
             s = np.exp(x)
             density = np.exp(log_constant + df * (x - np.expm1(2 * x) / 2))
             w = q[rows, None] * s
@@ -180,7 +180,7 @@ def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
     >>> studentised_range_sf(3.633160, groups=3, df=30).round(4).item()
     0.0397
     """
-    _check(groups, df)
+    _check_arguments(groups, df)
     values = as_numbers(q, "q")
     if groups == 2:
         # The range of two means is their absolute difference: Student's t-test.
@@ -209,7 +209,7 @@ def studentised_range_isf(probability: Floats | float, groups: int, df: float) -
     >>> round(studentised_range_isf(0.05, groups=3, df=10), 4)
     3.8768
     """
-    _check(groups, df)
+    _check_arguments(groups, df)
     if not np.all((np.asarray(probability) > 0) & (np.asarray(probability) < 1)):
         raise PolicyError(f"probability must be between 0 and 1, got {probability}")
     if groups == 2:
@@ -247,7 +247,7 @@ def compute_any_probability(n_events: int, probability: Floats) -> Floats:
         return np.asarray(-np.expm1(n_events * np.log1p(-np.minimum(probability, 1.0))))
 
 
-def _check(groups: int, df: float) -> None:
+def _check_arguments(groups: int, df: float) -> None:
     check_integer("groups", groups, 2)
     check_number("df", df, above=0, maximum=np.inf)
 
@@ -274,8 +274,8 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     t = standardised_difference(model.differences(pairs), model.standard_errors(pairs))
     pvalue = t_pvalue(t, model.df, alternative)
     if len(pairs) > 1:
-        distance = orient(t, alternative)
-        pvalue = maximum_sf(distance, len(pairs), model.df, two_sided=options.two_sided)
+        oriented_t = orient(t, alternative)
+        pvalue = maximum_sf(oriented_t, len(pairs), model.df, two_sided=options.two_sided)
     interval = partial(dunnett_interval, model, pairs, options.two_sided)
     return replace(
         outcome, pvalue=pvalue, statistic=t, interval=interval, interval_kind=ALL_COMPARISONS
@@ -287,11 +287,11 @@ def dunnett_interval(model: Model, pairs: Pairs, two_sided: bool, level: Level) 
         return model.interval(pairs, t_quantile(level, model.df))
     # A one-sided test uses one of the two bounds, each with half of the error probability.
     tail = 1 - level if two_sided else (1 - level) / 2
-    return model.interval(pairs, _maximum(len(pairs), two_sided, model.df).isf(tail))
+    return model.interval(pairs, _maximum_distribution(len(pairs), two_sided, model.df).isf(tail))
 
 
 @lru_cache(maxsize=64)
-def _maximum(n_comparisons: int, two_sided: bool, df: float) -> StudentisedMaximum:
+def _maximum_distribution(n_comparisons: int, two_sided: bool, df: float) -> StudentisedMaximum:
     """Return the distribution of the largest t, with a cache of computed panels."""
     return StudentisedMaximum(
         partial(_compute_maximum_tail, n_comparisons=n_comparisons, two_sided=two_sided), df
@@ -301,8 +301,8 @@ def _maximum(n_comparisons: int, two_sided: bool, df: float) -> StudentisedMaxim
 def make_quadrature(df: float, step: float) -> tuple[Floats, Floats]:
     """Return nodes and weights for expectations over S = sqrt(chi-squared / df)."""
     # The trapezoidal rule in log S; noncentral t and F of SciPy 1.17 are NaN if they underflow.
-    scaled = NEGLIGIBLE / df
-    low, high = -(scaled + 0.5 + np.sqrt(scaled)), 0.5 * np.log1p(2 * (scaled + np.sqrt(scaled)))
+    ratio = NEGLIGIBLE / df
+    low, high = -(ratio + 0.5 + np.sqrt(ratio)), 0.5 * np.log1p(2 * (ratio + np.sqrt(ratio)))
     x = np.arange(low, high, min(0.5 / np.sqrt(2 * df), step))
     s = np.exp(x)
     log_weights = df * (x - s**2 / 2)
@@ -311,8 +311,8 @@ def make_quadrature(df: float, step: float) -> tuple[Floats, Floats]:
 
 
 def maximum_sf(t: Floats, n_comparisons: int, df: float, *, two_sided: bool) -> Floats:
-    """Return the probability that the largest of the statistics against a baseline is >= t."""
-    out = _maximum(n_comparisons, two_sided, df).sf(t)
+    """Return P(maximum >= t) for the largest of the statistics against one baseline."""
+    out = _maximum_distribution(n_comparisons, two_sided, df).sf(t)
     is_negative = t <= 0
     if not two_sided and is_negative.any():
         # The interpolated tail requires t > 0: integrate over S.
@@ -371,7 +371,7 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     half_widths = None
     if model.is_balanced:
         quantile = studentised_range_isf(options.alpha, n_groups, model.df)
-        half_widths = np.asarray(quantile / 2 * np.sqrt(model.error / model.counts))
+        half_widths = np.asarray(quantile / 2 * np.sqrt(model.error_variance / model.counts))
     return replace(
         outcome,
         pvalue=pvalue,

@@ -29,7 +29,7 @@ from cranfield.significance.differences import (
     rank_all,
     t_outcome,
 )
-from cranfield.significance.models.anova_table import AnovaTable, make_table, sphericity
+from cranfield.significance.models.anova_table import AnovaTable, compute_sphericity, make_table
 from cranfield.significance.registry import Options, declared_test
 
 FACTORS = ("Topic", "System", "Shard")  # names of the axes of scores
@@ -40,8 +40,8 @@ def fit_factorial(
 ) -> AnovaTable:
     """Fit a factorial ANOVA to complete scores.
 
-    Terms are such as `Topic` and `Topic:System`, lower-order terms first. Without the term `Shard`,
-    `Topic:Shard` means shards nested in topics.
+    `terms` are factors such as `Topic` and interactions such as `Topic:System`, lower-order terms
+    first. Without the term `Shard`, `Topic:Shard` means shards nested in topics.
     """
     fitted = grand_mean = values.mean(keepdims=True)
     effects: dict[str, Floats] = {}
@@ -127,7 +127,7 @@ def scored_cells(values: Floats) -> tuple[Indices, Indices]:
     is_missing = np.isnan(values)
     if (is_missing.any(axis=1) != is_missing.all(axis=1)).any():
         raise CranfieldError(
-            "on each topic and shard, either all systems or none must have a score"
+            "expected scores of all systems or of none on each topic and shard, got scores of some"
         )
     topic_of_cell, shard_of_cell = np.nonzero(~is_missing.any(axis=1))
     return topic_of_cell, shard_of_cell
@@ -146,16 +146,18 @@ def _fitted_means(columns: Floats, labels: Indices) -> Floats:
     return means[group]
 
 
-def _fit_additive(columns: Floats, topics: Indices, shards: Indices) -> tuple[Floats, float]:
+def _fit_additive(
+    columns: Floats, topic_of_row: Indices, shard_of_row: Indices
+) -> tuple[Floats, float]:
     """Fit each column by topic + shard; return the fit and the rank of the design."""
     # After elimination of the topics, the design has only one column for each shard.
-    dummies = (shards[:, None] == np.unique(shards)).astype(np.float64)
-    design = dummies - _fitted_means(dummies, topics)
-    means = _fitted_means(columns, topics)
+    dummies = (shard_of_row[:, None] == np.unique(shard_of_row)).astype(np.float64)
+    design = dummies - _fitted_means(dummies, topic_of_row)
+    means = _fitted_means(columns, topic_of_row)
     # An orthonormal basis of the design is cheaper than a least squares solution for each column.
     basis, singular_values, _ = np.linalg.svd(design, full_matrices=False)
     basis = basis[:, singular_values > 1e-10 * singular_values[0]]
-    rank = float(basis.shape[1] + np.unique(topics).size)
+    rank = float(basis.shape[1] + np.unique(topic_of_row).size)
     return means + basis @ (basis.T @ (columns - means)), rank
 
 
@@ -164,10 +166,10 @@ def compare_by_model(
 ) -> Outcome:
     """Compare pairs by the t statistic of a model; `paired` if all systems have the same topics."""
     difference, standard_errors = model.differences(pairs), model.standard_errors(pairs)
-    unit = np.sqrt(np.full(len(pairs), model.error))
+    unit = np.sqrt(np.full(len(pairs), model.error_variance))
     if paired:
-        _, deviation, zeros = pairs.moments()
-        results |= {"n": np.full(len(pairs), pairs.n_topics), "zeros": zeros}
+        _, deviation, n_zeros = pairs.moments()
+        results |= {"n": np.full(len(pairs), pairs.n_topics), "n_zeros": n_zeros}
         # The effect size of paired means does not depend on the other systems.
         unit = deviation if model.location == "mean" else unit
     else:
@@ -182,7 +184,7 @@ def fit_one_way(values: Floats) -> tuple[AnovaTable, Model]:
     counts = (~np.isnan(values)).sum(axis=0).astype(np.float64)
     n_scores, n_systems = counts.sum(), values.shape[1]
     if n_scores <= n_systems:
-        raise CranfieldError("one-way ANOVA requires a system with at least two scores")
+        raise CranfieldError("one-way ANOVA requires a system with at least two scores, got none")
     means = np.nanmean(values, axis=0)
     grand_mean = np.nanmean(values)
     fitted = np.broadcast_to(means, values.shape)
@@ -201,9 +203,9 @@ def fit_two_way(values: Floats) -> tuple[AnovaTable, Model]:
     """Fit a two-way ANOVA to complete scores of at least two topics and systems."""
     n_topics, n_systems = values.shape
     if n_topics < 2:
-        raise CranfieldError("two-way ANOVA requires at least two topics")
+        raise CranfieldError(f"two-way ANOVA requires at least two topics, got {n_topics}")
     table = fit_factorial(values, "Topic", "System")
-    table = replace(table, sphericity=sphericity(values, table.f_of("System")[0]))
+    table = replace(table, sphericity=compute_sphericity(values, table.f_of("System")[0]))
     counts = np.full(n_systems, float(n_topics))
     return table, Model(table.means["System"], table.ms_error, counts, table.df_error)
 
@@ -214,8 +216,8 @@ def fit_two_way_model(values: Floats) -> Model:
     system_means = values.mean(axis=0)
     fitted = values.mean(axis=1)[:, None] + (system_means - float(values.mean()))
     df = (n_topics - 1.0) * (n_systems - 1)
-    error = float(((values - fitted) ** 2).sum()) / df
-    return Model(system_means, error, np.full(n_systems, float(n_topics)), df)
+    ms_error = float(((values - fitted) ** 2).sum()) / df
+    return Model(system_means, ms_error, np.full(n_systems, float(n_topics)), df)
 
 
 def fit_three_way(values: Floats) -> tuple[AnovaTable, Model]:
@@ -224,7 +226,10 @@ def fit_three_way(values: Floats) -> tuple[AnovaTable, Model]:
     A cell of topic and shard has scores of all systems, or is NaN for all.
     """
     if values.ndim != 3 or min(values.shape) < 2:
-        raise CranfieldError("three-way ANOVA requires at least two topics, systems and shards")
+        raise CranfieldError(
+            "three-way ANOVA requires at least two topics, systems and shards, got scores of shape"
+            f" {values.shape}"
+        )
     n_cells = values.shape[0] * values.shape[2]
     if np.isnan(values).any():
         table, n_cells = fit_three_way_with_missing_cells(values)
@@ -405,15 +410,17 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
         on mean ranks, with the variance corrected for ties and infinite degrees of freedom.
     """
     scores = pairs.scores
-    ranks, ties, n_tied = rank_all(scores)
+    ranks, tie_term, n_tied = rank_all(scores)
     counts = (~np.isnan(scores)).sum(axis=0).astype(np.float64)
     n_scores = counts.sum()
     if n_scores <= scores.shape[1]:
-        raise CranfieldError("the Kruskal-Wallis test requires a system with at least two scores")
+        raise CranfieldError(
+            "the Kruskal-Wallis test requires a system with at least two scores, got none"
+        )
     means = np.nansum(ranks, axis=0) / counts
-    variance = n_scores * (n_scores + 1) / 12 - ties / (12 * (n_scores - 1))
-    squares = float((counts * (means - (n_scores + 1) / 2) ** 2).sum())
-    h = squares / variance if variance > 0 else 0.0
+    variance = n_scores * (n_scores + 1) / 12 - tie_term / (12 * (n_scores - 1))
+    ss_system = float((counts * (means - (n_scores + 1) / 2) ** 2).sum())
+    h = ss_system / variance if variance > 0 else 0.0
     df = scores.shape[1] - 1.0
     p = float(chdtrc(df, h))
     omnibus = Omnibus("H", h, df, p, h / (n_scores - 1), "epsilon squared", n_tied)
@@ -455,24 +462,24 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
         on mean ranks, with the variance corrected for ties and infinite degrees of freedom;
         with Tukey's HSD, the default, this is Nemenyi's test.
     pairs_note: the decision on a pair depends on the other systems, and the error rate is
-        controlled only if all systems are equal; sign or signed-rank with holm test each pair by
-        itself
+        controlled only if all systems are equal; the tests sign and signed-rank with the correction
+        holm compare each pair separately
     """
     scores = pairs.scores
     n_topics, n_systems = scores.shape
     order = np.argsort(scores, axis=1, kind="stable")
     gap = np.full(n_topics, ROUNDING * np.abs(scores).max(initial=0.0))
-    doubled, ties = doubled_mid_ranks(np.take_along_axis(scores, order, axis=1), gap)
+    doubled_ranks, tie_terms = doubled_mid_ranks(np.take_along_axis(scores, order, axis=1), gap)
     ranks = np.empty_like(scores)
-    np.put_along_axis(ranks, order, doubled / 2, axis=1)
+    np.put_along_axis(ranks, order, doubled_ranks / 2, axis=1)
     means = ranks.mean(axis=0)
     variance = n_systems * (n_systems + 1) / 12
-    variance -= ties.sum() / (12 * n_topics * (n_systems - 1))
-    squares = n_topics * float(((means - (n_systems + 1) / 2) ** 2).sum())
+    variance -= tie_terms.sum() / (12 * n_topics * (n_systems - 1))
+    ss_system = n_topics * float(((means - (n_systems + 1) / 2) ** 2).sum())
     variance = variance if variance > 1e-9 else 0.0
-    chi2 = squares / variance if variance else 0.0
+    chi2 = ss_system / variance if variance else 0.0
     df = n_systems - 1.0
-    n_tied = int((np.diff(doubled, axis=1) == 0).sum())
+    n_tied = int((np.diff(doubled_ranks, axis=1) == 0).sum())
     p = float(chdtrc(df, chi2))
     omnibus = Omnibus("chi-squared", chi2, df, p, chi2 / (n_topics * df), "Kendall's W", n_tied)
     counts = np.full(n_systems, float(n_topics))

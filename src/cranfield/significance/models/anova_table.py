@@ -46,7 +46,7 @@ class Sphericity:
     p_huynh_feldt: float
 
 
-def sphericity(values: Floats, f: float) -> Sphericity | None:
+def compute_sphericity(values: Floats, f: float) -> Sphericity | None:
     """Correct F by the sphericity of complete scores; None for two systems or zero residuals."""
     n_topics, n_systems = values.shape
     residuals = values - values.mean(axis=1, keepdims=True)
@@ -85,7 +85,7 @@ HEAD = (
 """Column headings of the printed table."""
 
 SIZES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))
-"""Smallest omega squared of each label of effect size (Rutherford, 2011)."""
+"""Smallest omega squared, and label, of each class of effect sizes (Rutherford, 2011)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -109,7 +109,9 @@ class AnovaTable(Result):
     fitted, residuals
         Predictions of the model, and scores minus predictions, with the shape of the scores.
     dropped
-        Number of cells without a score, which the fit excludes.
+        Number of missing scores, which the fit excludes.
+    values
+        The scores.
     sphericity
         Correction of the F of systems for unequal variances of differences; None if the model does
         not compare systems topic by topic.
@@ -163,7 +165,7 @@ class AnovaTable(Result):
     def size(self, source: str) -> str:
         """Classify the effect of a factor as large, medium, small or negligible."""
         omega2 = self.omega2[self.sources.index(source)]
-        return next((word for threshold, word in SIZES if omega2 >= threshold), "negligible")
+        return next((label for minimum, label in SIZES if omega2 >= minimum), "negligible")
 
     def ss_of(self, source: str) -> float:
         """Return the sum of squares of a source."""
@@ -230,18 +232,18 @@ class AnovaTable(Result):
 
 def make_table(
     model: str,
-    factors: Mapping[str, tuple[float, float]],
+    terms: Mapping[str, tuple[float, float]],
     error: tuple[float, float],
     *,
     values: Floats,
     fitted: Floats,
     means: Mapping[str, Floats],
 ) -> AnovaTable:
-    """Compute mean squares, F, p and omega squared from sums of squares and degrees of freedom."""
+    """Compute an ANOVA table from the sum of squares and the df of each term, and of the error."""
     n_scores = int((~np.isnan(values)).sum())
     grand_mean = float(np.nanmean(values))
     total = float(np.nansum((values - grand_mean) ** 2)), n_scores - 1.0
-    ss, df = np.array([*factors.values(), error, total]).T
+    ss, df = np.array([*terms.values(), error, total]).T
     # Sums of squares within rounding error are 0.
     ss[ss <= 1e-24 * float(np.nansum(values**2))] = 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -251,7 +253,7 @@ def make_table(
     p, omega2 = compute_p_and_omega2(f, df, df[-2], n_scores)
     return AnovaTable(
         model=model,
-        sources=(*factors, "Error", "Total"),
+        sources=(*terms, "Error", "Total"),
         ss=ss,
         df=df,
         ms=ms,
@@ -266,11 +268,11 @@ def make_table(
     )
 
 
-def compute_f(mean_square: float, error: float) -> float:
-    """Return F; infinite if the error is 0, and NaN if both are 0."""
-    if error > 0:
-        return mean_square / error
-    return np.inf if mean_square > 0 else np.nan
+def compute_f(ms: float, ms_error: float) -> float:
+    """Return F; infinite if the error is 0, and NaN if both mean squares are 0."""
+    if ms_error > 0:
+        return ms / ms_error
+    return np.inf if ms > 0 else np.nan
 
 
 def compute_p_and_omega2(

@@ -30,14 +30,14 @@ class Check:
     pvalue: float
 
 
-def normality_test(flat: Floats) -> Check:
+def normality_test(residuals: Floats) -> Check:
     """Compute Shapiro and Wilk's test; for many residuals D'Agostino and Pearson's test."""
     from scipy import stats
 
     name, test = "Shapiro-Wilk", stats.shapiro
-    if flat.size > MAX_SHAPIRO:
+    if residuals.size > MAX_SHAPIRO:
         name, test = "D'Agostino-Pearson", stats.normaltest
-    result = test(flat)
+    result = test(residuals)
     return Check(NORMAL, name, float(result.statistic), float(result.pvalue))
 
 
@@ -45,23 +45,23 @@ def variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | str, Check
     """Compute Brown and Forsythe's and Bartlett's test, or return the reasons to skip them."""
     from scipy import stats
 
-    varies = [np.ptp(column) > 0 for column in columns if column.size]
+    is_varying = [np.ptp(column) > 0 for column in columns if column.size]
     reason = ""
     if len(columns) < 2 or min(column.size for column in columns) < 3:
         reason = "which require two systems with three residuals each"
     elif len(columns) == 2 and np.abs(e.sum(axis=1)).max() <= ROUNDING * np.abs(e).max():
         # Residuals of two systems and their topics are each other's negatives.
         reason = "as residuals of two systems on the same topics always have equal variances"
-    elif not any(varies):
+    elif not any(is_varying):
         reason = "as no system's residuals vary"
     if reason:
         return (f"tests of equal variances, {reason}",) * 2
     result = stats.levene(*columns, center="median")
     brown_forsythe = Check(EQUAL, "Brown-Forsythe", float(result.statistic), float(result.pvalue))
-    if not all(varies):
+    if not all(is_varying):
         return brown_forsythe, "Bartlett's test, as the residuals of a system are all equal"
     result = stats.bartlett(*columns)
-    # Rounding may put the statistic of equal variances below 0, which has no p-value.
+    # With equal variances, rounding may make the statistic negative, without a p-value.
     p = 1.0 if np.isnan(result.pvalue) else float(result.pvalue)
     return brown_forsythe, Check(EQUAL, "Bartlett", float(result.statistic), p)
 
@@ -84,12 +84,12 @@ def additivity_test(e: Floats, fitted: Floats | None) -> Check | str:
             f"{name}, which requires two topics and two systems with different means, and at least"
             " three topics or three systems"
         )
-    residual_sum = (e**2).sum()
-    if residual_sum == 0:
+    residual_ss = (e**2).sum()
+    if residual_ss == 0:
         return f"{name}, as the model has no residual variation"
-    explained = (a @ e @ b) ** 2 / ((a**2).sum() * (b**2).sum())
+    explained_ss = (a @ e @ b) ** 2 / ((a**2).sum() * (b**2).sum())
     with np.errstate(divide="ignore"):
-        f = explained / (max(residual_sum - explained, 0.0) / df_error)
+        f = explained_ss / (max(residual_ss - explained_ss, 0.0) / df_error)
     pvalue = 0.0 if np.isinf(f) else float(fdtrc(1, df_error, f))
     return Check(ADDITIVE, name, float(f), pvalue)
 
@@ -259,7 +259,7 @@ def check_assumptions(
     CranfieldError
         For fewer than three residuals, infinite residuals, or arrays of other shapes.
     PolicyError
-        For an alpha that does not lie between 0 and 1.
+        For an alpha that is not between 0 and 1.
 
     Examples
     --------
@@ -273,12 +273,12 @@ def check_assumptions(
     e, predicted = _check_arrays(residuals, fitted, alpha)
     flat = e[~np.isnan(e)]
     ordered = np.sort(flat)
-    residuals_of = [column[~np.isnan(column)] for column in e.T]
+    residuals_by_system = [column[~np.isnan(column)] for column in e.T]
     # No test depends on the unit; powers of very large or small residuals would be out of range.
     unit = np.ldexp(1.0, min(int(np.frexp(np.abs(flat).max())[1]), 1023))
     e, flat = e / unit, flat / unit
     predicted = None if predicted is None else predicted / unit
-    columns = [column / unit for column in residuals_of]
+    columns = [column / unit for column in residuals_by_system]
     skewness = kurtosis = np.nan
     reason = "tests of normality and of variances, as all residuals are equal"
     tests: list[Check | str] = [reason] * 3
@@ -289,7 +289,9 @@ def check_assumptions(
         kurtosis = float((centred**4).mean() / variance**2 - 3)
         tests = [normality_test(flat), *variance_tests(columns, e)]
     tests.append(additivity_test(e, predicted))
-    variances = [column.var(ddof=1) if column.size > 1 else np.nan for column in residuals_of]
+    variances = [
+        column.var(ddof=1) if column.size > 1 else np.nan for column in residuals_by_system
+    ]
     normality, brown_forsythe, bartlett, additivity = (
         test if isinstance(test, Check) else None for test in tests
     )
@@ -324,8 +326,10 @@ def _check_arrays(
             f"fitted values must have the shape of the residuals, {e.shape}, got {predicted.shape}"
         )
     for values in (e, predicted):
-        if values is not None and np.nanmax(np.abs(values), initial=0.0) > MAX_VALUE:
-            raise CranfieldError(f"residuals and fitted values must be at most {MAX_VALUE:g}")
+        if values is not None and (largest := np.nanmax(np.abs(values), initial=0)) > MAX_VALUE:
+            raise CranfieldError(
+                f"residuals and fitted values must be at most {MAX_VALUE:g}, got {largest:g}"
+            )
     n_residuals = int((~np.isnan(e)).sum())
     if n_residuals < 3:
         raise CranfieldError(

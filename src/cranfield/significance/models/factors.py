@@ -46,6 +46,8 @@ class FactorialAnova(Result):
         1 minus the confidence level of intervals.
     anova
         The ANOVA table, with residuals and marginal means.
+    frames_by_name
+        Data frames of effects, levels, pairs and cells.
     notes
         Notes on excluded topics and factors.
     """
@@ -131,7 +133,7 @@ def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> 
         Levels of factors by system: a file or data frame with a column `system` and a column for
         each factor, or a mapping `{system: {factor: level}}`.
     alpha
-        One minus the confidence level of intervals.
+        1 minus the confidence level of intervals.
 
     Returns
     -------
@@ -175,10 +177,10 @@ def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> 
     [23.4, 72.6, 29.4, 5.4]
     """
     check_arguments(factorial_anova, locals())
-    score_table = as_scores(scores).finite()
-    table = score_table.over_shards()
-    levels, notes = _read_levels(factors, table.systems)
-    notes += replicate_notes(score_table)
+    finite_scores = as_scores(scores).finite()
+    topic_scores = finite_scores.over_shards()
+    levels, notes = _read_levels(factors, topic_scores.systems)
+    notes += replicate_notes(finite_scores)
     grid = {name: tuple(dict.fromkeys(column)) for name, column in levels.items()}
     for name in [name for name in grid if len(grid[name]) == 1]:
         notes.append(f"{name} has only one level ({grid.pop(name)[0]}), so it is not analysed")
@@ -186,7 +188,7 @@ def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> 
         raise InputError(
             "expected a factor with two levels or more, got none", source="table of systems"
         )
-    cube = _arrange_cube(table.values, table.systems, levels, grid)
+    cube = _arrange_cube(topic_scores.values, topic_scores.systems, levels, grid)
     is_complete = ~np.isnan(cube).any(axis=tuple(range(1, cube.ndim)))
     if n_incomplete := int((~is_complete).sum()):
         notes.append(f"{counted(n_incomplete, 'topic')} excluded, as a score is missing")
@@ -196,7 +198,7 @@ def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> 
         )
     cube, names = cube[is_complete], tuple(grid)
     sizes = range(1, len(names) + 1)
-    terms = [":".join(factors) for size in sizes for factors in combinations(names, size)]
+    terms = [":".join(subset) for size in sizes for subset in combinations(names, size)]
     anova = fit_factorial(cube, TOPIC, *terms, factors_of_axes=(TOPIC, *names))
     if not anova.ms_error:
         notes.append(
@@ -204,10 +206,10 @@ def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> 
             " are unbounded"
         )
     return FactorialAnova(
-        table.measure or "",
+        topic_scores.measure or "",
         grid,
         len(cube),
-        len(table.systems),
+        len(topic_scores.systems),
         alpha,
         anova,
         _make_frames(anova, cube, grid, alpha),
@@ -221,7 +223,7 @@ def _read_levels(factors: Any, systems: Sequence[str]) -> tuple[dict[str, list[s
     source = system_table.table.source
     for name in system_table.names:
         if spelt(name) in {TOPIC, "error", "total"}:
-            reason = f"a factor cannot be called {quoted(name)}; rename its column"
+            reason = f"a factor must not have the name {quoted(name)}; rename its column"
             raise InputError(reason, source=source)
     rows = system_table.rows
     if missing := [quoted(systems[k]) for k in rows.is_null().arg_true()]:
@@ -307,8 +309,9 @@ def _make_frames(
         for (i, j), mean in np.ndenumerate(means):
             cell = f"{first}:{second}", grid[first][i], grid[second][j]
             rows["cells"].append((*cell, mean, interaction[i, j]))
-    total = table.ss[-1] + table.ms_error
-    omega2 = np.maximum(0.0, (table.ss - table.df * table.ms_error) / total if total else table.ss)
+    divisor = table.ss[-1] + table.ms_error
+    explained_ss = table.ss - table.df * table.ms_error
+    omega2 = np.maximum(0.0, explained_ss / divisor if divisor else table.ss)
     omega2 = np.where(np.isnan(table.f), np.nan, omega2)
     effects = table.to_polars().with_columns(pl.Series("omega2 of all", omega2).fill_nan(None))
     return {"effects": effects} | {

@@ -64,11 +64,11 @@ FAMILIES = {
 }
 """Links that each family supports."""
 
-MAX_STEPS = 100
+MAX_STEPS = 100  # of iteratively reweighted least squares
 TOLERANCE = 1e-11  # largest change of the linear predictor at convergence
 MAX_CHANGE = 4.0  # largest change of the linear predictor in one step
 MAX_ETA = 30.0  # largest linear predictor, above which effects diverge
-MIN_VARIANCE = 1e-14
+MIN_VARIANCE = 1e-14  # smallest value of the variance function
 
 ERROR_RATES = "its family-wise error rate on real scores is up to 0.48 at alpha 0.05"
 """Reason not to compare systems by these models; see docs/calibration.md."""
@@ -126,8 +126,8 @@ class GeneralisedLinearModel(Spec):
         CranfieldError
             If fewer than two topics or systems have finite effects, or the fit does not converge.
         """
-        topics, systems = self._find_finite_effects(values)
-        cells = np.ix_(topics, systems)
+        has_topic, has_system = self._find_finite_effects(values)
+        cells = np.ix_(has_topic, has_system)
         scores = values[cells]
         n_topics, n_systems = scores.shape
         if min(n_topics, n_systems) < 2:
@@ -147,25 +147,25 @@ class GeneralisedLinearModel(Spec):
             # With equal means of systems, rounding may make the difference negative.
             f = max(0.0, null_deviance - deviance) / (n_systems - 1) / scale
             pvalue = float(fdtrc(n_systems - 1, df, f))
-        fitted, means = values.copy(), np.full(systems.size, np.nan)
-        fitted[cells], means[systems] = mean, effects
-        covariance = np.full((systems.size, systems.size), np.nan)
-        covariance[np.ix_(systems, systems)] = np.linalg.inv(_make_laplacian(weights))
-        counts = np.full(systems.size, float(n_topics))
-        model = LinkModel(means, scale, counts, df, location="effect", covariance=covariance)
-        return GlmFit(topics, systems, fitted, model, deviance, f, pvalue)
+        fitted, all_effects = values.copy(), np.full(has_system.size, np.nan)
+        fitted[cells], all_effects[has_system] = mean, effects
+        covariance = np.full((has_system.size, has_system.size), np.nan)
+        covariance[np.ix_(has_system, has_system)] = np.linalg.inv(_make_laplacian(weights))
+        counts = np.full(has_system.size, float(n_topics))
+        model = LinkModel(all_effects, scale, counts, df, location="effect", covariance=covariance)
+        return GlmFit(has_topic, has_system, fitted, model, deviance, f, pvalue)
 
     def _find_finite_effects(self, values: Floats) -> tuple[Bools, Bools]:
         """Return masks of the topics and the systems with finite effects."""
-        topics, systems = (np.ones(size, dtype=bool) for size in values.shape)
+        has_topic, has_system = (np.ones(size, dtype=bool) for size in values.shape)
         n_included = -1
-        while self.link != "identity" and n_included != topics.sum() + systems.sum():
-            n_included = topics.sum() + systems.sum()
-            if systems.any():
-                topics &= _is_inside(values[:, systems].mean(axis=1))
-            if topics.any():
-                systems &= _is_inside(values[topics].mean(axis=0))
-        return topics, systems
+        while self.link != "identity" and n_included != has_topic.sum() + has_system.sum():
+            n_included = has_topic.sum() + has_system.sum()
+            if has_system.any():
+                has_topic &= _is_inside(values[:, has_system].mean(axis=1))
+            if has_topic.any():
+                has_system &= _is_inside(values[has_topic].mean(axis=0))
+        return has_topic, has_system
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
     def _iterate(self, scores: Floats) -> tuple[Floats, Floats, Floats]:
@@ -175,22 +175,23 @@ class GeneralisedLinearModel(Spec):
         effects = np.zeros(scores.shape[1])
         for _ in range(MAX_STEPS):
             mean, slope = inverse(eta), derivative(eta)
-            gain = slope / self.variance(mean)
-            weights, residuals = gain * slope, gain * (scores - mean)
+            ratio = slope / self.variance(mean)
+            weights, residuals = ratio * slope, ratio * (scores - mean)
             topic_weights = weights.sum(axis=1)
             topic_changes = residuals.sum(axis=1) / topic_weights
-            right = residuals.sum(axis=0) - weights.T @ topic_changes
+            right_side = residuals.sum(axis=0) - weights.T @ topic_changes
             try:
-                change = np.linalg.solve(_make_laplacian(weights), right)
+                system_changes = np.linalg.solve(_make_laplacian(weights), right_side)
             except np.linalg.LinAlgError:
                 break
-            steps = (topic_changes - weights @ change / topic_weights)[:, None] + change
-            largest = float(np.abs(steps).max())
-            damping = MAX_CHANGE / max(largest, MAX_CHANGE)
-            eta, effects = eta + damping * steps, effects + damping * change
+            topic_changes = topic_changes - weights @ system_changes / topic_weights
+            changes = topic_changes[:, None] + system_changes
+            largest_change = float(np.abs(changes).max())
+            damping = MAX_CHANGE / max(largest_change, MAX_CHANGE)
+            eta, effects = eta + damping * changes, effects + damping * system_changes
             if self.link != "identity" and not np.abs(eta).max() <= MAX_ETA:
                 break
-            if largest <= TOLERANCE:
+            if largest_change <= TOLERANCE:
                 return inverse(eta), effects, weights
         raise CranfieldError(
             f"{self} did not converge: effects of topics or systems are infinite, so that"
@@ -221,15 +222,15 @@ class LinkModel(Model):
         variances = np.diag(self.covariance)
         covariances = self.covariance[pairs.first, pairs.second]
         relative = variances[pairs.first] + variances[pairs.second] - 2 * covariances
-        return np.asarray(np.sqrt(self.error * np.maximum(relative, 0.0)))
+        return np.asarray(np.sqrt(self.error_variance * np.maximum(relative, 0.0)))
 
 
 @dataclass(frozen=True, eq=False)
 class GlmFit:
     """A fitted generalised linear model."""
 
-    topics: Bools  # mask of the topics that the fit includes
-    systems: Bools
+    has_topic: Bools  # mask of the topics that the fit includes
+    has_system: Bools
     fitted: Floats  # expected scores, shape (topics, systems); observed ones in excluded cells
     model: LinkModel  # effects of systems (NaN for excluded systems), and the scale
     deviance: float  # of the included scores
@@ -274,15 +275,15 @@ def glm_test(pairs: Pairs, options: Options, spec: GeneralisedLinearModel) -> Ou
     """
     fit = spec.fit(pairs.values)
     model = fit.model
-    difference, error = model.differences(pairs), model.standard_errors(pairs)
-    t = standardised_difference(difference, error)
-    pvalue = difference_pvalues(t, error, model.df, options.alternative)
+    difference, standard_error = model.differences(pairs), model.standard_errors(pairs)
+    t = standardised_difference(difference, standard_error)
+    pvalue = difference_pvalues(t, standard_error, model.df, options.alternative)
     return Outcome(
         statistic=t,
         pvalue=np.where(np.isnan(difference), np.nan, pvalue),
         effect=pairs.subtract(fit.fitted.mean(axis=0)),
-        interval=partial(t_interval, difference, error, model.df),
-        n=np.full(len(pairs), int(fit.topics.sum())),
+        interval=partial(t_interval, difference, standard_error, model.df),
+        n=np.full(len(pairs), int(fit.has_topic.sum())),
         model=model,
     )
 
@@ -326,8 +327,8 @@ class GlmComparison(TableResult):
         "estimate": Column("Difference of the system effects, on the scale of the link function."),
         "se": Column("Standard error of the estimate."),
         "t": Column("Wald statistic: the estimate divided by its standard error."),
-        "raw p": Column("P-value of the pair, uncorrected; null if not tested.", pvalue=True),
-        "p": Column("P-value after the correction.", pvalue=True),
+        "raw p": Column("p-value of the pair, uncorrected; null if not tested.", pvalue=True),
+        "p": Column("p-value after the correction.", pvalue=True),
         "difference": Column("Difference of the average expected scores of the systems."),
     }
 
@@ -408,33 +409,33 @@ def compare_glm(
     spec = test.spec
     if not isinstance(spec, GeneralisedLinearModel):
         raise PolicyError(f"expected a generalised linear model such as glm, got {str(model)!r}")
-    name = test.info.find_correction(correction or test.info.correction)
+    correction_name = test.info.find_correction(correction or test.info.correction)
     inputs = prepare_scores(as_scores(scores), test.info, missing)
     pairs, fit = all_pairs(inputs.topic_scores), spec.fit(inputs.topic_scores)
-    outcome, pvalues = correct_testable_pairs(test, name, pairs, Options(alpha=alpha))
-    table, fitted = inputs.scores, fit.model
-    estimates = fitted.differences(pairs), fitted.standard_errors(pairs), outcome.statistic
-    names = pair_names(table.systems, pairs.first, pairs.second)
+    outcome, pvalues = correct_testable_pairs(test, correction_name, pairs, Options(alpha=alpha))
+    used_scores, link_model = inputs.scores, fit.model
+    estimates = link_model.differences(pairs), link_model.standard_errors(pairs), outcome.statistic
+    names = pair_names(used_scores.systems, pairs.first, pairs.second)
     values = *estimates, outcome.pvalue, pvalues, outcome.effect
     rows = with_values(names, GlmComparison.columns, *values)
     notes = [*inputs.notes, f"do not use this test to claim that systems differ: {ERROR_RATES}"]
-    if topics := np.array(table.topics)[~fit.topics].tolist():
-        notes.append(describe_excluded_topics(topics))
-    if systems := np.array(table.systems)[~fit.systems].tolist():
+    if excluded_topics := np.array(used_scores.topics)[~fit.has_topic].tolist():
+        notes.append(describe_excluded_topics(excluded_topics))
+    if excluded_systems := np.array(used_scores.systems)[~fit.has_system].tolist():
         notes.append(
-            f"pairs with {some_of(map(quoted, systems), 3)} are not tested, as these systems have"
-            " only scores of 0, or only scores of 1"
+            f"pairs with {some_of(map(quoted, excluded_systems), 3)} are not tested, as these"
+            " systems have only scores of 0, or only scores of 1"
         )
     return GlmComparison(
         rows.fill_nan(None),
-        measure=table.measure or "",
+        measure=used_scores.measure or "",
         model=str(spec),
-        correction=name,
+        correction=correction_name,
         alpha=alpha,
-        topics=int(fit.topics.sum()),
+        topics=int(fit.has_topic.sum()),
         deviance=fit.deviance,
-        scale=fitted.error,
-        df=fitted.df,
+        scale=link_model.error_variance,
+        df=link_model.df,
         f=fit.f,
         pvalue=fit.pvalue,
         notes=tuple(notes),

@@ -1,9 +1,9 @@
-"""Topics as a sample of all topics: a mixed model, the bootstrap ANOVA.
+"""ANOVA of scores by shard: with random topics (a mixed model), three-way, and by the bootstrap.
 
-A score is the sum of a fixed effect of the system, random effects of the topic, of topic by system
-and of topic by shard, and an error. All systems have the same cells (topic, shard), so the model
-separates into two independent parts: the means over systems, and the deviations of systems from
-them. Each is a one-way model of cells in random topics.
+With random topics, a score is the sum of a fixed effect of the system, random effects of the topic,
+of topic by system and of topic by shard, and an error. All systems have the same cells (topic,
+shard), so the model separates into two independent parts: the means over systems, and the
+deviations of systems from them. Each is a one-way model of cells in random topics.
 """
 
 from __future__ import annotations
@@ -35,7 +35,12 @@ from cranfield.significance.models.anova import (
     fit_two_way_model,
     scored_cells,
 )
-from cranfield.significance.models.anova_table import AnovaTable, compute_f, make_table, sphericity
+from cranfield.significance.models.anova_table import (
+    AnovaTable,
+    compute_f,
+    compute_sphericity,
+    make_table,
+)
 from cranfield.significance.registry import Options, declared_test
 from cranfield.significance.resampling import (
     DRAWS_PER_BLOCK,
@@ -68,12 +73,13 @@ class RandomGroups:
     .. math:: y_{ti} = \mu + u_t + e_{ti}, \quad u_t \sim N(0, \sigma_u^2), \quad
         e_{ti} \sim N(0, \sigma_e^2), \quad i = 1, \dots, n_t
 
-    Each column has its own mean; all share both variances. Rotated, the columns are `copies`
-    independent samples of this model: as many as columns, or one less if rows add up to 0.
+    Each column has its own mean; all share both variances. After a rotation, the columns are
+    `n_samples` independent samples of this model: one for each column, or one less if rows add up
+    to 0.
     """
 
-    def __init__(self, rows: Floats, labels: Indices, copies: int, tolerance: float) -> None:
-        self.copies = copies
+    def __init__(self, rows: Floats, labels: Indices, n_samples: int, tolerance: float) -> None:
+        self.n_samples = n_samples
         # The group of each row, and the number of rows and the means of each group.
         self.group, self.counts, self.means = group_means(rows, labels)
         self.centre = rows.mean(axis=0)
@@ -81,42 +87,42 @@ class RandomGroups:
         for values in (self.deviations, residuals):
             values[np.abs(values) <= tolerance] = 0.0
         # Sums of squares between and within groups.
-        self.between = float((self.counts[:, None] * self.deviations**2).sum())
-        self.within = float((residuals**2).sum())
+        self.ss_between = float((self.counts[:, None] * self.deviations**2).sum())
+        self.ss_within = float((residuals**2).sum())
 
     def fit(self) -> GroupsFit:
-        """Estimate by restricted maximum likelihood.
+        """Estimate means and variances by restricted maximum likelihood.
 
         If all groups have one size, the mean square between groups gives the variance of the mean.
         Otherwise the model gives it, with Satterthwaite's degrees of freedom from the observed
         information, as in lmerTest; a variance of 0 between groups is treated as known.
         """
-        n, groups = self.counts, self.counts.size
-        total, df = float(n.sum()), self.copies * (groups - 1.0)
+        n, n_groups = self.counts, self.counts.size
+        n_rows, df = float(n.sum()), self.n_samples * (n_groups - 1.0)
         products = self.deviations @ self.deviations.T
         ratio = self._estimate_ratio(products)
         if np.isinf(ratio):
-            weights = np.ones(groups)
-            between = _weighted_squares(products, weights[None, :])[0].item() / df
-            within = 0.0 if total > groups else np.nan
-            variance = between / groups
+            weights = np.ones(n_groups)
+            between = _weighted_ss(products, weights[None, :])[0].item() / df
+            within = 0.0 if n_rows > n_groups else np.nan
+            variance = between / n_groups
         else:
             weights = n / (1 + n * ratio)
-            residual_sum = self.within + _weighted_squares(products, weights[None, :])[0].item()
-            within = residual_sum / (self.copies * (total - 1))
+            residual_ss = self.ss_within + _weighted_ss(products, weights[None, :])[0].item()
+            within = residual_ss / (self.n_samples * (n_rows - 1))
             between, variance = ratio * within, within / float(weights.sum())
         if (n == n[0]).all():
-            variance = self.between / df / total
+            variance = self.ss_between / df / n_rows
         elif ratio == 0:
-            df = self.copies * (total - 1)
+            df = self.n_samples * (n_rows - 1)
         elif np.isfinite(ratio):
-            df = self._satterthwaite(weights, products / within, self.within / within)
+            df = self._compute_satterthwaite_df(weights, products / within, self.ss_within / within)
         mean = self.centre + weights @ self.deviations / weights.sum()
         return GroupsFit(mean, variance, df, between, within)
 
     def _estimate_ratio(self, products: Floats) -> float:
         """Return the maximum likelihood ratio of the variances between and within groups."""
-        if self.within == 0:
+        if self.ss_within == 0:
             return np.inf
         if not self.deviations.any():
             return 0.0
@@ -138,19 +144,21 @@ class RandomGroups:
 
     def _profile(self, ratios: Floats, products: Floats) -> tuple[Floats, Floats]:
         """Return the profiled -2 log likelihood, up to a constant, and its slope, by ratio."""
-        n, total = self.counts, self.counts.sum()
+        n, n_rows = self.counts, self.counts.sum()
         weights = n / (1 + n * ratios[:, None])
-        between, squares = _weighted_squares(products, weights)
+        between_ss, squared_distances = _weighted_ss(products, weights)
         sum_w = weights.sum(axis=1)
-        residual_sum = self.within + between
-        deviance = (total - 1) * np.log(residual_sum) - np.log(weights).sum(axis=1) + np.log(sum_w)
-        change = -(weights**2 * squares).sum(axis=1)
-        slope = (total - 1) * change / residual_sum + sum_w - (weights**2).sum(axis=1) / sum_w
+        residual_ss = self.ss_within + between_ss
+        deviance = (n_rows - 1) * np.log(residual_ss) - np.log(weights).sum(axis=1) + np.log(sum_w)
+        ss_slope = -(weights**2 * squared_distances).sum(axis=1)
+        slope = (n_rows - 1) * ss_slope / residual_ss + sum_w - (weights**2).sum(axis=1) / sum_w
         return deviance, slope
 
-    def _satterthwaite(self, weights: Floats, products: Floats, within: float) -> float:
+    def _compute_satterthwaite_df(
+        self, weights: Floats, products: Floats, ss_within: float
+    ) -> float:
         """Return 2 E[V]^2 / Var[V] of the variance V of the mean; the error variance is 1."""
-        n, p, w, sum_w = self.counts, self.copies, weights, weights.sum()
+        n, p, w, sum_w = self.counts, self.n_samples, weights, weights.sum()
         proportions = w / sum_w
         centred = products - (products @ proportions)[:, None]
         centred = centred - proportions @ centred
@@ -161,26 +169,25 @@ class RandomGroups:
         # Second derivatives of the weights by the variances, times the slope.
         second_order = 2 * np.stack([w**3, w**3 / n, w**3 / n**2]) @ slope
         information = jacobian @ hessian @ jacobian.T + second_order[[[0, 1], [1, 2]]]
-        information[1, 1] += 2 * within - p * (n.sum() - n.size)
+        information[1, 1] += 2 * ss_within - p * (n.sum() - n.size)
         gradient = -jacobian.sum(axis=1) / sum_w**2
         covariance = 2 * np.linalg.inv(information)
         return float(2 / sum_w**2 / (gradient @ covariance @ gradient))
 
 
-def _weighted_squares(products: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return sums of squares around means, for sets of weights of rows, and the squares of rows."""
-    # `products` is the Gram matrix of the rows.
+def _weighted_ss(products: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return weighted sums of squares of rows, from their Gram matrix, and squared distances."""
     proportions = weights / weights.sum(axis=1, keepdims=True)
     with_mean = proportions @ products
-    squares = np.diag(products) - 2 * with_mean
-    squares += (with_mean * proportions).sum(axis=1, keepdims=True)
-    return (weights * squares).sum(axis=1), squares
+    squared_distances = np.diag(products) - 2 * with_mean
+    squared_distances += (with_mean * proportions).sum(axis=1, keepdims=True)
+    return (weights * squared_distances).sum(axis=1), squared_distances
 
 
 def fit_random_topics_model(values: Floats) -> Model:
     """Fit the model of random topics without the slower computation of its table."""
     if np.isnan(values).any():
-        return random_topics(values)[1]
+        return fit_random_topics(values)[1]
     return fit_two_way_model(values.mean(axis=2))
 
 
@@ -207,14 +214,14 @@ def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
         \varepsilon_{tsk}, \quad F = \frac{\mathit{MS}_{System}}{\mathit{MS}_{Topic:System}}
     source: Scheffé (1959), chapter 8; Patterson and Thompson (1971); Satterthwaite (1946); for
         query variations Culpepper et al. (2022)
-    convention: Without gaps it is two-way ANOVA of each topic's mean over its shards. With
-        gaps, which are the same for all systems (see the policy `missing`), variances are
+    convention: Without missing cells it is two-way ANOVA of each topic's mean over its shards. With
+        missing cells, the same for all systems (see the policy `missing`), variances are
         estimated by restricted maximum likelihood, differences by generalised least squares,
         and degrees of freedom by Satterthwaite's formula, as in lme4 and lmerTest. A negative
         estimate of the variance of topics or of cells is reported as 0, without changing the other
         estimates; lme4 estimates them again under that bound, which may change errors by 10%.
     """
-    return compare_by_analysis(random_topics, pairs, options)
+    return compare_by_analysis(fit_random_topics, pairs, options)
 
 
 @declared_test(
@@ -239,9 +246,9 @@ def three_way_test(pairs: Pairs, options: Options) -> Outcome:
     formula: y_{ijk} = \mu_{\cdot\cdot\cdot} + \tau_i + \alpha_j + \beta_k + (\tau\alpha)_{ij} +
         (\tau\beta)_{ik} + (\alpha\beta)_{jk} + \varepsilon_{ijk}
     source: Ferro and Sanderson (2022), section 3.1
-    convention: Topics without relevant documents in a shard leave gaps: see the policy
-        `missing`. With gaps, sums of squares are of type II, by exact least squares. A note
-        reports the F of random-topics for comparison.
+    convention: Topics without relevant documents in a shard leave missing cells: see the policy
+        `missing`. Sums of squares are then of type II, by exact least squares. A note reports the F
+        of random-topics for comparison.
     """
     outcome = compare_by_analysis(fit_three_way, pairs, options)
     assert outcome.table is not None
@@ -255,73 +262,75 @@ def fixed_topics_notes(table: AnovaTable, values: Floats) -> tuple[str, ...]:
         " of systems vary from topic to topic"
     )
     fixed_f, fixed_p = table.f_of("System")
-    random_f, random_p = random_topics(values)[0].f_of("System")
+    random_f, random_p = fit_random_topics(values)[0].f_of("System")
     if np.isnan([fixed_f, fixed_p, random_f, random_p]).any():
         return (f"{note}; the error of the test random-topics includes this variation",)
     return (
-        f"{note}: F of System divided by Error is {fixed_f:.4g} (p {format_pvalue(fixed_p)}); F"
-        f" divided by Topic:System, as in the test random-topics, holds for other topics too and is"
-        f" {random_f:.4g} (p {format_pvalue(random_p)})",
+        f"{note}: F of System divided by Error is {fixed_f:.4g} (p {format_pvalue(fixed_p)}); F of"
+        " System divided by Topic:System, as in the test random-topics, holds for other topics too"
+        f" and is {random_f:.4g} (p {format_pvalue(random_p)})",
     )
 
 
-def random_topics(values: Floats) -> tuple[AnovaTable, Model]:
-    """Analyse scores by topic, system and shard; NaN is a missing score, of all systems or none.
+def fit_random_topics(values: Floats) -> tuple[AnovaTable, Model]:
+    """Fit the ANOVA with random topics to scores of shape (topics, systems, shards).
 
-    The error of a difference is its variation between topics: the mean square of topic by system if
-    all topics have the same number of scores, otherwise an estimate by :meth:`RandomGroups.fit`.
+    A cell of topic and shard has scores of all systems, or is NaN for all. The error of a
+    difference is its variation between topics: the mean square of topic by system if all topics
+    have the same number of scores, otherwise an estimate by :meth:`RandomGroups.fit`.
     """
-    labels, shards = scored_cells(values)
-    cells = values[labels, :, shards]
-    systems = values.shape[1]
-    if np.unique(labels).size < 2:
-        raise CranfieldError("ANOVA with random topics requires at least two topics with scores")
-    mean = cells.mean(axis=1, keepdims=True)
+    topic_of_cell, shard_of_cell = scored_cells(values)
+    cells = values[topic_of_cell, :, shard_of_cell]
+    n_systems, n_topics, n_cells = values.shape[1], np.unique(topic_of_cell).size, len(cells)
+    if n_topics < 2:
+        raise CranfieldError(
+            f"ANOVA with random topics requires at least two topics with scores, got {n_topics}"
+        )
+    cell_means = cells.mean(axis=1, keepdims=True)
     tolerance = ROUNDING * float(np.abs(cells).max())
-    deviations = cells - mean
+    deviations = cells - cell_means
     deviations[np.abs(deviations) <= tolerance] = 0.0
-    averages = RandomGroups(mean, labels, 1, tolerance)
-    contrasts = RandomGroups(deviations, labels, systems - 1, tolerance)
+    averages = RandomGroups(cell_means, topic_of_cell, 1, tolerance)
+    contrasts = RandomGroups(deviations, topic_of_cell, n_systems - 1, tolerance)
     averages_fit, fit = averages.fit(), contrasts.fit()
     means = averages_fit.mean + fit.mean
     fitted = np.full(values.shape, np.nan)
-    fitted[labels, :, shards] = mean + contrasts.means[contrasts.group]
-    groups, n_cells = contrasts.counts.size, len(cells)
+    fitted[topic_of_cell, :, shard_of_cell] = cell_means + contrasts.means[contrasts.group]
     table = make_table(
         "score ~ system + (1|topic) + (1|topic:system) + (1|topic:shard)",
         {
-            "Topic": (systems * averages.between, groups - 1.0),
-            "System": (float(n_cells * (contrasts.centre**2).sum()), systems - 1.0),
-            "Topic:System": (contrasts.between, (groups - 1.0) * (systems - 1)),
-            "Topic:Shard": (systems * averages.within, float(n_cells - groups)),
+            "Topic": (n_systems * averages.ss_between, n_topics - 1.0),
+            "System": (float(n_cells * (contrasts.centre**2).sum()), n_systems - 1.0),
+            "Topic:System": (contrasts.ss_between, (n_topics - 1.0) * (n_systems - 1)),
+            "Topic:Shard": (n_systems * averages.ss_within, float(n_cells - n_topics)),
         },
-        (contrasts.within, (n_cells - groups) * (systems - 1.0)),
+        (contrasts.ss_within, (n_cells - n_topics) * (n_systems - 1.0)),
         values=values,
         fitted=fitted,
         means={"System": means},
     )
     # Topics without scores do not count; balanced: all others have the same number of shards.
     is_balanced = bool((contrasts.counts == contrasts.counts[0]).all())
-    explained = float((fit.mean**2).sum()) / (systems - 1)
-    f = compute_f(explained, fit.variance)
+    variance_of_means = float((fit.mean**2).sum()) / (n_systems - 1)
+    f = compute_f(variance_of_means, fit.variance)
     approximation = f"a variance with {fit.df:.1f} degrees of freedom (Satterthwaite)"
     denominator = "Topic:System" if is_balanced else approximation
     table = table.with_f("Topic", np.nan, np.nan, n_cells)
-    table = table.with_f("System", f, fit.df, groups * systems)
+    table = table.with_f("System", f, fit.df, n_topics * n_systems)
     components = {
-        "Topic": max(0.0, averages_fit.between - fit.between / systems),
+        "Topic": max(0.0, averages_fit.between - fit.between / n_systems),
         "Topic:System": fit.between,
-        "Topic:Shard": max(0.0, averages_fit.within - fit.within / systems),
+        "Topic:Shard": max(0.0, averages_fit.within - fit.within / n_systems),
         "Error": fit.within,
     }
     table = replace(
         table,
         components={} if np.isnan(fit.within) else components,
         notes=(f"denominator of F: {denominator} for System, Error for the other effects",),
-        sphericity=sphericity(contrasts.means, f) if is_balanced else None,
+        sphericity=compute_sphericity(contrasts.means, f) if is_balanced else None,
     )
-    error = groups * fit.variance
-    return table, Model(means, error, np.full(systems, float(groups)), fit.df)
+    counts = np.full(n_systems, float(n_topics))
+    return table, Model(means, n_topics * fit.variance, counts, fit.df)
 
 
 @declared_test(
@@ -362,14 +371,17 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     if scores.ndim == 2:
         table, _ = fit_two_way(scores)
     elif scores.shape[2] < 2:
-        raise CranfieldError("bootstrap ANOVA of scores by shard requires at least two shards")
+        raise CranfieldError(
+            "bootstrap ANOVA of scores by shard requires at least two shards, got one"
+        )
     else:
         # Shards are replicates.
         table = fit_factorial(scores, "Topic", "System", "Topic:System")
     difference = pairs.mean_differences(table.means["System"])
     refits = Refits.draw(table.residuals.reshape(*scores.shape[:2], -1), options)
-    errors = np.full(len(pairs), np.sqrt(table.ms_error))
-    resample = partial(refits.studentise, error=np.sqrt(table.ms_error))
+    root_ms_error = np.sqrt(table.ms_error)
+    errors = np.full(len(pairs), root_ms_error)
+    resample = partial(refits.studentise, root_ms_error=root_ms_error)
     t = standardised_difference(difference, errors)
     n_extreme = count_extreme(pairs, t, resample, options, rtol=RELATIVE_TOLERANCE)
     return Outcome(
@@ -389,58 +401,58 @@ class Refits:
     """Fits of the model to resampled residuals."""
 
     effects: Floats  # mean of each system's resampled residuals, shape (systems, resamples)
-    errors: Floats  # root mean square of the error of each fit, shape (resamples,)
+    root_ms_errors: Floats  # root of the mean square error of each fit, shape (resamples,)
 
     @classmethod
     def draw(cls, residuals: Floats, options: Options) -> Refits:
         """Draw residuals, shape (topics, systems, shards), for every cell, and fit the model."""
-        topics, systems, shards = residuals.shape
+        n_topics, n_systems, n_shards = residuals.shape
         flat = residuals.ravel()
         # Exact for twice the number of terms, so that differences of two sums are exact, too.
         integers, unit = as_integers(flat, 2 * flat.size)
-        squares, square_unit = as_integers((integers * unit) ** 2, flat.size)
-        effects = np.empty((systems, options.resamples))
-        errors = np.empty(options.resamples)
+        integer_squares, square_unit = as_integers((integers * unit) ** 2, flat.size)
+        effects = np.empty((n_systems, options.resamples))
+        root_ms_errors = np.empty(options.resamples)
         slices = list(row_slices(options.resamples, flat.size, DRAWS_PER_BLOCK))
 
         def refit(k: int) -> None:
             rng = stream(options.seed, k)
             rows = slices[k]
-            shape = (rows.stop - rows.start, systems, topics, shards)
+            shape = (rows.stop - rows.start, n_systems, n_topics, n_shards)
             draws = rng.integers(0, flat.size, size=shape)
             values = integers[draws]
             system_sums = values.sum(axis=(2, 3))
-            total = squares[draws].sum(axis=(1, 2, 3)) * square_unit
-            if shards > 1:
+            total_ss = integer_squares[draws].sum(axis=(1, 2, 3)) * square_unit
+            if n_shards > 1:
                 # Each topic and system has a mean of its own.
-                explained = exact_squares(values.sum(axis=3), unit) / shards
-                df = topics * systems * (shards - 1)
+                explained_ss = sum_exact_squares(values.sum(axis=3), unit) / n_shards
+                df = n_topics * n_systems * (n_shards - 1)
             else:
-                explained = (
-                    exact_squares(values.sum(axis=(1, 3)), unit) / systems
-                    + exact_squares(system_sums, unit) / topics
-                    - exact_squares(system_sums.sum(axis=1, keepdims=True), unit) / flat.size
+                explained_ss = (
+                    sum_exact_squares(values.sum(axis=(1, 3)), unit) / n_systems
+                    + sum_exact_squares(system_sums, unit) / n_topics
+                    - sum_exact_squares(system_sums.sum(axis=1, keepdims=True), unit) / flat.size
                 )
-                df = (topics - 1) * (systems - 1)
-            effects[:, rows] = system_sums.T * (unit / (topics * shards))
-            errors[rows] = np.sqrt(np.maximum(total - explained, 0.0) / df)
+                df = (n_topics - 1) * (n_systems - 1)
+            effects[:, rows] = system_sums.T * (unit / (n_topics * n_shards))
+            root_ms_errors[rows] = np.sqrt(np.maximum(total_ss - explained_ss, 0.0) / df)
 
         in_threads(refit, range(len(slices)), options.jobs)
-        return cls(effects, errors)
+        return cls(effects, root_ms_errors)
 
-    def studentise(self, pairs: Pairs, error: float) -> Floats:
-        """Divide differences of effects by the error of their fit, shape (pairs, resamples)."""
-        if error == 0:
-            return np.zeros((len(pairs), self.errors.size))
+    def studentise(self, pairs: Pairs, root_ms_error: float) -> Floats:
+        """Divide differences of effects by the error of their fit; 0 if `root_ms_error` is 0."""
+        if root_ms_error == 0:
+            return np.zeros((len(pairs), self.root_ms_errors.size))
         differences = pairs.subtract(self.effects)
         with np.errstate(divide="ignore", invalid="ignore"):
-            differences /= self.errors
+            differences /= self.root_ms_errors
         differences[np.isnan(differences)] = 0.0
         return differences
 
 
-def exact_squares(sums: Floats, unit: float) -> Floats:
+def sum_exact_squares(sums: Floats, unit: float) -> Floats:
     """Return the sum of squares of each row, independent of the order of its terms."""
-    squares = (sums.reshape(len(sums), -1) * unit) ** 2
-    integers, square_unit = as_integers(squares, squares.shape[1])
+    terms = (sums.reshape(len(sums), -1) * unit) ** 2
+    integers, square_unit = as_integers(terms, terms.shape[1])
     return np.asarray(integers.sum(axis=1) * square_unit)

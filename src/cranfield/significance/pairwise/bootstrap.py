@@ -74,7 +74,7 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     source: Efron and Tibshirani (1993); Sakai (2013), figures 11 and 12
     convention: The paper's p is count / B. The same topics are drawn for all pairs. The
         interval is the bootstrap-t interval by the same resamples: symmetric, from the quantile
-        of |t|, so that it excludes 0 exactly if p is at most alpha; for a one-sided test, from
+        of |t|, so that it excludes 0 if and only if p is at most alpha; for a one-sided test, from
         the quantile of t on its side. A resample without any variation counts as extreme.
     """
     return _bootstrap_pairs(pairs, options, is_studentised=True)
@@ -115,27 +115,29 @@ def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) -> Outcome:
-    mean, deviation, zeros = pairs.moments()
+    mean, deviation, n_zeros = pairs.moments()
     error = deviation / np.sqrt(pairs.n_topics) if is_studentised else np.ones(len(pairs))
     statistic = standardised_difference(mean, error)
     resample = make_resampler(pairs, options, is_studentised)
 
     def test_block(rows: slice, block: Pairs) -> tuple[Indices, Indices]:
-        statistics, side = resample(block), options.alternative
+        statistics, alternative = resample(block), options.alternative
         n_infinite = np.isinf(statistics).sum(axis=1)
-        n = count_extreme_values(statistics, statistic[rows], side, rtol=RELATIVE_TOLERANCE)
-        return n, n_infinite
+        n_extreme = count_extreme_values(
+            statistics, statistic[rows], alternative, rtol=RELATIVE_TOLERANCE
+        )
+        return n_extreme, n_infinite
 
     # Blocks fit into the cache, and are large enough for a matrix product.
-    blocks = pairs.map_blocks(test_block, options.resamples, 2**19, options.jobs)
-    pvalues, smallest_pvalues = (monte_carlo_pvalues(count, options.resamples) for count in blocks)
+    counts = pairs.map_blocks(test_block, options.resamples, 2**19, options.jobs)
+    pvalues, smallest_pvalues = (monte_carlo_pvalues(count, options.resamples) for count in counts)
     return Outcome(
         statistic=statistic,
         pvalue=pvalues,
         effect=standardised_difference(mean, deviation),
         interval=partial(paired_interval, pairs, mean, error, options, is_studentised),
         n=np.full(len(pairs), pairs.n_topics),
-        zeros=zeros,
+        n_zeros=n_zeros,
         details={"resamples": options.resamples, "seed": options.seed},
         smallest_pvalues=smallest_pvalues,
     )
@@ -144,6 +146,7 @@ def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) ->
 def paired_interval(
     pairs: Pairs, mean: Floats, error: Floats, options: Options, is_studentised: bool, level: Level
 ) -> Bounds:
+    """Return intervals by the resamples of the test."""
     # Resamples are drawn again, since they need far more memory than scores.
     resample = make_resampler(pairs, options, is_studentised)
     return bootstrap_t_interval(pairs, mean, error, resample, options, level)
@@ -158,7 +161,7 @@ def make_resampler(
     extreme = -np.inf if options.alternative == "less" else np.inf
 
     def resample(block: Pairs) -> Floats:
-        means, variances = CentredPairs(block).pairs.moments(counts)
+        means, variances = CentredPairs(block).rows.moments(counts)
         if not is_studentised:
             return means
         variances /= pairs.n_topics
@@ -209,7 +212,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     n_extreme = count_extreme(
         pairs, difference, lambda block: block.subtract(centred), options, rtol=RELATIVE_TOLERANCE
     )
-    _, _, zeros = pairs.moments()
+    _, _, n_zeros = pairs.moments()
     smallest = smallest_sign_flip_pvalue(pairs.n_topics, options)
     return Outcome(
         statistic=difference,
@@ -222,7 +225,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
             options,
         ),
         n=np.full(len(pairs), pairs.n_topics),
-        zeros=zeros,
+        n_zeros=n_zeros,
         details={"resamples": options.resamples, "seed": options.seed},
         model=model,
         smallest_pvalues=np.full(len(pairs), smallest),
@@ -271,7 +274,7 @@ def bound_by_sign_flips(
 
 @declared_correction("bootstrap-max", families=("medians",), resamples_topics=True, random=True)
 def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
-    r"""the bootstrap distribution of the largest difference.
+    r"""bootstrap distribution of the largest difference.
 
     does: topics are drawn with replacement from centred scores; each difference is compared, in a
         single step, with the largest difference of all pairs, not divided by an error
@@ -291,7 +294,8 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-INTERVAL_KEY = 0  # streams of intervals have this key and the index of a system; tests have one key
+# Random streams of intervals have this key and the index of a system; those of tests have one key.
+INTERVAL_KEY = 0
 
 
 @declared_test(
@@ -337,10 +341,10 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         resample = make_pooled_resampler(integers, int(n), int(m), options, k)
         n_extreme[indices] = count_extreme(subset, observed, resample, options, atol=2.0 * n * m)
     mean = np.nanmean(pairs.values, axis=0)
-    squares = np.nansum((pairs.values - mean) ** 2, axis=0)
+    ss = np.nansum((pairs.values - mean) ** 2, axis=0)
     n, m = counts[pairs.first], counts[pairs.second]
     with np.errstate(divide="ignore", invalid="ignore"):
-        deviation = np.sqrt((squares[pairs.first] + squares[pairs.second]) / (n + m - 2))
+        deviation = np.sqrt((ss[pairs.first] + ss[pairs.second]) / (n + m - 2))
     difference = pairs.mean_differences(mean)
     return Outcome(
         statistic=difference,
@@ -362,17 +366,18 @@ def sort_missing_last(values: Floats) -> tuple[Floats, Indices]:
 def make_pooled_resampler(
     integers: Floats, n: int, m: int, options: Options, stream_key: int
 ) -> Callable[[Pairs], Floats]:
-    """Draw n and m scores from the pooled scores of two systems, each followed by zeros.
+    """Draw n and m scores from the pooled scores of two systems, x* and y*.
 
-    Returns a function that computes n m (mean of x* - mean of y*) of a block of pairs.
+    Returns a function that computes n m (mean of x* - mean of y*) of a block of pairs. The columns
+    of `integers` are the scores of systems, followed by zeros for missing scores.
     """
     rng = stream(options.seed, stream_key)
-    total = n + m
+    n_scores = n + m
     # Contributions of each system, as the first and as the second of a pair.
     first_sums, second_sums = np.empty((2, integers.shape[1], options.resamples))
-    for rows in row_slices(options.resamples, total, DRAWS_PER_BLOCK):
-        draws = rng.integers(0, total, size=(rows.stop - rows.start, total))
-        draws += total * np.arange(len(draws))[:, None]
+    for rows in row_slices(options.resamples, n_scores, DRAWS_PER_BLOCK):
+        draws = rng.integers(0, n_scores, size=(rows.stop - rows.start, n_scores))
+        draws += n_scores * np.arange(len(draws))[:, None]
         counts_of_x, counts_of_y = (
             np.bincount(indices.ravel(), minlength=draws.size).reshape(draws.shape)
             for indices in (draws[:, :n], draws[:, n:])
@@ -387,30 +392,30 @@ def make_pooled_resampler(
 def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
     """Return bootstrap-t intervals of differences of means, with Welch's standard error."""
     values, sizes = sort_missing_last(pairs.values)
-    systems, resamples = values.shape[1], options.resamples
-    means, squared_errors = np.empty((2, systems, resamples))
-    observed_squared_error = np.empty(systems)
+    n_systems, resamples = values.shape[1], options.resamples
+    means, squared_errors = np.empty((2, n_systems, resamples))
+    observed_squared_errors = np.empty(n_systems)
 
-    def draw(system: int) -> None:
+    def resample_system(system: int) -> None:
         n = int(sizes[system])
         scores = values[:n, system]
         noise = np.maximum(ROUNDING * np.abs(scores).max(keepdims=True), MIN_DIFFERENCE)
         centred = scores - scores.mean()
         if np.abs(centred).max() <= noise:
             centred = np.zeros(n)
-        observed_squared_error[system] = centred @ centred / (n - 1) / n
+        observed_squared_errors[system] = centred @ centred / (n - 1) / n
         # One random stream for each system, so that results do not depend on threads.
         rng = stream(options.seed, INTERVAL_KEY, system)
         for columns, counts in draw_counts(rng, resamples, n):
             mean, variance = CentredRows(centred[None], noise).moments(counts)
             means[system, columns], squared_errors[system, columns] = mean[0], variance[0] / n
 
-    in_threads(draw, list(range(systems)), options.jobs)
+    in_threads(resample_system, list(range(n_systems)), options.jobs)
 
     def resample(block: Pairs) -> Floats:
-        squares = squared_errors[block.first] + squared_errors[block.second]
-        return studentise(block.subtract(means), squares)
+        squared_error = squared_errors[block.first] + squared_errors[block.second]
+        return studentise(block.subtract(means), squared_error)
 
-    error = np.sqrt(observed_squared_error[pairs.first] + observed_squared_error[pairs.second])
+    error = np.sqrt(observed_squared_errors[pairs.first] + observed_squared_errors[pairs.second])
     difference = pairs.mean_differences(np.nanmean(pairs.values, axis=0))
     return bootstrap_t_interval(pairs, difference, error, resample, options, level)

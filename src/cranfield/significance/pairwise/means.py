@@ -12,7 +12,7 @@ from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted
 from cranfield.significance.differences import (
-    BLOCK,
+    BLOCK_VALUES,
     ROUNDING,
     Bounds,
     Level,
@@ -36,10 +36,10 @@ from cranfield.significance.resampling import (
 )
 
 STUDENTISED_FAMILIES = ("t", "bootstrap", "anova")
-"""Families of tests whose statistic is a difference divided by its estimated standard error."""
+"""Families of tests that divide a difference by its estimated standard error."""
 
 
-def apply_exchange_tests(
+def apply_exact_permutations(
     outcome: Outcome, pairs: Pairs, info: TestInfo, options: Options
 ) -> Outcome:
     """Use exact permutations for differences that do not vary.
@@ -52,11 +52,11 @@ def apply_exchange_tests(
         is_constant |= _find_equal(outcome, pairs)
     if not is_constant.any():
         return outcome
-    smallest = _compute_smallest_pvalues(pairs, info.paired, options)
+    exact_pvalues = _compute_exact_pvalues(pairs, info.paired, options)
     difference = pairs.mean_differences(np.nanmean(pairs.values, axis=0))
     notes = constant_notes(int((is_constant & (difference != 0)).sum()), paired=info.paired)
     pvalue, interval = with_exact_constants(
-        outcome.pvalue, outcome.interval, difference, is_constant, smallest, options
+        outcome.pvalue, outcome.interval, difference, is_constant, exact_pvalues, options
     )
     smallest_pvalues = outcome.smallest_pvalues
     if smallest_pvalues is not None:
@@ -82,32 +82,34 @@ def constant_notes(n_pairs: int, noun: str = "pair", *, paired: bool = True) -> 
 
 def _find_equal(outcome: Outcome, pairs: Pairs) -> Bools:
     """Return a mask of the pairs with the same score on every topic."""
-    is_equal = outcome.zeros + np.zeros_like(outcome.n) == pairs.n_topics
+    is_equal = outcome.n_zeros + np.zeros_like(outcome.n) == pairs.n_topics
     if is_equal.any():
-        # The zeros of some tests include differences up to a threshold.
+        # The zero differences of some tests include differences up to a threshold.
         first, second = pairs.first[is_equal], pairs.second[is_equal]
-        zeros = replace(pairs, first=first, second=second).moments()[2]
-        is_equal[is_equal] = zeros == pairs.n_topics
+        n_zeros = replace(pairs, first=first, second=second).moments()[2]
+        is_equal[is_equal] = n_zeros == pairs.n_topics
     return np.asarray(is_equal)
 
 
 def _find_constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
+    """Return a mask of the pairs without a standard error, of tests that divide by it."""
     if info.family not in STUDENTISED_FAMILIES:
         return np.zeros(len(pairs), dtype=bool)
     if info.model:
         # The common error is 0 only if no difference varies; a table may test by another error.
         has_model, table = outcome.model is not None, outcome.table
-        error = outcome.required_model.error if has_model or table is None else table.ms_error
-        return np.full(len(pairs), error == 0)
+        if has_model or table is None:
+            return np.full(len(pairs), outcome.required_model.error_variance == 0)
+        return np.full(len(pairs), table.ms_error == 0)
     if not info.paired:
         ranges = np.nanmax(pairs.values, axis=0) - np.nanmin(pairs.values, axis=0)
-        varies = ranges > pairs.rounding.max(initial=0.0)
-        return np.asarray(~(varies[pairs.first] | varies[pairs.second]))
+        is_varying = ranges > pairs.rounding.max(initial=0.0)
+        return np.asarray(~(is_varying[pairs.first] | is_varying[pairs.second]))
     _, deviation, _ = pairs.moments()
     return np.asarray(deviation == 0)
 
 
-def _compute_smallest_pvalues(pairs: Pairs, paired: bool, options: Options) -> Floats:
+def _compute_exact_pvalues(pairs: Pairs, paired: bool, options: Options) -> Floats:
     """Return the p-value of the most extreme permutation, by pair."""
     if paired:
         return np.full(len(pairs), smallest_sign_flip_pvalue(pairs.n_topics, options))
@@ -135,14 +137,14 @@ def t_test(pairs: Pairs, options: Options) -> Outcome:
     convention: If all differences are equal, their variance is 0, and p is from exact sign flips.
     two_systems_note: for two systems the paired t-test equals two-way ANOVA with Tukey's HSD
     """
-    mean, deviation, zeros = pairs.moments()
-    df, error = pairs.n_topics - 1, deviation / np.sqrt(pairs.n_topics)
+    mean, deviation, n_zeros = pairs.moments()
+    df, standard_error = pairs.n_topics - 1, deviation / np.sqrt(pairs.n_topics)
     results = {
         "n": np.full(len(pairs), pairs.n_topics),
-        "zeros": zeros,
+        "n_zeros": n_zeros,
         "details": {"df": float(df)},
     }
-    return t_outcome(mean, error, df, options.alternative, deviation, **results)
+    return t_outcome(mean, standard_error, df, options.alternative, deviation, **results)
 
 
 @declared_test("t-unpaired", aliases=("student-unpaired", "two-sample-t"), family="t", paired=False)
@@ -193,16 +195,16 @@ def _compare_unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcom
     centred = pairs.values - mean
     largest = np.nanmax(np.abs(pairs.values), axis=0)
     is_constant = np.nanmax(np.abs(centred), axis=0) <= ROUNDING * largest
-    squares = np.where(is_constant, 0.0, np.nansum(centred**2, axis=0))
+    ss = np.where(is_constant, 0.0, np.nansum(centred**2, axis=0))
     i, j = pairs.first, pairs.second
     n, m = counts[i], counts[j]
     difference = pairs.mean_differences(mean)
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = squares / (counts - 1)
+        variance = ss / (counts - 1)
         if pooled:
             df = n + m - 2.0
-            common = (squares[i] + squares[j]) / df
-            error = np.sqrt(common * (1 / n + 1 / m))
+            common_variance = (ss[i] + ss[j]) / df
+            error = np.sqrt(common_variance * (1 / n + 1 / m))
         else:
             a, b = variance[i] / n, variance[j] / m
             # In terms of proportions, as squared variances may overflow or underflow.
@@ -210,16 +212,17 @@ def _compare_unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcom
             df = np.nan_to_num(
                 1 / (proportion**2 / (n - 1) + (1 - proportion) ** 2 / (m - 1)), nan=1.0
             )
-            common = (variance[i] + variance[j]) / 2
+            common_variance = (variance[i] + variance[j]) / 2
             error = np.sqrt(a + b)
     results = {"n": n + m, "details": {"df": df}}
-    return t_outcome(difference, error, df, options.alternative, np.sqrt(common), **results)
+    unit = np.sqrt(common_variance)
+    return t_outcome(difference, error, df, options.alternative, unit, **results)
 
 
 MAX_HALF_SUMS = 2**22  # largest number of half-sums of all pairs for an exact test by default
 MAX_EXACT = 48  # largest number of nonzero differences of an exact test
 MAX_SUBSET_TOPICS = 16  # largest number of topics for intervals that use all subsets
-MAX_SUBSETS = 2**26  # largest number of subset means of all pairs for these, which take seconds
+MAX_SUBSETS = 2**26  # largest number of subset means of all pairs for such intervals, a few seconds
 
 
 @declared_test(
@@ -255,16 +258,16 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
         the topics. After an exact test of more than 16 topics, or of many pairs, the interval uses
         B random assignments (interval resamples and interval seed in the details).
     """
-    mean, deviation, zeros = pairs.moments()
+    mean, deviation, n_zeros = pairs.moments()
     n = pairs.n_topics
-    if uses_exact_test(pairs, zeros, options):
-        pvalue = exact_pvalues(pairs, options)
+    if is_enumerable(pairs, n_zeros, options):
+        pvalue = enumerate_pvalues(pairs, options)
         details: dict[str, object] = {"exact": True, "assignments": "all 2^n"}
-        all_subsets = n <= MAX_SUBSET_TOPICS and len(pairs) * 2**n <= MAX_SUBSETS
-        if not all_subsets:
+        has_all_subsets = n <= MAX_SUBSET_TOPICS and len(pairs) * 2**n <= MAX_SUBSETS
+        if not has_all_subsets:
             details |= {"interval resamples": options.resamples, "interval seed": options.seed}
     else:
-        all_subsets = False
+        has_all_subsets = False
         signs = random_signs(options.resamples, n, options.seed)
         integers, _ = as_integers(pairs.values, 2 * n)
         # The sum of a pair's signed differences is the difference of the systems' signed sums.
@@ -280,16 +283,16 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=mean,
         pvalue=pvalue,
         effect=standardised_difference(mean, deviation),
-        interval=partial(subset_interval, pairs, options, all_subsets),
+        interval=partial(subset_interval, pairs, options, has_all_subsets),
         n=np.full(len(pairs), n),
-        zeros=zeros,
+        n_zeros=n_zeros,
         details=details,
     )
 
 
-def uses_exact_test(pairs: Pairs, zeros: Indices, options: Options) -> bool:
+def is_enumerable(pairs: Pairs, n_zeros: Indices, options: Options) -> bool:
     """Return True if the randomisation test enumerates all assignments."""
-    n = int((pairs.n_topics - zeros).max(initial=0))
+    n = int((pairs.n_topics - n_zeros).max(initial=0))
     if options.exact and n > MAX_EXACT:
         raise PolicyError(
             f"the exact randomisation test takes at most {MAX_EXACT} topics with a difference, got"
@@ -300,8 +303,8 @@ def uses_exact_test(pairs: Pairs, zeros: Indices, options: Options) -> bool:
     return n <= MAX_EXACT and len(pairs) * 2 ** ((n + 1) // 2) <= MAX_HALF_SUMS
 
 
-def exact_pvalues(pairs: Pairs, options: Options) -> Floats:
-    """Return exact p-values over all 2^n assignments, from the signed sums of half the topics."""
+def enumerate_pvalues(pairs: Pairs, options: Options) -> Floats:
+    """Return exact p-values over all 2^n assignments, from the signed sums of both topic halves."""
 
     def test_block(_: slice, block: Pairs) -> tuple[Floats]:
         differences = block.differences()
@@ -313,13 +316,13 @@ def exact_pvalues(pairs: Pairs, options: Options) -> Floats:
         halves = integers[:, : n // 2], integers[:, n // 2 :]
         threshold = orient(integers.sum(axis=1), options.alternative) - float(n)
         first_sums, second_sums = (np.sort(_enumerate_signed_sums(half), axis=1) for half in halves)
-        n_reaching = _count_pairs(first_sums, second_sums, threshold)
+        n_reaching = _count_reaching_pairs(first_sums, second_sums, threshold)
         if options.two_sided:
             # The sums are symmetric around 0; the tails overlap only if they contain all sums.
             n_reaching = np.where(threshold <= 0, 2.0**n, 2 * n_reaching)
         return (np.minimum(1.0, n_reaching / 2.0**n),)
 
-    return pairs.map_blocks(test_block, 4 * 2 ** ((pairs.n_topics + 1) // 2), 4 * BLOCK)[0]
+    return pairs.map_blocks(test_block, 4 * 2 ** ((pairs.n_topics + 1) // 2), 4 * BLOCK_VALUES)[0]
 
 
 def _enumerate_signed_sums(integers: Floats) -> Floats:
@@ -330,37 +333,38 @@ def _enumerate_signed_sums(integers: Floats) -> Floats:
     return sums
 
 
-def _count_pairs(first: Floats, second: Floats, threshold: Floats) -> Floats:
+def _count_reaching_pairs(first: Floats, second: Floats, threshold: Floats) -> Floats:
     """Count, by row, the pairs of a first and a second sum that add up to at least `threshold`."""
     size = first.shape[1]
-    # In stable order, a second sum is behind the first sums with which it reaches the threshold.
+    # In stable order, a second sum is after the first sums with which it reaches the threshold.
     order = np.argsort(np.hstack([threshold[:, None] - first, second]), axis=1, kind="stable")
-    position = np.where(order < size, np.arange(order.shape[1], dtype=np.float64), 0.0)
-    n_too_small = position.sum(axis=1) - size * (size - 1) / 2
+    positions = np.where(order < size, np.arange(order.shape[1], dtype=np.float64), 0.0)
+    n_too_small = positions.sum(axis=1) - size * (size - 1) / 2
     return np.asarray(float(size) * second.shape[1] - n_too_small)
 
 
-def subset_interval(pairs: Pairs, options: Options, all_subsets: bool, level: Level) -> Bounds:
+def subset_interval(pairs: Pairs, options: Options, has_all_subsets: bool, level: Level) -> Bounds:
     """Return the interval of shifts that the randomisation test does not reject.
 
     If the signs of a subset of the shifted differences are flipped, their sum becomes at least as
-    large exactly if the mean of the subset is at most the shift. In a two-sided test, it becomes at
-    most minus the observed sum exactly if the mean of the other topics is at most the shift. A
-    bound is such a mean of a certain rank, over all subsets (`all_subsets`) or those drawn.
+    large if and only if the mean of the subset is at most the shift. In a two-sided test, it
+    becomes at most minus the observed sum if and only if the mean of the other topics is at most
+    the shift. A bound is the mean of a certain rank, over all subsets (`has_all_subsets`) or those
+    drawn.
     """
     n = pairs.n_topics
     low, high = infinite_bounds(len(pairs))
-    if all_subsets:
+    if has_all_subsets:
         is_flipped = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
     else:
         is_flipped = (random_signs(options.resamples, n, options.seed) < 0).astype(np.float64)
     # All subsets include the observed arrangement, random subsets do not.
-    n_subsets = len(is_flipped) - all_subsets
+    n_subsets = len(is_flipped) - has_all_subsets
     size = is_flipped.sum(axis=1)
     rank = find_bound_ranks(pairs, level, options, n_subsets)
     # The empty subset, and in a two-sided test the full one, are extreme for any shift.
     is_proper = (size > 0) & (size < n) if options.two_sided else size > 0
-    rank = rank - int((~is_proper).sum()) + all_subsets
+    rank = rank - int((~is_proper).sum()) + has_all_subsets
     is_flipped, size = is_flipped[is_proper], size[is_proper]
     if not (rank >= 1).any():
         return low, high
@@ -369,13 +373,14 @@ def subset_interval(pairs: Pairs, options: Options, all_subsets: bool, level: Le
     rounding = pairs.rounding
     for rows, block in pairs.blocks(len(size)):
         subset_sums = sums[block.first] - sums[block.second]
-        smaller = larger = subset_sums / size
+        low_means = high_means = subset_sums / size
         if options.two_sided:
-            total = block.subtract(integers.sum(axis=0))[:, None]
-            other_means = (total - subset_sums) / (n - size)
-            smaller, larger = np.minimum(smaller, other_means), np.maximum(larger, other_means)
+            observed_sums = block.subtract(integers.sum(axis=0))[:, None]
+            other_means = (observed_sums - subset_sums) / (n - size)
+            low_means = np.minimum(low_means, other_means)
+            high_means = np.maximum(high_means, other_means)
         low_rank, high_rank = rank[rows] - 1, len(size) - rank[rows]
-        for bounds, means, k in ((low, smaller, low_rank), (high, larger, high_rank)):
+        for bounds, means, k in ((low, low_means, low_rank), (high, high_means, high_rank)):
             bound = order_statistics(means.copy(), k[:, None])[:, 0] * unit
             # A bound of 0 does not exclude 0.
             bound[np.abs(bound) <= rounding[rows]] = 0.0

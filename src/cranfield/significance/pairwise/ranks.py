@@ -21,7 +21,7 @@ from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.significance.differences import (
-    BLOCK,
+    BLOCK_VALUES,
     Bounds,
     Level,
     Outcome,
@@ -54,7 +54,7 @@ def binomial_pvalues(
         from scipy.stats import binomtest
 
         counts = zip(wins.ravel().tolist(), np.maximum(n, 1).ravel().tolist(), strict=True)
-        tests = [binomtest(n_wins, total, probability) for n_wins, total in counts]
+        tests = [binomtest(n_wins, n_decided, probability) for n_wins, n_decided in counts]
         pvalues = np.reshape([test.pvalue for test in tests], n.shape)
     return np.asarray(np.where(n > 0, np.minimum(1.0, pvalues), 1.0))
 
@@ -71,8 +71,8 @@ def _square_side(n: int) -> int:
 def kth_sum(x: Floats, y: Floats, k: int | Indices, *, triangle: bool = False) -> Floats:
     """Return the k-th smallest (from 0) of the sums x[i] + y[j], by row, exact to the last bit.
 
-    Rows ascend; shorter rows are padded with infinities. With `triangle`, x and y are the same and
-    only sums with i <= j count.
+    Rows of x and y ascend; shorter rows are padded with infinities. With `triangle`, x and y are
+    equal and only sums with i <= j count.
     """
     if not len(x):
         return np.empty(0)
@@ -87,9 +87,9 @@ def kth_sum(x: Floats, y: Floats, k: int | Indices, *, triangle: bool = False) -
     out = np.where(rank < 0, low, high)
     undecided = np.flatnonzero((rank >= 0) & (rank < n_between))
     # The largest number of sums between the bounds of a row bounds the memory of a slice.
-    for rows in row_slices(undecided.size, int(n_between[undecided].max(initial=0)), BLOCK):
+    for rows in row_slices(undecided.size, int(n_between[undecided].max(initial=0)), BLOCK_VALUES):
         indices = undecided[rows]
-        out[indices] = sums.between(indices, start[indices], end[indices], rank[indices])
+        out[indices] = sums.select_between(indices, start[indices], end[indices], rank[indices])
     return out
 
 
@@ -139,7 +139,9 @@ class _SumTables:
             step >>= 1
         return counts
 
-    def between(self, indices: Indices, start: Indices, end: Indices, rank: Indices) -> Floats:
+    def select_between(
+        self, indices: Indices, start: Indices, end: Indices, rank: Indices
+    ) -> Floats:
         """Return the sum at `rank` among the sums in columns `start` to `end`, by table."""
         counts = end - start
         totals = counts.sum(axis=1)
@@ -172,8 +174,8 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
     assumes: Topics are independent; the distribution of differences is symmetric. Only then is
         a hypothesis about the pseudo-median also one about the mean.
     when: Paired scores with outliers, and differences that are about symmetric. It ranks
-        differences, so it needs a scale on which differences can be compared. Its Type I errors on
-        means are too frequent if differences are skewed.
+        differences, so it requires a scale on which differences can be compared. Its Type I errors
+        on means are too frequent if differences are skewed.
     formula: W^+ = \sum_{t : d_t > 0} \text{rank}(|d_t|)
     statistic: W+, the sum of ranks of the topics on which the first system scores higher
     effect: rank-biserial correlation: (W+ - W-) / (W+ + W-)
@@ -184,7 +186,7 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
         above, it is from the normal approximation, with the variance corrected for ties and
         without continuity correction. The interval is of the pseudo-median, from Walsh averages of
         the differences that are not 0, by the distribution of the same ranks, ties included: it
-        excludes 0 exactly where p is at most alpha.
+        excludes 0 if and only if p is at most alpha.
     """
     if options.exact and pairs.n_topics > MAX_EXACT:
         raise PolicyError(
@@ -195,18 +197,18 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
     def test_block(_: slice, block: Pairs) -> tuple[NDArray[Any], ...]:
         signed = _SignedRanks(block.differences(), block.rounding, options)
         pvalue = signed.pvalues(options.alternative)
-        ties = _count_ties(signed.ranks)
-        return signed.plus, signed.total, pvalue, signed.n, ties, signed.is_exact
+        n_ties = _count_ties(signed.ranks)
+        return signed.plus, signed.total, pvalue, signed.n, n_ties, signed.is_exact
 
-    plus, total, pvalue, n, ties, is_exact = pairs.map_blocks(test_block)
+    plus, total, pvalue, n, n_ties, is_exact = pairs.map_blocks(test_block)
     return Outcome(
         statistic=plus / 2,
         pvalue=np.where(n > 0, pvalue, 1.0),
         effect=np.divide(2 * plus - total, total, out=np.zeros(len(pairs)), where=n > 0),
         interval=partial(walsh_interval, pairs, options),
         n=n,
-        zeros=pairs.n_topics - n,
-        ties=ties,
+        n_zeros=pairs.n_topics - n,
+        n_ties=n_ties,
         details={"exact pairs": int(is_exact.sum())},
     )
 
@@ -220,12 +222,15 @@ class _SignedRanks:
         sizes = np.where(is_zero, np.inf, np.abs(differences))
         order = np.argsort(sizes, axis=1)
         # Twice the mid-ranks of absolute differences, which are ascending integers.
-        self.ranks, ties = doubled_mid_ranks(np.take_along_axis(sizes, order, axis=1), rounding)
+        self.ranks, tie_terms = doubled_mid_ranks(
+            np.take_along_axis(sizes, order, axis=1), rounding
+        )
         is_win = np.take_along_axis(differences, order, axis=1) > 0
+        # Sums of the doubled ranks: of wins, and of all differences.
         self.plus = (self.ranks * is_win).sum(axis=1)
         self.total = n * (n + 1.0)
         # Standard deviation of `plus` / 2 under the null hypothesis.
-        self.deviation = np.sqrt(n * (n + 1.0) * (2 * n + 1.0) / 24 - ties / 48)
+        self.deviation = np.sqrt(n * (n + 1.0) * (2 * n + 1.0) / 24 - tie_terms / 48)
         self.is_exact = (
             n <= options.exact_n if options.exact is None else np.full(n.shape, options.exact)
         )
@@ -237,22 +242,20 @@ class _SignedRanks:
         pvalue = tail_pvalues(ndtr(-orient(z, alternative)), alternative)
         if self.is_exact.any():
             cdf, pattern = self._distributions()
-            doubled, total = (
-                sums[self.is_exact].astype(np.intp) for sums in (self.plus, self.total)
-            )
+            plus, total = (sums[self.is_exact].astype(np.intp) for sums in (self.plus, self.total))
             # The distribution is symmetric: its upper tail is a lower tail.
-            low, high = cdf[pattern, doubled], cdf[pattern, total - doubled]
+            low, high = cdf[pattern, plus], cdf[pattern, total - plus]
             pvalue[self.is_exact] = _combine_tails(low, high, alternative)
         return pvalue
 
     def largest_rejected(self, tail: Floats) -> Indices:
-        """Return twice the largest rejected sum of ranks, by tail probability; -1 for none."""
+        """Return the largest rejected sum of doubled ranks, by tail probability; -1 for none."""
         largest = np.floor(self.total / 2 + 2 * self.deviation * ndtri(tail)).astype(np.intp)
         if self.is_exact.any():
             cdf, pattern = self._distributions()
             thresholds = tail[self.is_exact, None] * SLACK
             exact_sums = []
-            for rows in row_slices(pattern.size, cdf.shape[1], BLOCK):
+            for rows in row_slices(pattern.size, cdf.shape[1], BLOCK_VALUES):
                 p = cdf[pattern[rows]]
                 largest_p = np.where(p <= thresholds[rows], p, -1.0).max(axis=1, keepdims=True)
                 # Only the first of several sums with equal probabilities is possible.
@@ -285,7 +288,7 @@ def compute_cdfs(patterns: NDArray[np.int32]) -> Floats:
     """Return P(S <= s), where S adds each integer with probability 1/2; shape (patterns, s)."""
     largest = int(patterns.sum(axis=1).max(initial=0))
     out = np.empty((len(patterns), largest + 1))
-    for rows in row_slices(len(patterns), largest + 1, BLOCK):
+    for rows in row_slices(len(patterns), largest + 1, BLOCK_VALUES):
         block = patterns[rows]
         # The left half stays 0: it has the probabilities of negative sums.
         p = np.zeros((len(block), 2 * largest + 1))
@@ -352,15 +355,15 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
         threshold Urbano, Lima and Hanjalic (2019b), who use .01
     convention: Topics with equal scores are excluded, and their number is reported; with a
         `threshold`, so are topics whose scores differ by at most the threshold. The interval is
-        that of the median of the other differences, from order statistics, so that it excludes 0
-        exactly if p is at most alpha.
+        that of the median of the other differences, from order statistics, so that it excludes 0 if
+        and only if p is at most alpha.
     """
 
-    def count(_: slice, block: Pairs) -> tuple[Indices, Indices]:
+    def count_wins_and_losses(_: slice, block: Pairs) -> tuple[Indices, Indices]:
         differences = _compute_differences(block, options)
         return (differences > 0).sum(axis=1), (differences < 0).sum(axis=1)
 
-    wins, losses = pairs.map_blocks(count)
+    wins, losses = pairs.map_blocks(count_wins_and_losses)
     n = wins + losses
     return Outcome(
         statistic=wins.astype(np.float64),
@@ -368,7 +371,7 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
         effect=np.divide(wins - losses, n, out=np.zeros(len(pairs)), where=n > 0),
         interval=partial(median_interval, pairs, options),
         n=n,
-        zeros=pairs.n_topics - n,
+        n_zeros=pairs.n_topics - n,
     )
 
 
@@ -389,7 +392,7 @@ def median_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
         n = (differences != 0).sum(axis=1)
         sizes, size_of_pair = np.unique(n, return_inverse=True)
         cdf = bdtr(np.arange(n.max(initial=0) + 1), np.maximum(sizes, 1)[:, None], 0.5)
-        # The largest rejected number of losses is the number of differences below the lower bound.
+        # The number of differences below the lower bound is the largest rejected number of losses.
         rank = (cdf[size_of_pair.ravel()] <= tails[rows, None] * SLACK).sum(axis=1) - 1
         is_finite = (rank >= 0) & (n > 0)
         ascending = np.sort(np.where(differences == 0, np.inf, differences), axis=1)[is_finite]
@@ -441,38 +444,39 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
         values = np.hstack([scores[block.first], scores[block.second]])
         order = np.argsort(values, axis=1)
         # Missing scores are last, with rank 0.
-        ranks, ties = doubled_mid_ranks(
+        ranks, tie_terms = doubled_mid_ranks(
             np.take_along_axis(values, order, axis=1), np.full(len(block), 0.5)
         )
         rank_sum = np.where(order < pairs.n_topics, ranks, 0.0).sum(axis=1)
         pvalues = np.full(len(block), np.nan)
         if options.exact:
             pvalues = _compute_exact_pvalues(ranks, counts[block.first], rank_sum, options)
-        return rank_sum, ties, _count_ties(ranks), pvalues
+        return rank_sum, tie_terms, _count_ties(ranks), pvalues
 
-    rank_sum, ties, n_tied, pvalues = pairs.map_blocks(rank_block, 2 * pairs.n_topics)
+    rank_sum, tie_terms, n_ties, pvalues = pairs.map_blocks(rank_block, 2 * pairs.n_topics)
     u = (rank_sum - n * (n + 1.0)) / 2
     return Outcome(
         statistic=u,
         pvalue=pvalues
         if options.exact
-        else _compute_normal_pvalues(u, n, m, ties, options.alternative),
+        else _compute_normal_pvalues(u, n, m, tie_terms, options.alternative),
         effect=2 * u / (n * m) - 1,
         interval=partial(shift_interval, pairs),
         n=n + m,
-        ties=n_tied,
+        n_ties=n_ties,
         details={"exact": bool(options.exact)},
     )
 
 
 def _compute_normal_pvalues(
-    u: Floats, n: Indices, m: Indices, ties: Floats, alternative: str
+    u: Floats, n: Indices, m: Indices, tie_terms: Floats, alternative: str
 ) -> Floats:
-    total = (n + m).astype(np.float64)
-    variance = n * m / 12 * (total + 1 - ties / (total * np.maximum(total - 1, 1)))
-    distance = orient(u - n * m / 2, alternative) - 0.5
+    n_scores = (n + m).astype(np.float64)
+    tie_correction = tie_terms / (n_scores * np.maximum(n_scores - 1, 1))
+    variance = n * m / 12 * (n_scores + 1 - tie_correction)
+    oriented_u = orient(u - n * m / 2, alternative) - 0.5
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.where(variance > 0, distance / np.sqrt(variance), -np.inf)
+        z = np.where(variance > 0, oriented_u / np.sqrt(variance), -np.inf)
     return tail_pvalues(ndtr(-z), alternative)
 
 
@@ -510,7 +514,7 @@ def shift_interval(pairs: Pairs, level: Level) -> Bounds:
 
 
 class RankSums:
-    """Tail probabilities of the sum of n ranks (ascending, doubled) drawn without replacement."""
+    """Tail probabilities of the sum of n ranks (ascending, doubled), drawn without replacement."""
 
     def __init__(self, ranks: NDArray[np.integer], n: int) -> None:
         # The subsets of k ranks with the sum s are counted for each half of the ranks. Counts are

@@ -31,6 +31,7 @@ from cranfield.significance.corrections.resampled import (
 from cranfield.significance.differences import (
     PAIR_COLUMNS,
     Bounds,
+    IntervalFunction,
     Pairs,
     make_pairs,
     pair_names,
@@ -146,8 +147,8 @@ class JointComparison(Result, WithProse):
     def _frame(self) -> pl.DataFrame:
         names = self._pairs()[np.repeat(np.arange(len(self)), len(self.measures))]
         measures = pl.Series(self.measures * len(self), dtype=pl.String)
-        tables = self.difference, *self.interval, self.pvalues, self.verdicts
-        return with_values(names, self.columns, measures, *(table.ravel() for table in tables))
+        arrays = self.difference, *self.interval, self.pvalues, self.verdicts
+        return with_values(names, self.columns, measures, *(array.ravel() for array in arrays))
 
     def _pairs(self) -> pl.DataFrame:
         return pair_names(self.systems, self.first, self.second)
@@ -246,14 +247,14 @@ def compare_measures(
     info = find_test("t").info
     names, systems = tuple(scores_by_measure), next(iter(scores_by_measure.values())).systems
     baselines = find_baselines(systems, baseline)
-    pairs_by_measure, statistics = [], []
-    for scores in scores_by_measure.values():
+    pairs_by_measure, statistics = {}, []
+    for name, scores in scores_by_measure.items():
         statistics.append(choose_statistic(scores, None, None))
         inputs = transform_scores(prepare_scores(scores, info, None), statistics[-1])
-        pairs_by_measure.append(make_pairs(inputs.topic_scores, baselines))
+        pairs_by_measure[name] = make_pairs(inputs.topic_scores, baselines)
         # The note on comparisons of two systems describes the t-test, not the joint test.
         notes = (*notes, *scale_notes(scores, replace(info, two_systems_note=""), options))
-    pairs = pairs_by_measure[0]
+    pairs = pairs_by_measure[names[0]]
     correction = CORRECTIONS.find(correction)
     if correction not in JOINT_CORRECTIONS:
         raise PolicyError(
@@ -261,9 +262,7 @@ def compare_measures(
             f" got {correction!r}"
         )
     shape = (len(names), len(pairs))
-    results, joint_notes = _compare_jointly(
-        dict(zip(names, pairs_by_measure, strict=True)), correction, options
-    )
+    results, joint_notes = _compare_jointly(pairs_by_measure, correction, options)
     difference, pvalues, low, high = (result.reshape(shape).T for result in results)
     correction_info = CORRECTIONS[correction]
     method = correction_info.title
@@ -299,48 +298,51 @@ def _check_evaluation(evaluation: Any) -> dict[str, Scores]:
 
 
 def _compare_jointly(
-    pairs_of_measure: Mapping[str, Pairs], correction: str, options: Options
+    pairs_by_measure: Mapping[str, Pairs], correction: str, options: Options
 ) -> tuple[list[Floats], list[str]]:
     """Return differences, p-values and bounds of the pairs of all measures, and notes."""
-    families, pvalues, largest = _resample_families(
-        [*pairs_of_measure.values()], correction, options
-    )
+    pairs_of_families = [*pairs_by_measure.values()]
+    families, pvalues, maxima = _resample_families(pairs_of_families, correction, options)
     differences = np.concatenate([family.difference for family in families])
-    errors = np.concatenate([family.error + 0.0 * family.difference for family in families])
-    bounds = partial(simultaneous_interval, differences, errors, largest, options)
-    is_constant, topics = errors == 0, next(iter(pairs_of_measure.values())).n_topics
-    flips = min(1.0, differences.size * smallest_sign_flip_pvalue(topics, options))
+    errors = np.concatenate(
+        [family.standard_error + 0.0 * family.difference for family in families]
+    )
+    interval: IntervalFunction = partial(
+        simultaneous_interval, differences, errors, maxima, options
+    )
+    is_constant, n_topics = errors == 0, pairs_of_families[0].n_topics
+    exact_pvalue = min(1.0, differences.size * smallest_sign_flip_pvalue(n_topics, options))
     pvalues, interval = with_exact_constants(
-        pvalues, bounds, differences, is_constant, flips, options
+        pvalues, interval, differences, is_constant, exact_pvalue, options
     )
     low, high = interval(1 - options.alpha)
     # Intervals use the first step; later steps of the step-down procedure may contradict them.
     is_contradicted = ((low > 0) | (high < 0)) != (pvalues <= options.alpha)
     low[is_contradicted] = high[is_contradicted] = np.nan
     notes = constant_notes(int((is_constant & (differences != 0)).sum()), "comparison")
-    smallest = float(smallest_pvalue(largest)[0])
+    smallest = float(smallest_pvalue(maxima)[0])
     if min(smallest, pvalues.min()) > options.alpha:
-        notes.append(unreachable_note(smallest, topics, options))
-        # In resamples without a few topics, a measure may not vary.
-        culprits = [
+        notes.append(unreachable_note(smallest, n_topics, options))
+        # Resamples in which the scores of a measure do not vary have infinite statistics.
+        causes = [
             name
-            for name, pairs in pairs_of_measure.items()
+            for name, pairs in pairs_by_measure.items()
             if smallest_pvalue(_resample_families([pairs], correction, options)[2])[0]
             > options.alpha
         ]
-        if 0 < len(culprits) < len(pairs_of_measure):
-            notes[-1] += f"; this is due to {', '.join(culprits)}, which can be compared separately"
+        if 0 < len(causes) < len(pairs_by_measure):
+            notes[-1] += f"; this is due to {', '.join(causes)}, which can be compared separately"
     return [differences, pvalues, low, high], notes
 
 
 def _resample_families(
-    pairs_by_measure: Sequence[Pairs], correction: str, options: Options
+    pairs_of_families: Sequence[Pairs], correction: str, options: Options
 ) -> tuple[Sequence[PooledErrors | CentredPairs], Floats, Floats]:
-    """Return the family of each measure, their p-values, and each resample's largest statistic."""
+    """Return a family for the pairs of each measure, p-values, and the maxima of resamples."""
     if correction == "bootstrap-tukey":
-        pooled = [PooledErrors(pairs) for pairs in pairs_by_measure]
-        largest = resample_maxima(pooled, options)
+        pooled = [PooledErrors(pairs) for pairs in pairs_of_families]
+        maxima = resample_maxima(pooled, options)
         t = np.abs(np.concatenate([family.t for family in pooled]))
-        return pooled, compute_max_statistic_pvalues(t, largest), largest
-    centred = [CentredPairs(pairs) for pairs in pairs_by_measure]
+        return pooled, compute_max_statistic_pvalues(t, maxima), maxima
+    centred = [CentredPairs(pairs) for pairs in pairs_of_families]
     return centred, *step_down(centred, options)

@@ -22,7 +22,7 @@ from cranfield.base.text import counted, measure_prefix, plain, some_of
 from cranfield.result import Column, Columns, Result, interval_columns
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.differences import (
-    BLOCK,
+    BLOCK_VALUES,
     PAIR_COLUMNS,
     Bounds,
     Level,
@@ -53,7 +53,7 @@ N_BISECTIONS = 80  # of an interval that contains a root; more than the 53 bits 
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """Results of a meta-analysis by row; those that require two collections may be NaN."""
+    """Results of a meta-analysis by row; NaN if they require two collections and there is one."""
 
     n_collections: Indices
     estimate: Floats
@@ -67,7 +67,7 @@ class Pooled:
 def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
     """Pool the estimates of each row with weights 1 / (v + tau^2)."""
     has_estimate = np.isfinite(v)
-    # In units of the largest error, so that squares of weights do not overflow.
+    # In units of the largest standard error, so that squares of weights do not overflow.
     unit = np.sqrt(np.where(has_estimate, v, 0.0).max(axis=1, initial=0.0))
     unit[unit == 0] = 1.0
     y, v = y / unit[:, None], np.maximum(v / unit[:, None] / unit[:, None], MIN_VARIANCE)
@@ -76,28 +76,27 @@ def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
     df = n_collections - 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
         fixed_weights = 1 / v
-        _, q = _mean_and_squares(y, fixed_weights)
+        _, q = _compute_mean_and_ss(y, fixed_weights)
         tau2 = np.where(is_pooled, np.maximum(TAU2_BY[tau2_by].estimate(y, v, df), 0.0), 0.0)
         weights = 1 / (v + tau2[:, None])
-        total = weights.sum(axis=1)
-        estimate, squares = _mean_and_squares(y, weights)
-        error = ERRORS[errors](squares / df) / np.sqrt(total)
+        estimate, ss = _compute_mean_and_ss(y, weights)
+        standard_error = ERRORS[errors](ss / df) / np.sqrt(weights.sum(axis=1))
         # The variance of a typical estimate (Higgins and Thompson, 2002, equation 9).
-        sum_fixed = fixed_weights.sum(axis=1)
-        typical_v = df * sum_fixed / (sum_fixed**2 - (fixed_weights**2).sum(axis=1))
+        sum_of_weights = fixed_weights.sum(axis=1)
+        typical_v = df * sum_of_weights / (sum_of_weights**2 - (fixed_weights**2).sum(axis=1))
         i2 = tau2 / (tau2 + typical_v)
 
-    def if_pooled(values: Floats) -> Floats:
+    def require_two(values: Floats) -> Floats:
         return np.where(is_pooled, values, np.nan)
 
     return Pooled(
         n_collections=n_collections,
         estimate=estimate * unit,
-        error=if_pooled(error * unit),
-        tau2=if_pooled(tau2 * unit**2),
-        q=if_pooled(q),
-        q_pvalue=if_pooled(chdtrc(df, q)),
-        i2=if_pooled(i2),
+        error=require_two(standard_error * unit),
+        tau2=require_two(tau2 * unit**2),
+        q=require_two(q),
+        q_pvalue=require_two(chdtrc(df, q)),
+        i2=require_two(i2),
     )
 
 
@@ -116,23 +115,23 @@ def predict(y: Floats, v: Floats, level: float, resamples: int, seed: int) -> tu
         chi2 = rng.chisquare(1, (resamples, n_collections - 1))
         normal = rng.normal(size=resamples)
         student = rng.standard_t(n_collections - 1, resamples)
-        # In units of the largest error, so that squares of weights do not overflow.
+        # In units of the largest standard error, so that squares of weights do not overflow.
         unit = float(np.sqrt(v[row, columns].max())) or 1.0
-        errors = np.maximum(v[row, columns] / unit / unit, MIN_VARIANCE)
+        variances = np.maximum(v[row, columns] / unit / unit, MIN_VARIANCE)
         estimates = y[row, columns] / unit
-        tau2 = _draw_tau2(estimates, errors, chi2)
-        weights = 1 / (errors + tau2[:, None])
-        mean, squares = _mean_and_squares(estimates, weights)
-        error = np.sqrt(squares / (n_collections - 1) / weights.sum(axis=1))
-        values = mean + normal * np.sqrt(tau2) - student * error
-        low[row], high[row] = unit * np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+        tau2 = _draw_tau2(estimates, variances, chi2)
+        weights = 1 / (variances + tau2[:, None])
+        mean, ss = _compute_mean_and_ss(estimates, weights)
+        standard_error = np.sqrt(ss / (n_collections - 1) / weights.sum(axis=1))
+        predictions = mean + normal * np.sqrt(tau2) - student * standard_error
+        low[row], high[row] = unit * np.quantile(predictions, [(1 - level) / 2, (1 + level) / 2])
     return low, high
 
 
 def _draw_tau2(y: Floats, v: Floats, chi2: Floats) -> Floats:
     """Draw tau^2 from its confidence distribution: the values that give the observed Q."""
     w = 1 / v
-    _, q = _mean_and_squares(y, w)
+    _, q = _compute_mean_and_ss(y, w)
     products = np.outer(w, w) / w.sum()
     np.fill_diagonal(products, 0.0)
     # The diagonal is a sum of products, as differences of large weights would cancel.
@@ -143,15 +142,16 @@ def _draw_tau2(y: Floats, v: Floats, chi2: Floats) -> Floats:
     deviations = np.sqrt(v + grid[:, None])
     forms = deviations[:, :, None] * form * deviations[:, None, :]
     sums = chi2 @ np.linalg.eigvalsh(forms)[:, 1:].T
-    upper = np.minimum((sums < q).sum(axis=1), grid.size - 1)
-    lower = np.maximum(upper - 1, 0)
+    end_index = np.minimum((sums < q).sum(axis=1), grid.size - 1)
+    start_index = np.maximum(end_index - 1, 0)
     draws = np.arange(len(chi2))
-    start, end = sums[draws, lower], sums[draws, upper]
+    start, end = sums[draws, start_index], sums[draws, end_index]
     fraction = np.divide(q - start, end - start, out=np.zeros(len(chi2)), where=end > start)
-    return np.asarray(grid[lower] + np.clip(fraction, 0, 1) * (grid[upper] - grid[lower]))
+    steps = grid[end_index] - grid[start_index]
+    return np.asarray(grid[start_index] + np.clip(fraction, 0, 1) * steps)
 
 
-def _mean_and_squares(y: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def _compute_mean_and_ss(y: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Return the weighted mean of each row, and the weighted sum of squares around it."""
     mean = (weights * y).sum(axis=-1) / weights.sum(axis=-1)
     return mean, (weights * (y - mean[..., None]) ** 2).sum(axis=-1)
@@ -160,19 +160,20 @@ def _mean_and_squares(y: Floats, weights: Floats) -> tuple[Floats, Floats]:
 def _estimate_by_moments(y: Floats, v: Floats, df: Floats) -> Floats:
     """Estimate tau^2 by DerSimonian and Laird (1986), equation 8."""
     weights = 1 / v
-    _, q = _mean_and_squares(y, weights)
-    total = weights.sum(axis=1)
-    return np.asarray((q - df) / (total - (weights**2).sum(axis=1) / total))
+    _, q = _compute_mean_and_ss(y, weights)
+    sum_of_weights = weights.sum(axis=1)
+    divisor = sum_of_weights - (weights**2).sum(axis=1) / sum_of_weights
+    return np.asarray((q - df) / divisor)
 
 
 def _estimate_by_paule_mandel(y: Floats, v: Floats, df: Floats) -> Floats:
     """Estimate tau^2 such that the weighted sum of squares is k - 1 (Paule and Mandel, 1982)."""
 
     def excess(tau2: Floats) -> Floats:
-        return _mean_and_squares(y, 1 / (v + tau2[:, None]))[1] - df
+        return _compute_mean_and_ss(y, 1 / (v + tau2[:, None]))[1] - df
 
-    largest = _mean_and_squares(y, np.isfinite(v).astype(np.float64))[1] / df
-    return _find_root(excess, np.zeros(len(y)), largest)
+    upper_bound = _compute_mean_and_ss(y, np.isfinite(v).astype(np.float64))[1] / df
+    return _find_root(excess, np.zeros(len(y)), upper_bound)
 
 
 def _estimate_by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
@@ -184,27 +185,31 @@ def _estimate_by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
     z, u = y / unit[:, None], v / unit[:, None] ** 2
     # The likelihood may have several maxima: the highest on a grid is refined by bisection.
     best = np.empty(len(y), dtype=np.intp)
-    for rows in row_slices(len(y), y.shape[1] * LIKELIHOOD_GRID.size, BLOCK):
-        likelihood = _restricted_likelihood(z[rows, None], u[rows, None], LIKELIHOOD_GRID[:, None])
-        best[rows] = likelihood.argmax(axis=1)
+    for rows in row_slices(len(y), y.shape[1] * LIKELIHOOD_GRID.size, BLOCK_VALUES):
+        log_likelihood = _compute_log_likelihood(
+            z[rows, None], u[rows, None], LIKELIHOOD_GRID[:, None]
+        )
+        best[rows] = log_likelihood.argmax(axis=1)
 
     def slope(tau2: Floats) -> Floats:
         w = 1 / (u + tau2[:, None])
-        mean, _ = _mean_and_squares(z, w)
-        squares, total = (w**2).sum(axis=1), w.sum(axis=1)
+        mean, _ = _compute_mean_and_ss(z, w)
+        sum_of_squares, sum_of_weights = (w**2).sum(axis=1), w.sum(axis=1)
         deviations = ((w * (z - mean[:, None])) ** 2).sum(axis=1)
-        return np.asarray(deviations - (total - squares / total))
+        return np.asarray(deviations - (sum_of_weights - sum_of_squares / sum_of_weights))
 
     low = LIKELIHOOD_GRID[np.maximum(best - 1, 0)]
     high = LIKELIHOOD_GRID[np.minimum(best + 1, LIKELIHOOD_GRID.size - 1)]
     return np.asarray(np.where(span > 0, _find_root(slope, low, high) * unit**2, 0.0))
 
 
-def _restricted_likelihood(y: Floats, v: Floats, tau2: Floats) -> Floats:
+def _compute_log_likelihood(y: Floats, v: Floats, tau2: Floats) -> Floats:
     """Return twice the restricted log-likelihood, up to a constant."""
     weights = 1 / (v + tau2)
     log_weights = np.log(weights, where=weights > 0, out=np.zeros_like(weights)).sum(axis=-1)
-    return np.asarray(log_weights - np.log(weights.sum(axis=-1)) - _mean_and_squares(y, weights)[1])
+    return np.asarray(
+        log_weights - np.log(weights.sum(axis=-1)) - _compute_mean_and_ss(y, weights)[1]
+    )
 
 
 def _find_root(function: ArrayFunction, low: Floats, high: Floats) -> Floats:
@@ -236,13 +241,13 @@ ERRORS: dict[str, ArrayFunction] = {
     "hartung-knapp-ad-hoc": lambda ratio: np.sqrt(np.maximum(ratio, 1.0)),
     "normal": np.ones_like,
 }
-"""Standard errors by name: as a multiple of the classical one, 1 / sqrt(sum of weights), given the
+"""Standard errors by name: their ratio to the classical one, 1 / sqrt(sum of weights), given the
 weighted mean square of the estimates around their mean."""
 
 
 @dataclass(frozen=True, eq=False)
 class CommonPairs:
-    """Pairs of systems, by name, of one or more collections."""
+    """Pairs of systems that one or more collections have, with systems matched by name."""
 
     names: tuple[str, ...]  # of collections
     topics: tuple[int, ...]
@@ -252,7 +257,7 @@ class CommonPairs:
     second: Indices
     mean: Floats  # of the differences of a pair on a collection; NaN where it lacks the pair
     deviation: Floats
-    notes: tuple[str, ...]  # excluded topics, and systems that some collections lack
+    notes: tuple[str, ...]  # on excluded topics, and systems that some collections lack
 
     def __len__(self) -> int:
         """Return the number of pairs."""
@@ -268,7 +273,8 @@ def match_pairs(
 ) -> CommonPairs:
     """Match systems by name, apply the policy for missing scores, and summarise all pairs."""
     if not isinstance(collections, Mapping):
-        raise PolicyError("expected a mapping of collections to scores")
+        kind = type(collections).__name__
+        raise PolicyError(f"expected a mapping of collections to scores, got {kind}")
     if (n := len(collections)) < 2:
         raise PolicyError(f"a meta-analysis requires at least two collections, got {n}")
     test = find_test("t").info
@@ -478,7 +484,8 @@ def meta_analysis(
         the classical one, from the weights alone; `normal`: the classical one with the normal
         distribution, which has too many Type I errors with few collections.
     correction
-        Correction of p-values for multiple pairs: `holm`, `bonferroni`, `bh`, `by`, `none`.
+        Correction of p-values for multiple pairs: `none`, `bonferroni`, `sidak`, `holm`, `hommel`,
+        `bh` or `by`.
     alpha
         Significance level.
     missing
@@ -489,7 +496,8 @@ def meta_analysis(
     Raises
     ------
     PolicyError
-        For an unknown option or baseline, fewer than two collections, or different measures.
+        For an unknown option or baseline, fewer than two collections, or measures that cannot be
+        pooled.
     CranfieldError
         For missing or infinite scores, and if no collection has both systems of a pair.
 
@@ -525,13 +533,14 @@ def meta_analysis(
     # The bias correction of standardised differences requires three topics.
     has_error = (common.deviation > 0) & (topics > (2 if standardised else 1))
     difference = np.where(has_error, common.mean, np.nan)
-    error = np.where(has_error, common.deviation, np.nan)
+    deviation = np.where(has_error, common.deviation, np.nan)
     if standardised:
-        difference *= bias_correction(topics - 1.0) / error
-        error = np.sqrt(1 / topics + difference**2 / (2 * topics))
+        difference *= bias_correction(topics - 1.0) / deviation
+        standard_error = np.sqrt(1 / topics + difference**2 / (2 * topics))
     else:
-        error /= np.sqrt(topics)
-    y, v = np.where(has_error, difference, 0.0), np.where(has_error, error**2, np.inf)
+        standard_error = deviation / np.sqrt(topics)
+    y = np.where(has_error, difference, 0.0)
+    v = np.where(has_error, standard_error**2, np.inf)
     pooled = pool(y, v, tau2_by, errors)
     is_pooled = pooled.n_collections > 1
     df = np.where(is_pooled, np.inf if errors == "normal" else pooled.n_collections - 1.0, 1.0)
@@ -549,7 +558,7 @@ def meta_analysis(
     return MetaAnalysis(
         pairs=common,
         difference=difference,
-        error=error,
+        error=standard_error,
         pooled=pooled,
         standardised=standardised,
         tau2_by=tau2_by,
@@ -569,20 +578,20 @@ def meta_analysis(
 
 def _describe_exclusions(pairs: CommonPairs, has_error: Bools, pooled: Pooled) -> list[str]:
     notes = []
-    varies = pairs.deviation > 0
-    if n_constant := int((~varies & ~np.isnan(pairs.mean)).sum()):
+    is_varying = pairs.deviation > 0
+    if n_constant := int((~is_varying & ~np.isnan(pairs.mean)).sum()):
         notes.append(
             f"{counted(n_constant, 'combination')} of pair and collection excluded: the difference"
             " is the same on all topics, so its standard error cannot be estimated"
         )
-    if n_small := int((varies & ~has_error).sum()):
+    if n_small := int((is_varying & ~has_error).sum()):
         notes.append(
             f"{counted(n_small, 'combination')} of pair and collection excluded: a standardised"
             " difference requires three topics"
         )
-    if n_alone := int((pooled.n_collections < 2).sum()):
+    if n_not_pooled := int((pooled.n_collections < 2).sum()):
         notes.append(
-            f"{counted(n_alone, 'pair')} with fewer than two collections to pool: p is set to 1,"
-            " and there is no interval"
+            f"{counted(n_not_pooled, 'pair')} with fewer than two collections to pool: p is set to"
+            " 1, and there is no interval"
         )
     return notes

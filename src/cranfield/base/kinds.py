@@ -109,7 +109,7 @@ Seed = Annotated[int, Integer(0, noun="the seed")]
 def allowed_values(function: Callable[..., Any]) -> Mapping[str, AllowedValues]:
     """Return the allowed values of the parameters of a function, by name."""
     hints = _hints(function).items()
-    return {name: kind for name, hint in hints if (kind := allowed_by_hint(hint)) is not None}
+    return {name: values for name, hint in hints if (values := allowed_by_hint(hint)) is not None}
 
 
 @cache
@@ -123,9 +123,9 @@ def _allows_none(hint: Any) -> bool:
 
 def replace_keywords(function: Function, parameters: Iterable[Parameter]) -> Function:
     """Replace `**keywords` in the signature of a function by parameters."""
-    declared = signature(function)
-    named = [p for p in declared.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    function.__signature__ = declared.replace(parameters=[*named, *parameters])  # type: ignore[attr-defined]
+    old = signature(function)
+    named = [p for p in old.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    function.__signature__ = old.replace(parameters=[*named, *parameters])  # type: ignore[attr-defined]
     return function
 
 
@@ -137,12 +137,12 @@ def check_arguments(
     """Check the arguments of a function by its annotations; return its keyword-only arguments.
 
     `arguments` are the `locals()` of the function at its start. Variable keyword arguments must be
-    keyword-only arguments of `judging`. Numbers of NumPy are converted to Python.
+    keyword-only arguments of `judging`. NumPy numbers are converted to Python numbers.
     """
     parameters = _parameters(function)
-    for name, kind in allowed_values(function).items():
+    for name, allowed in allowed_values(function).items():
         if arguments[name] is not None or not _allows_none(_hints(function)[name]):
-            kind.check(name, arguments[name])
+            allowed.check(name, arguments[name])
     for name, parameter in parameters.items():
         if parameter.kind is not Parameter.VAR_KEYWORD or name not in arguments:
             continue
@@ -187,6 +187,6 @@ def _to_python(value: Any) -> Any:
 def allowed_by_hint(hint: Any) -> AllowedValues | None:
     """Return the allowed values that an annotation declares, such as `Integer(1)`, or None."""
     if hasattr(hint, "__metadata__"):
-        return next((kind for kind in hint.__metadata__ if hasattr(kind, "check")), None)
-    kinds = (allowed_by_hint(part) for part in get_args(hint))
-    return next((kind for kind in kinds if kind is not None), None)
+        return next((values for values in hint.__metadata__ if hasattr(values, "check")), None)
+    by_argument = (allowed_by_hint(inner) for inner in get_args(hint))
+    return next((values for values in by_argument if values is not None), None)

@@ -125,7 +125,7 @@ def fraction_of(number: float) -> Fraction:
     >>> print(fraction_of(1234567.7890123))
     12345677890123/10000000
     """
-    # About max_denominator^2 * ulp of the floats are nearest to such a fraction.
+    # A proportion of about max_denominator^2 * ulp of all floats is nearest to such a fraction.
     spacing = ulp(max(abs(number), 1.0))
     max_denominator = max(1, min(10**6, int((1e-3 / spacing) ** 0.5)))
     fraction = Fraction(number).limit_denominator(max_denominator)
@@ -195,7 +195,7 @@ class NamedWeights:
 
     def proportions(self, names: tuple[str, ...]) -> tuple[float, ...]:
         """Return each name's weight divided by the sum of all weights; 0 without a weight."""
-        total = sum(number for _, number in self.pairs)
+        total = sum(weight for _, weight in self.pairs)
         by_name = dict(self.pairs)
         return tuple(by_name.get(name, 0.0) / total for name in names)
 
@@ -204,7 +204,7 @@ class NamedWeights:
 
     @property
     def text(self) -> str:
-        items = (f"{name!r}: {number_text(number)}" for name, number in self.pairs)
+        items = (f"{name!r}: {number_text(weight)}" for name, weight in self.pairs)
         return f"{{{', '.join(items)}}}"
 
 
@@ -214,20 +214,20 @@ def named_weights(value: Any) -> NamedWeights:
         return value
     if not isinstance(value, Mapping) or not value:
         raise ValueError(description)
-    for key, number in value.items():
+    for key, weight in value.items():
         if not isinstance(key, str) or not key.strip():
             raise ValueError(description)
-        if isinstance(number, bool) or not isinstance(number, (int, float, Fraction)):
+        if isinstance(weight, bool) or not isinstance(weight, (int, float, Fraction)):
             raise ValueError(description)
         # An integer may be too large for a float; NaN is not in the interval.
-        if not 0 <= number <= 1e15:
+        if not 0 <= weight <= 1e15:
             raise ValueError(description)
     if not any(value.values()):
         raise ValueError("a mapping with at least one number above 0")
     if len({key.strip() for key in value}) < len(value):
         raise ValueError("a mapping with distinct names")
     return NamedWeights(
-        tuple(sorted((key.strip(), float(number)) for key, number in value.items()))
+        tuple(sorted((key.strip(), float(weight)) for key, weight in value.items()))
     )
 
 
@@ -247,7 +247,7 @@ class Spec:
     # Specs are not dataclasses, whose creation would dominate the import time.
     def __init_subclass__(cls) -> None:
         attributes = {
-            name: value for kind in reversed(cls.__mro__) for name, value in vars(kind).items()
+            name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()
         }
         cls.parameters = {
             name: value for name, value in attributes.items() if isinstance(value, Parameter)
@@ -256,8 +256,8 @@ class Spec:
     def __init__(self, /, **parameters: Any) -> None:
         self.check_names(parameters)
         vars(self)["explicit"] = frozenset(parameters)
-        for name, declared in self.parameters.items():
-            self._set(name, parameters.get(name, declared.default))
+        for name, definition in self.parameters.items():
+            self._set(name, parameters.get(name, definition.default))
 
     @classmethod
     def base_name(cls) -> str:
@@ -275,7 +275,7 @@ class Spec:
 
     def __call__(self, /, **parameters: Any) -> Self:
         """Return a copy with other parameters."""
-        return self._with(type(self).translated(parameters))
+        return self._with(type(self).translate_parameters(parameters))
 
     def _with(self, parameters: Mapping[str, Any]) -> Self:
         current = {name: value for name, value in vars(self).items() if name in self.parameters}
@@ -284,7 +284,7 @@ class Spec:
         return changed
 
     @classmethod
-    def translated(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def translate_parameters(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Translate the parameters of other tools; subclasses may override it."""
         return dict(parameters)
 
@@ -294,7 +294,7 @@ class Spec:
         names = cls.parameter_names()
         for name, value in parameters.items():
             if name not in names and not (name in cls.parameters and value is None):
-                choices = f"expected one of: {', '.join(names)}" if names else "it has none"
+                choices = f"expected one of: {', '.join(names)}" if names else "expected none"
                 raise cls.error(
                     f"{cls.base_name()}: unknown parameter {quoted(name)}; {choices}"
                     f"{did_you_mean(name, names, 1)}"
@@ -306,11 +306,11 @@ class Spec:
         return list(cls.parameters)
 
     def parameter_text(self, excluded: str = "") -> str:
-        """Return the parameters other than defaults, in brackets; omit the one named `excluded`."""
+        """Return the values other than defaults, in parentheses; omit the parameter `excluded`."""
         settings = [
             f"{name}={text_of(value)}"
-            for name, declared in self.parameters.items()
-            if name != excluded and (value := getattr(self, name)) != declared.default
+            for name, definition in self.parameters.items()
+            if name != excluded and (value := getattr(self, name)) != definition.default
         ]
         return f"({', '.join(sorted(settings))})" if settings else ""
 
@@ -333,7 +333,7 @@ def text_of(value: Any) -> str:
     return str(value.text) if hasattr(value, "text") else repr(value)
 
 
-def keywords_of(call: ast.Call, text: str, error: type[Exception]) -> dict[str, Any]:
+def parse_keywords(call: ast.Call, text: str, error: type[Exception]) -> dict[str, Any]:
     """Return the parameters of a parsed call `Name(param=value, ...)`; values must be literals."""
     parameters: dict[str, Any] = {}
     for keyword in call.keywords:
@@ -341,7 +341,7 @@ def keywords_of(call: ast.Call, text: str, error: type[Exception]) -> dict[str, 
             raise error(f"{quoted(text)}: expected parameters as name=value")
         if keyword.arg in parameters:
             raise error(f"{quoted(text)}: {keyword.arg} occurs twice")
-        parameters[keyword.arg] = literal(keyword.value, text, error)
+        parameters[keyword.arg] = parse_literal(keyword.value, text, error)
     return parameters
 
 
@@ -356,7 +356,7 @@ class _Fractions(ast.NodeTransformer):
         return ast.Constant(numerator / denominator)
 
 
-def literal(node: ast.expr, text: str, error: type[Exception]) -> Any:
+def parse_literal(node: ast.expr, text: str, error: type[Exception]) -> Any:
     """Return the value of a literal: a number, a fraction such as 1/3, a string or a mapping."""
     try:
         value = ast.literal_eval(_Fractions().visit(node))
@@ -371,17 +371,17 @@ def literal(node: ast.expr, text: str, error: type[Exception]) -> Any:
     return value
 
 
-_FORM = re.compile(r"\s*([^()]*?)\s*(\(.*\))?\s*", re.DOTALL)
+_TEXT_FORM = re.compile(r"\s*([^()]*?)\s*(\(.*\))?\s*", re.DOTALL)
 _MAX_LENGTH = 200  # maximum length of a text form
 
 
-@lru_cache(maxsize=4096)  # A lookup normalises all names of a registry
-def _normalised(name: str) -> str:
+@lru_cache(maxsize=4096)  # a lookup normalises all names of a registry
+def _normalise(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name).casefold()
 
 
 _DECLARATION = r"""\n(?:
-    @(?:{})\b (?:  # a decorator: its name and aliases, or else those of the function
+    @(?:{})\b (?:  # a decorator: the name and aliases it declares, or else the function
         \(\s* "([^"\n]+)" (?:,\s* aliases=(\([^)]*\)))?
         | .*? \ndef[ ](\w+)
     )
@@ -406,8 +406,8 @@ def declarations(module: str, decorators: str = "") -> Iterator[tuple[str, tuple
     source = _ROOT.joinpath(*module.split(".")).with_suffix(".py").read_text("utf-8")
     for match in re.finditer(pattern, source, re.DOTALL | re.VERBOSE):
         name, aliases, function, own_name, own_aliases = match.groups()
-        declared = name or own_name or function.replace("_", "-")
-        yield declared, ast.literal_eval(aliases or own_aliases or "()")
+        component = name or own_name or function.replace("_", "-")
+        yield component, ast.literal_eval(aliases or own_aliases or "()")
 
 
 T = TypeVar("T")
@@ -470,7 +470,7 @@ class Registry(MutableMapping[str, T]):
         return modules
 
     @cached_property
-    def _declared(self) -> list[tuple[str, str, tuple[str, ...]]]:
+    def _components(self) -> list[tuple[str, str, tuple[str, ...]]]:
         return [
             (name, module, aliases)
             for module in self.modules
@@ -479,20 +479,20 @@ class Registry(MutableMapping[str, T]):
 
     @cached_property
     def module_of(self) -> dict[str, str]:
-        """Name of each component's module, by component name."""
-        return {name: module for name, module, _ in self._declared}
+        """Names of modules, by the name of the component that they declare."""
+        return {name: module for name, module, _ in self._components}
 
     @cached_property
     def aliases(self) -> dict[str, str]:
         """Names of components by alias."""
-        declared = {alias: name for name, _, aliases in self._declared for alias in aliases}
-        return declared | self._extra_aliases
+        by_alias = {alias: name for name, _, aliases in self._components for alias in aliases}
+        return by_alias | self._extra_aliases
 
     def __getitem__(self, name: str) -> T:
         # A decorator adds a component before its module is complete: `import_module` waits for the
         # thread that imports it. Sources are not read only to find the module of a component.
-        is_declared = name not in self.components or "module_of" in vars(self)
-        if is_declared and name in self.module_of:
+        needs_module = name not in self.components or "module_of" in vars(self)
+        if needs_module and name in self.module_of:
             module = import_module(self.module_of[name])
             if name not in self.components:
                 self.components[name] = self._component(vars(module), name)
@@ -540,8 +540,8 @@ class Registry(MutableMapping[str, T]):
         """Return the name of a component by its name or alias, in any spelling."""
         if not isinstance(name, str):
             raise self.error(f"expected the name of a {self.noun}, got {name!r}")
-        spellings = {_normalised(form): form for form in (*self.aliases, *self.names())}
-        plain_name = _normalised(name)
+        spellings = {_normalise(spelling): spelling for spelling in (*self.aliases, *self.names())}
+        plain_name = _normalise(name)
         if plain_name in self._reasons:
             raise self.error(f"unknown {self.noun} {quoted(name)}: {self._reasons[plain_name]}")
         if plain_name not in spellings:
@@ -565,7 +565,7 @@ class Registry(MutableMapping[str, T]):
             article = "an" if self.noun[0] in "aeiou" else "a"
             got = type(text).__name__
             raise self.error(f"expected {article} {self.noun} or its text form, got {got}")
-        form = _FORM.fullmatch(text)
+        form = _TEXT_FORM.fullmatch(text)
         message = f"{quoted(text)} is not a valid {self.noun}; expected Name(param=value)"
         if form is None or len(text) > _MAX_LENGTH:
             raise self.error(message)
@@ -578,7 +578,7 @@ class Registry(MutableMapping[str, T]):
             raise self.error(message)
         if tree.args:
             raise self.error(f"{quoted(text)}: expected parameters as name=value")
-        return spec_class(**keywords_of(tree, text, self.error))
+        return spec_class(**parse_keywords(tree, text, self.error))
 
     def table(self, head: str, columns: Mapping[str, Callable[[T], Any]]) -> pl.DataFrame:
         """Return a table with a row for each component, and its name in the column `head`.

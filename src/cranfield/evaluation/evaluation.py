@@ -20,7 +20,7 @@ from cranfield.base.errors import (
     warn,
 )
 from cranfield.base.scale_types import Scale
-from cranfield.base.showing import Plotted
+from cranfield.base.showing import WithPlots
 from cranfield.base.text import counted, names_or_count, some_of
 from cranfield.collection.judged.coverage import (
     Coverage,
@@ -336,7 +336,7 @@ class NotEvaluatedError(MeasureError, KeyError):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
+class Evaluation(FrameMixin, WithPlots, Mapping[str, Scores]):
     """Scores of several measures on the same input: a mapping of measures to scores.
 
     Attributes

@@ -1,4 +1,4 @@
-"""Names of measures in papers and other programs, translated to text forms."""
+"""Names of measures in papers and other programs, translate_parameters to text forms."""
 
 from __future__ import annotations
 

@@ -26,11 +26,11 @@ from cranfield.base.errors import (
 )
 from cranfield.base.parallel import (
     MAX_JOBS,
-    at_most,
     compute_tasks,
+    count_processors,
     has_joblib_backend,
-    n_processors,
-    pool_of,
+    limit_threads,
+    thread_pool,
 )
 from cranfield.collection.document_tables import DocumentTable
 from cranfield.collection.files.many_runs import BadRunError, Runs, distinct_names
@@ -373,7 +373,7 @@ def map_runs(
     if is_local:
         outcomes = _run_in_threads(runs, function, 1 if backend == "serial" else jobs)
     else:
-        outcomes = _run_in_workers(runs, function, jobs=jobs or n_processors(), backend=backend)
+        outcomes = _run_in_workers(runs, function, jobs=jobs or count_processors(), backend=backend)
     with closing(outcomes), runs.skipping() as skip:
         for done, outcome in enumerate(outcomes, 1):
             if isinstance(outcome.error, BadRunError):
@@ -417,13 +417,13 @@ def _run_in_threads(
     # One thread more than processors, as a thread waits while polars reads in threads of its own.
     sizes = sorted((runs.size(i) for i in range(len(runs))), reverse=True)
     n_fitting = sum(size <= _MAX_BYTES for size in accumulate(sizes))
-    workers = jobs or max(1, min(_MAX_THREADS, n_processors() + 1, n_fitting))
+    workers = jobs or max(1, min(_MAX_THREADS, count_processors() + 1, n_fitting))
     if workers > 1 and len(runs) > 1:
-        with pool_of(workers) as pool:
+        with thread_pool(workers) as pool:
             yield from pool.map(outcome, range(len(runs)))
         return
     for i in range(len(runs)):
-        with at_most(jobs):
+        with limit_threads(jobs):
             finished = outcome(i)
         yield finished
 
@@ -447,6 +447,6 @@ def _call_in_worker(function: RunFunction[Value], task: _Outcome[Runs]) -> _Outc
     if runs is None:
         return _Outcome(None, task.error, task.warnings)
     # Parallelism comes from several workers on a machine, not from threads of one worker.
-    with at_most(1):
+    with limit_threads(1):
         outcome = _Outcome.of_call(lambda: function(runs[0], runs.stem(0)))
     return replace(outcome, warnings=task.warnings + outcome.warnings)

@@ -28,7 +28,7 @@ from cranfield.base.spec import (
     summary_of,
 )
 from cranfield.base.text import counted
-from cranfield.collection.policies import DEEPEST
+from cranfield.collection.policies import MAX_DEPTH
 from cranfield.result import Column, Columns, Result
 
 BLOCK_SIZE = 1 << 20  # Maximum number of entries of the arrays computed at a time
@@ -396,9 +396,9 @@ def stopping(
     labels: Any,
     rules: str | Rule | Iterable[str | Rule],
     *,
-    total: Annotated[int, Integer(1, DEEPEST)],
+    total: Annotated[int, Integer(1, MAX_DEPTH)],
     rel: Annotated[int, Integer(0)] = 1,
-    every: Annotated[int, Integer(1, DEEPEST)] = 1,
+    every: Annotated[int, Integer(1, MAX_DEPTH)] = 1,
     targets: Any = None,
 ) -> Stopping:
     """Apply stopping rules to the judgments of a topic, after each judgment or at intervals.

@@ -26,7 +26,7 @@ class DocumentTable(IndexedTable):
 
     docs: document id of each row.
     values: length of the document, or its weight in the group.
-    codes: position in `names` of the group of each row; 0 for lengths.
+    codes: group of each row, as an index into `names`; 0 for lengths.
     names: names of the groups; empty for lengths.
     source: name of the input in messages.
     """
@@ -129,14 +129,14 @@ def read_groups(data: Any) -> DocumentTable:
     columns = read_columns(data, _GROUPS)
     table = columns.table(_GROUPS)
     frame = table.frame
-    for k in TOPIC.named_in(columns.names):
+    for k in TOPIC.find_in(columns.names):
         name, topics = quoted(columns.names[k]), pl.Series("topic", map(str, columns.cells(k)))
         n_groups = pl.col("group").n_unique()
-        is_other = frame.select(n_groups.over("doc") != n_groups.over("doc", topics)).to_series()
+        differs = frame.select(n_groups.over("doc") != n_groups.over("doc", topics)).to_series()
         reason = (
             f"groups of a document must be the same for all topics, got different groups by {name}"
         )
-        for row in is_other.arg_true()[:1]:
+        for row in differs.arg_true()[:1]:
             raise table.error_at_row(int(row), reason, doc=frame["doc"][int(row)])
         if topics.n_unique() > 1:
             warn(f"{table.source}: columns not used: {name}")

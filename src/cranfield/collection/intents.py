@@ -15,17 +15,18 @@ from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import TOPIC
 from cranfield.collection.judged.rows import ranges
-from cranfield.collection.qrels import Qrels, topic_order
+from cranfield.collection.qrels import Qrels, sort_topics
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import read_table, three_columns
 from cranfield.sources.schemas import Column, optional, schema_of_lines
 from cranfield.sources.text import read_xml
 from cranfield.sources.values import ID, NUMBER
 
-_TYPES = {
+_IS_NAVIGATIONAL = {
     **dict.fromkeys(("inf", "informational", "faceted"), False),
     **dict.fromkeys(("nav", "navigational"), True),
 }
+_TYPE_NAMES = list(_IS_NAVIGATIONAL)
 
 _INTENTS = schema_of_lines(
     "table of intents",
@@ -39,9 +40,9 @@ _INTENTS = schema_of_lines(
             "probability"
         ).is_between(0, 1),
         "intent {intent} occurs twice": pl.struct("topic", "intent").is_duplicated(),
-        f"type of an intent must be one of {', '.join(_TYPES)}; got {{type}}": ~pl.col("type")
+        f"type of an intent must be one of {', '.join(_TYPE_NAMES)}; got {{type}}": ~pl.col("type")
         .str.to_lowercase()
-        .is_in([*_TYPES]),
+        .is_in(_TYPE_NAMES),
     },
 )
 
@@ -98,13 +99,13 @@ def read_intents(data: Any) -> IntentTable:
         data = _read_topics(source)
     table = read_table(data, _INTENTS)
     frame = table.frame
-    kinds = frame["type"].fill_null("inf").str.to_lowercase()
+    types = frame["type"].fill_null("inf").str.to_lowercase()
     _warn_of_sums(frame, table.source)
     return IntentTable(
         tuple(frame["topic"]),
         tuple(frame["intent"]),
         frame["probability"].to_numpy(),
-        np.array([_TYPES[kind] for kind in kinds], dtype=bool),
+        np.array([_IS_NAVIGATIONAL[name] for name in types], dtype=bool),
         table.source,
     )
 
@@ -200,7 +201,7 @@ class Intents:
         return order
 
     def exclude_irrelevant(self, rel: int, topic: Ints) -> Intents:
-        """Exclude the intents without a document of grade `rel` or higher."""
+        """Exclude intents without a judgment of grade `rel` or higher; `topic` has its topics."""
         if rel <= 1:
             return self
         exists = np.zeros_like(self.exists)
@@ -228,18 +229,18 @@ class Intents:
         )
 
 
-def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
+def build_intents(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
     """Return the grades by intent, in the order of `flat`, the judgments without subtopics."""
     if qrels.subtopics is None:
         raise InputError("expected judgments by subtopic, got none", source=qrels.origin.name)
     subtopics, subtopic_codes = qrels.numbered_subtopics
     intent = qrels.codes * np.int64(len(subtopics)) + subtopic_codes
-    # Intents of a topic with a relevant document, each as one number.
+    # The (topic, intent) pairs with a relevant document, each as one number.
     relevant_intents = np.unique(intent[qrels.grades >= 1])
     intents_of_topic: dict[int, list[tuple[str, int]]] = {}
-    for row, number in enumerate(relevant_intents.tolist()):
-        code, name = divmod(number, len(subtopics))
-        intents_of_topic.setdefault(code, []).append((subtopics[name], row))
+    for index, number in enumerate(relevant_intents.tolist()):
+        code, subtopic_code = divmod(number, len(subtopics))
+        intents_of_topic.setdefault(code, []).append((subtopics[subtopic_code], index))
     table_rows: dict[tuple[str, str], tuple[float, bool]] = {}
     if table is not None:
         keys = zip(table.topics, table.intents, strict=True)
@@ -252,10 +253,10 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
     names: list[tuple[str, ...]] = []
     position = np.zeros(relevant_intents.size, dtype=np.int64)
     for code, topic in enumerate(qrels.topics):
-        rows = dict(intents_of_topic.get(code, []))
-        intents = topic_order(list(rows))
+        index_of = dict(intents_of_topic.get(code, []))
+        intents = sort_topics(list(index_of))
         for i, name in enumerate(intents):
-            position[rows[name]] = i
+            position[index_of[name]] = i
             if table is not None and (topic, name) not in table_rows:
                 reason = (
                     f"intent {quoted(name)} has relevant documents, but no probability in the table"
@@ -267,21 +268,21 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
         exists[code, : len(intents)] = True
         names.append(tuple(intents))
     entry_rows = np.flatnonzero((qrels.grades != 0) & np.isin(intent, relevant_intents))
-    column = position[np.searchsorted(relevant_intents, intent[entry_rows])]
+    entry_position = position[np.searchsorted(relevant_intents, intent[entry_rows])]
     judgment = qrels.documents[entry_rows]
-    order = np.lexsort((column, judgment))
-    lowest = flat.grades.copy()
-    np.minimum.at(lowest, qrels.documents, qrels.grades)
+    order = np.lexsort((entry_position, judgment))
+    lowest_grades = flat.grades.copy()
+    np.minimum.at(lowest_grades, qrels.documents, qrels.grades)
     return Intents(
         tuple(names),
         exists,
         probability,
         navigational,
         np.searchsorted(judgment[order], np.arange(len(flat) + 1)),
-        column[order],
+        entry_position[order],
         qrels.grades[entry_rows[order]],
         flat.docs,
         np.arange(len(flat)),
         table is not None,
-        int((lowest < flat.grades).sum()),
+        int((lowest_grades < flat.grades).sum()),
     )

@@ -81,7 +81,7 @@ def _has_equal(keys: Keys) -> bool:
 
 
 def _blocks_of_topics(codes: NDArray[Any]) -> list[slice]:
-    """Return slices that contain whole topics; small slices if rows are ordered by topic."""
+    """Return slices of whole topics: one slice, or small ones if rows are ordered by topic."""
     starts = np.zeros(1, dtype=np.int64)
     if codes.size > BLOCK and (codes[1:] >= codes[:-1]).all():
         starts = np.unique(np.searchsorted(codes, codes[::BLOCK]))
@@ -99,13 +99,13 @@ def find_first_rows(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> Indices
 
 
 class KeyIndex:
-    """Index of a set of keys by their leading bits; fast if most compared keys are absent."""
+    """Index of keys by their leading bits; fast if most keys that are looked up are absent."""
 
     def __init__(self, keys: Keys) -> None:
         self._order: Indices = np.argsort(keys)
         ordered = keys[self._order]
-        self._unique = not bool((ordered[1:] == ordered[:-1]).any())
-        if not self._unique:
+        self._is_unique = not bool((ordered[1:] == ordered[:-1]).any())
+        if not self._is_unique:
             # A stable sort takes longer, and only equal keys need it.
             self._order = np.argsort(keys, kind="stable")
         # 8 slots per key: small enough for the cache, and few absent keys share a slot.
@@ -136,10 +136,11 @@ class KeyIndex:
         while is_before.size:
             positions[is_before] += 1
             is_before = is_before[self._sorted[positions[is_before]] < keys[is_before]]
-        equal = np.flatnonzero((self._sorted[positions] == keys) & (positions < self._order.size))
-        rows, positions = rows[equal], positions[equal]
-        if not self._unique:
-            counts = np.searchsorted(self._sorted[:-1], keys[equal], "right") - positions
+        is_equal = (self._sorted[positions] == keys) & (positions < self._order.size)
+        equal_rows = np.flatnonzero(is_equal)
+        rows, positions = rows[equal_rows], positions[equal_rows]
+        if not self._is_unique:
+            counts = np.searchsorted(self._sorted[:-1], keys[equal_rows], "right") - positions
             numbers, positions = ranges(positions, positions + counts)
             rows = rows[numbers]
         return rows, self._order[positions]
@@ -232,7 +233,7 @@ class Pairs:
 
 
 class ReadPairs(Pairs, FrameMixin):
-    """Rows that were read; `origin` is their source in messages."""
+    """A table that was read; `origin` is its source in messages."""
 
     origin: Origin
 
@@ -353,13 +354,13 @@ class UngradedError(InputError):
     """Raised for judgments without any grade."""
 
 
-def warn_of_ungraded(source: str, dropped: int, rows: int) -> None:
+def warn_of_ungraded(source: str, n_dropped: int, n_rows: int) -> None:
     """Warn of rows without a grade; refuse judgments without any grade."""
-    if dropped == rows:
-        raise UngradedError(f"none of {counted(rows, 'row')} has a grade", source=source)
-    if dropped:
-        verbs = "has no grade and counts" if dropped == 1 else "have no grade and count"
-        warn(f"{source}: {dropped:,} of {counted(rows, 'row')} {verbs} as unjudged")
+    if n_dropped == n_rows:
+        raise UngradedError(f"none of {counted(n_rows, 'row')} has a grade", source=source)
+    if n_dropped:
+        verbs = "has no grade and counts" if n_dropped == 1 else "have no grade and count"
+        warn(f"{source}: {n_dropped:,} of {counted(n_rows, 'row')} {verbs} as unjudged")
 
 
 def warn_of_missing_grades(source: str) -> None:

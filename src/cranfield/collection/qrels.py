@@ -20,6 +20,7 @@ from cranfield.collection.pairs import (
     Keys,
     ReadPairs,
     find_first_rows,
+    find_label_positions,
     number_values,
     pair_keys,
     refuse_duplicates,
@@ -30,7 +31,7 @@ from cranfield.sources.chunks import Origin
 
 _NORMAL = pl.col("doc").str.normalize("NFKC").str.strip_chars().str.to_lowercase()
 FORM_OF_DOC = _NORMAL.str.strip_suffix(".0").str.replace_all(r"(^|\D)0+(\d)", "$1$2")
-"""Expression for the normal form of document ids; spellings of one id have equal forms."""
+"""Expression for the normal form of document ids, which is equal for all spellings of one id."""
 
 N_COMPARED = 10
 """Number of topics whose document ids are compared in normal form."""
@@ -108,10 +109,9 @@ class Qrels(ReadPairs):
         return np.asarray((np.cumsum(first == np.arange(first.size)) - 1)[first])
 
     @cached_property
-    def place(self) -> NDArray[np.int64]:
-        """Position of each topic, by code, in sorted order; see :func:`topic_order`."""
-        order = {name: place for place, name in enumerate(topic_order(self.topics))}
-        return np.array([order[name] for name in self.topics], dtype=np.int64)
+    def topic_positions(self) -> NDArray[np.int64]:
+        """Position of each topic, by code, in sorted order; see :func:`sort_topics`."""
+        return find_label_positions(self.topics, sort_topics(self.topics))
 
     @cached_property
     def forms(self) -> pl.DataFrame:
@@ -186,7 +186,7 @@ class Qrels(ReadPairs):
         return frame.with_columns(**{name: pl.Series(v) for name, v in self.columns.items()})
 
 
-def topic_order(topics: Sequence[str]) -> list[str]:
+def sort_topics(topics: Sequence[str]) -> list[str]:
     """Sort topics: in numeric order if all are numbers, else by the bytes of their ids."""
     if all(topic.isascii() and topic.isdecimal() and len(topic) < 19 for topic in topics):
         # Two sorts, as tuples as keys would trigger garbage collection.
@@ -195,7 +195,7 @@ def topic_order(topics: Sequence[str]) -> list[str]:
 
 
 def sorted_codes(names: pl.Series) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """Return the distinct names in :func:`topic_order`, and the index of each row's name."""
-    labels = topic_order(names.unique().to_list())
+    """Return the distinct names as :func:`sort_topics` sorts them, and the index of each row's."""
+    labels = sort_topics(names.unique().to_list())
     codes = names.replace_strict(labels, range(len(labels)), return_dtype=pl.Int64)
     return tuple(labels), codes.to_numpy()

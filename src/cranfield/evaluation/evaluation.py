@@ -457,7 +457,7 @@ class Evaluation(FrameMixin, WithPlots, Mapping[str, Scores]):
         """Return the coverage, without unjudged documents if all measures estimate from samples."""
         coverage = self.whole.coverage
         if all(_estimates_from_samples(measure) for measure in self.measures):
-            return coverage.ignoring_unjudged()
+            return coverage.ignore_unjudged()
         return coverage
 
     @cached_property
@@ -595,7 +595,7 @@ def score(
     if isinstance(judged, JudgedRuns) and judged.policies.ties == "expected":
         values = expected_scores_by_measure(judged, parsed)
     else:
-        values = judged.scores_by(parsed)
+        values = judged.compute_scores(parsed)
     grades = judged.max_grade
     scores = {
         measure.label: Scores(

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import PolicyError, check_integer, quoted, warn
 from cranfield.base.text import some_of
-from cranfield.collection.judged.coverage import notes_on_contradictions
+from cranfield.collection.judged.coverage import describe_contradictions
 from cranfield.collection.judged.ranking import BY_ROW, order_documents
 from cranfield.collection.judged.rows import ranges
 from cranfield.collection.pairs import Codes, Pairs
-from cranfield.collection.qrels import topic_order
+from cranfield.collection.qrels import sort_topics
 from cranfield.collection.run import Run
 
 
@@ -80,7 +80,7 @@ def describe_runs(run_indices: Sequence[int], names: Sequence[str]) -> str:
 def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop]) -> None:
     """Warn of ranks that contradict scores, and of runs without a common topic."""
     counts = {name: top.contradictions for name, top in zip(names, tops, strict=True)}
-    notes = notes_on_contradictions(counts)
+    notes = describe_contradictions(counts)
     n_runs = Counter(topic for top in tops for topic in top.topics)
     isolated = [
         k
@@ -97,7 +97,7 @@ def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop]) -> None:
 
 def list_topics(tops: Iterable[RunTop]) -> list[str]:
     """List the topics of all runs, in order."""
-    return topic_order(list({topic for top in tops for topic in top.topics}))
+    return sort_topics(list({topic for top in tops for topic in top.topics}))
 
 
 def number_jointly(

@@ -26,11 +26,11 @@ from cranfield.collection.files.nested_json import (
     NO_DOCUMENT,
     append_columns,
     columns_of_nested,
-    key_of,
+    find_key,
     numbers_of_hits,
 )
 from cranfield.collection.judged.rows import number_rows
-from cranfield.collection.metadata.reading import MetadataPlace
+from cranfield.collection.metadata.reading import MetadataLocation
 from cranfield.collection.pairs import DictPairs, create_unchecked
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
@@ -46,7 +46,7 @@ from cranfield.sources.values import (
     RANK,
     TAG,
     WHOLE,
-    finite,
+    parse_number,
 )
 
 TOPIC = Column("topic", ID)
@@ -59,7 +59,7 @@ _VALUE_COLUMNS = {"score": SCORE, "grade": GRADED}
 
 
 def _is_labelled(values: Any) -> bool:
-    """Return True for numbers with documents as labels: a series of pandas."""
+    """Return True for a pandas series of numbers with documents as labels."""
     # Numbers from 0, which a series has by default, are not labels.
     index = getattr(values, "index", None)
     has_labels = hasattr(values, "to_dict") and getattr(index, "start", 1) != 0
@@ -86,7 +86,7 @@ def _is_hit(value: Any) -> bool:
     """Return True for a document without a topic, as search engines return it."""
     if not isinstance(value, Mapping):
         return False
-    return key_of(TOPIC, value) is None and key_of(DOC, value) is not None
+    return find_key(TOPIC, value) is None and find_key(DOC, value) is not None
 
 
 FLAT_ADVICE = "; write a table or JSON lines with a row for each document: topic, doc and {value}"
@@ -112,7 +112,7 @@ def is_run(data: Any) -> bool:
     if isinstance(data, Mapping):
         first: Any = next(iter(data.values()), {})
         return _is_list(first) or (isinstance(first, Mapping) and not any(map(_is_list, first)))
-    return not all(isinstance(row, Mapping) and key_of(DOC, row) is None for row in data)
+    return not all(isinstance(row, Mapping) and find_key(DOC, row) is None for row in data)
 
 
 def _is_pair(value: Any) -> bool:
@@ -136,8 +136,8 @@ def _split_documents(
         size = len(docs)
         values: Sequence[Any] = range(-1, -size - 1, -1) if value_name == "score" else [1] * size
         if docs and all(map(_is_hit, docs)):
-            doc_key = key_of(DOC, docs[0])
-            value_key = key_of(_VALUE_COLUMNS[value_name], docs[0])
+            doc_key = find_key(DOC, docs[0])
+            value_key = find_key(_VALUE_COLUMNS[value_name], docs[0])
             keys = [doc_key] if value_key is None else [doc_key, value_key]
             if any(key not in hit for hit in docs for key in keys):
                 raise InputError(
@@ -195,7 +195,7 @@ def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> di
         topic_ranks = [*range(1, len(docs) + 1)]
         other_numbers: dict[str, list[Any]] = {}
         if value_name == "score" and len(docs) and all(map(_is_hit, documents)):
-            is_scored = key_of(SCORE, documents[0]) is not None
+            is_scored = find_key(SCORE, documents[0]) is not None
             with in_source(source):
                 other_numbers = numbers_of_hits(documents, is_scored, topic)
             has_ranks |= "rank" in other_numbers
@@ -227,7 +227,7 @@ def _is_ascending(values: Sequence[Any], is_mapping: bool) -> bool:
     """Return True if the values of a list ascend, or those of a mapping are the ranks from 1."""
     if is_mapping:
         return list(values) == [*range(1, len(values) + 1)]
-    numbers = [number for value in values if (number := finite(value)) is not None]
+    numbers = [number for value in values if (number := parse_number(value)) is not None]
     return len(numbers) == len(values) and all(a < b for a, b in pairwise(numbers))
 
 
@@ -326,7 +326,7 @@ class RequestedColumns:
             raise InputError(reason, source=source)
 
 
-def requested_columns(
+def request_columns(
     columns: Mapping[str, str] | RequestedColumns | None, kind: str, system: str | None
 ) -> RequestedColumns:
     """Read the names that a user set, such as `{"doc": "product_id", "qrels.doc": "pid"}`."""
@@ -353,12 +353,12 @@ def requested_columns(
     return RequestedColumns(kind, names)
 
 
-def requested_qrels_and_run_columns(
+def request_qrels_and_run_columns(
     columns: Mapping[str, str] | None, system: str | None
 ) -> tuple[RequestedColumns, RequestedColumns]:
     """Read the names of columns for judgments and runs; a name may apply to one of them only."""
-    qrels = requested_columns(columns, "qrels", None)
-    run = requested_columns(columns, "run", system)
+    qrels = request_columns(columns, "qrels", None)
+    run = request_columns(columns, "run", system)
     meanings = map(_find_columns, columns or {})
     ambiguous_columns = frozenset(
         column for pairs in meanings if len(pairs) == 2 for _, column in pairs
@@ -373,7 +373,7 @@ def _find_columns(key: object) -> list[tuple[str, str]]:
     meanings = [
         (kind, column)
         for kind in _PREFIXES.get(prefix, ())
-        if (column := SCHEMAS[kind].column_of(name)) is not None
+        if (column := SCHEMAS[kind].find_column(name)) is not None
         and not (kind == "qrels" and spelt(name) == "score")
     ]
     if not meanings:
@@ -421,14 +421,14 @@ _SCORES = _NumberColumn("scores", np.dtype("<f8"), b"g", "fiu")
 _GRADES = _NumberColumn("grades", np.dtype("<i4"), b"i", "i", _INTEGER_TYPES)
 
 
-def run_of_dicts(data: Any, name: str, place: MetadataPlace | None) -> Run | None:
+def run_of_dicts(data: Any, name: str, location: MetadataLocation | None) -> Run | None:
     """Create a run that refers to a dict of dicts; None for data that need the table reader."""
     fields = _convert_dicts(data, _SCORES)
     if fields is None or not np.isfinite(fields["scores"]).all():
         return None
     # A dict has no repeated documents, so there is no check for these.
     return create_unchecked(
-        DictRun, **fields, name=name, ranks=None, origin=Origin("a run"), described=place
+        DictRun, **fields, name=name, ranks=None, origin=Origin("a run"), metadata_source=location
     )
 
 
@@ -544,8 +544,8 @@ def _has_only_topic(table: Any, topic: Any) -> bool:
         return False
     columns = read_columns(table, RUN)
     name = str(topic[0] if isinstance(topic, tuple) else topic)  # Polars names groups by tuples.
-    places = TOPIC.named_in(columns.names)
-    return bool(places) and {*map(str, columns.cells(places[0]))} == {name}
+    positions = TOPIC.find_in(columns.names)
+    return bool(positions) and {*map(str, columns.cells(positions[0]))} == {name}
 
 
 def _is_single_run(data: Mapping[Any, Any]) -> bool:

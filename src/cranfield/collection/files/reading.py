@@ -27,7 +27,7 @@ from cranfield.collection.files.lines import (
 from cranfield.collection.files.named_columns import (
     RequestedColumns,
     qrels_of_dicts,
-    requested_columns,
+    request_columns,
     run_of_dicts,
 )
 from cranfield.collection.files.system_tables import (
@@ -38,7 +38,7 @@ from cranfield.collection.files.system_tables import (
     read_system_table,
 )
 from cranfield.collection.judged.rows import number_rows
-from cranfield.collection.metadata.reading import MetadataPlace
+from cranfield.collection.metadata.reading import MetadataLocation
 from cranfield.collection.pairs import (
     Codes,
     Keys,
@@ -70,7 +70,7 @@ from cranfield.sources.chunks import (
 NO_INTENT = "0"
 """Intent of documents that are relevant to no intent, in judgments of NTCIR."""
 
-_FIRST_TIME = 10**8
+_MIN_TIME = 10**8
 """Grades of at least this value (a day in 1973) are treated as Unix times."""
 
 _FURTHER_COLUMNS = ("class", "stratum", "inclusion")
@@ -103,8 +103,8 @@ def read_qrels(
         grade, separated by any blanks), `csv`, `tsv`, `json`, `jsonl`, `parquet`; `ntcir` (grades
         L0, L1 and so on; `auto` detects it, too: see :mod:`cranfield.collection.files.lines`);
         and judgments of samples: `prels` (topic, document, grade, method, inclusion probability),
-        `xqrels` (topic, iteration, document, stratum, grade; a grade below 0 is in the pool, but
-        not sampled).
+        `xqrels` (topic, iteration, document, stratum, grade; a document with a grade below 0 is in
+        the pool, but not in the sample).
     encoding
         Encoding of text files; `latin-1` decodes any bytes.
     subtopics
@@ -132,15 +132,15 @@ def read_qrels(
         How to map words, real numbers or texts to grades: a mapping such as `{"Relevant": 2,
         "Partly": 1, "No": 0}`, cut points, or a pattern. The cut points `[0.5, 0.8]` map values
         below 0.5 to 0, values from 0.5 to below 0.8 to 1, and higher values to 2. A pattern is a
-        regular expression whose group is the grade, such as `r"score: (\d)"`. A value without a
-        grade is refused. By default grades are integers.
+        regular expression whose group is the grade, such as `r"score: (\d)"`. Values that are not
+        mapped are refused. By default grades are integers.
 
     Raises
     ------
     InputError
         Naming the file, the line and the reason: too few or too many columns, a grade that is not
         an integer, a document judged twice, an inclusion probability outside 0 to 1, an empty file,
-        undecodable bytes, a damaged archive.
+        undecodable bytes, damaged compressed data.
     PolicyError
         For an unknown format, encoding, column or policy.
 
@@ -163,8 +163,8 @@ def read_qrels(
     if isinstance(data, dict) and has_defaults and (qrels := qrels_of_dicts(data)) is not None:
         _warn_of_unjudged(data)
         return qrels.detached()
-    names = requested_columns(columns, "qrels", None)
-    rows = _read(data, names, format, encoding, separator, ungraded, grade_map)
+    names = request_columns(columns, "qrels", None)
+    rows = _read_rows(data, names, format, encoding, separator, ungraded, grade_map)
     if rows.table is not None:
         rows.table.refuse_parts(PARTS_OF_TOPICS, rows.codes)
     _refuse_ranks(rows)
@@ -185,7 +185,7 @@ def read_qrels(
             ),
         )
     _warn_of_swapped_columns(rows)
-    column, iterations = _subtopics(rows, subtopics)
+    column, iterations = _find_subtopics(rows, subtopics)
     first_rows = rows.rows_without_repeats(on_duplicate, rows.numbers("grade"), column)
     rows = rows if first_rows is None else rows.restricted(first_rows)
     _warn_of_unjudged(data)
@@ -222,7 +222,7 @@ def _refuse_ranks(rows: _Rows) -> None:
 def _refuse_times(rows: _Rows) -> None:
     """Refuse grades that are all Unix times, as in lines of user, item, rating and time."""
     grades = rows.numbers("grade")
-    if grades.size and grades.min() >= _FIRST_TIME:
+    if grades.size and grades.min() >= _MIN_TIME:
         reason = f"expected grades, got numbers such as {grades[0]}, which seem to be times"
         raise InputError(reason, source=rows.origin.name)
 
@@ -309,8 +309,8 @@ def read_run(
     ------
     InputError
         Naming the file, the line and the reason: too few columns, a score that is not a finite
-        number, a document twice in one topic, an empty file, undecodable bytes, a damaged archive,
-        a header without its end, or several systems in one table (see :func:`read_runs`).
+        number, a document twice in one topic, an empty file, undecodable bytes, damaged compressed
+        data, a header without its end, or several systems in one table (see :func:`read_runs`).
 
     Warns
     -----
@@ -328,15 +328,15 @@ def read_run(
         return _merge_chunks(data if name is None else data.renamed(name), chunk_separator)
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("numbers", numbers, NUMBERS)
-    place = None if isinstance(metadata, bool) else MetadataPlace(file=fspath(metadata))
+    location = None if isinstance(metadata, bool) else MetadataLocation(file=fspath(metadata))
     has_defaults = (format, encoding, columns, system) == ("auto", "utf-8", None, None)
     if isinstance(data, dict) and has_defaults and not lower_is_better:
-        run = run_of_dicts(data, "run" if name is None else name, place)
+        run = run_of_dicts(data, "run" if name is None else name, location)
         if run is not None:
             return _merge_chunks(run.detached(), chunk_separator)
-    names = requested_columns(columns, "run", system)
-    rows = _read(data, names, format, encoding, separator)
-    scores, ranks = _scores(rows, numbers)
+    names = request_columns(columns, "run", system)
+    rows = _read_rows(data, names, format, encoding, separator)
+    scores, ranks = _read_scores(rows, numbers)
     # If files of lines are read together with tables, the column of scores is that of the tables.
     is_score_of_tables = rows.table is None and names.has_tables and "score" in names.names
     _warn_of_distances(rows, names, lower_is_better)
@@ -354,8 +354,8 @@ def read_run(
         raise InputError(reason, source=source)
     tag = tags[0] if len(tags) == 1 else None
     name = (tag or rows.stem) if name is None else name
-    if metadata is True and rows.place is not None:
-        place = replace(rows.place, tag=tag)
+    if metadata is True and rows.location is not None:
+        location = replace(rows.location, tag=tag)
     try:
         run = create_with_keys(
             Run,
@@ -365,7 +365,7 @@ def read_run(
             codes=rows.codes,
             docs=rows.frame["doc"],
             origin=rows.origin,
-            described=place,
+            metadata_source=location,
             **values,
         )
     except InputError as error:
@@ -398,7 +398,7 @@ def _check_ranks(table: SystemTable | None, run: Run) -> None:
     first = np.flatnonzero(np.diff(codes, prepend=-1))
     last = np.append(first[1:], codes.size) - 1
     second = np.minimum(first + 1, last)
-    # Documents of equal score may share a rank; a single one may be an error of the system.
+    # Documents of equal score may share a rank; a single shared rank may be a system's mistake.
     is_shared = (ranks[first] == ranks[second]) & (scores[first] < scores[second])
     is_shared &= (ranks[first] < ranks[last]) & (ranks[last] - ranks[first] < last - first - 1)
     for row in first[is_shared][:1]:
@@ -436,7 +436,7 @@ def _merge_chunks(run: Run, separator: str | None) -> Run:
     return run.merged(separator)
 
 
-def systems_table(
+def read_systems_table(
     data: Any,
     *,
     format: str,
@@ -454,7 +454,8 @@ def systems_table(
         may_lack_header = form == "tsv" and source.path != "-"
         if may_lack_header and detect_layout(source, form, "run", separator)[1] is not None:
             return None
-    return _read(data, requested_columns(columns, "run", system), format, encoding, separator).table
+    names = request_columns(columns, "run", system)
+    return _read_rows(data, names, format, encoding, separator).table
 
 
 @dataclass(frozen=True)
@@ -483,10 +484,12 @@ class _ChunkRows:
 class _Rows:
     """The rows of a run or of judgments.
 
-    frame: the columns besides topic and tag; codes, topics: the topic of each row, and its id.
+    topics, codes: ids of the topics, and the topic of each row as an index into them.
     keys: key of each row's (topic, document).
-    tags: different values of the column `tag`, in order of appearance.
-    table: the table of the input, if columns have names.
+    frame: the columns other than topic and tag.
+    tags: distinct values of the column `tag`, in order of appearance.
+    stem, location: name of the file without suffixes, and where the metadata of a run are.
+    table: the table that was read, if its columns have names.
     """
 
     topics: tuple[str, ...]
@@ -496,21 +499,21 @@ class _Rows:
     tags: list[str]
     origin: Origin
     stem: str
-    place: MetadataPlace | None = None
+    location: MetadataLocation | None = None
     table: SystemTable | None = None
 
     @classmethod
-    def of(cls, parts: Iterable[_ChunkRows], **fields: Any) -> _Rows:
-        """Concatenate parts, and number their topics in order of appearance."""
+    def of(cls, chunks: Iterable[_ChunkRows], **fields: Any) -> _Rows:
+        """Concatenate chunks, and number their topics in order of appearance."""
         code_of, codes, keys, frames = dict[str, int](), [], [], []
         tags = dict[str, None]()
-        for part in parts:
+        for chunk in chunks:
             # New topics get the next codes.
-            topic_codes = [code_of.setdefault(topic, len(code_of)) for topic in part.topics]
-            codes.append(np.array(topic_codes, dtype=np.int32)[part.codes.astype(np.intp)])
-            keys.append(part.keys)
-            tags.update(dict.fromkeys(part.tags))
-            frames.append(part.frame)
+            topic_codes = [code_of.setdefault(topic, len(code_of)) for topic in chunk.topics]
+            codes.append(np.array(topic_codes, dtype=np.int32)[chunk.codes.astype(np.intp)])
+            keys.append(chunk.keys)
+            tags.update(dict.fromkeys(chunk.tags))
+            frames.append(chunk.frame)
         # Topics with an empty ranking come last.
         empty = () if (table := fields.get("table")) is None else table.empty_topics
         ids = tuple(dict.fromkeys((*code_of, *empty)))
@@ -580,7 +583,7 @@ class _Rows:
 
     def explain_repeats(self, error: InputError, iterations: Sequence[str] = ()) -> InputError:
         """Add advice to the error of a repeated document: a column that distinguishes the two."""
-        distinction = None if self.table is None else self.table.distinguishing_column()
+        distinction = None if self.table is None else self.table.find_distinguishing_column()
         if self.table is None and len(self.tags) > 1:
             distinction = "tag", self.tags, "distinguishes them"
         advice = f"; {_KEEP_FIRST}"
@@ -611,7 +614,7 @@ def _distinct_tags(tags: pl.Series) -> list[str]:
     return tags.drop_nulls().unique(maintain_order=True).to_list()
 
 
-def _read(
+def _read_rows(
     data: Any,
     names: RequestedColumns,
     format: str,
@@ -631,17 +634,17 @@ def _read(
     is_path = isinstance(data, (str, PathLike))
     if not is_path and not is_utf8(encoding):
         raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
-    place = layout = None
+    location = layout = None
     form = format
     if is_path and not str(data).startswith("irds:"):
         source = Source.of(data)
         form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "text")
         source = source.with_encoding(encoding, form)
-        place = MetadataPlace(path=source.path)
+        location = MetadataLocation(path=source.path)
         if kind == "run" and form in LINE_FORMATS:
-            source, place = blank_header(source)
-        grade_of_text = None if grades is None else grades.grade
-        source, layout = detect_layout(source, form, kind, separator, ungraded, grade_of_text)
+            source, location = blank_header(source)
+        parse_grade = None if grades is None else grades.grade
+        source, layout = detect_layout(source, form, kind, separator, ungraded, parse_grade)
         data = source
     if layout is not None and not ("tag" in names.names and "tag" in layout.columns):
         if not names.has_tables:
@@ -652,27 +655,27 @@ def _read(
             raise PolicyError(f"{combination} in {header}")
         lines = LineMap()
         origin = Origin(source.name, lines)
-        parts: Iterable[_ChunkRows]
+        chunks: Iterable[_ChunkRows]
         if kind == "qrels":
-            frames = _with_grades(read_frames(source, layout, lines), layout, grades, origin)
-            parts = map(_ChunkRows.of, frames)
+            frames = _add_grades(read_frames(source, layout, lines), layout, grades, origin)
+            chunks = map(_ChunkRows.of, frames)
         else:
-            parts = read_chunks(source, layout, lines, _ChunkRows.of)
-        return _Rows.of(parts, origin=origin, stem=source.stem, place=place)
+            chunks = read_chunks(source, layout, lines, _ChunkRows.of)
+        return _Rows.of(chunks, origin=origin, stem=source.stem, location=location)
     if layout is not None:
         data = read_line_table(source, layout, names)
     table = read_system_table(data, form=form, requested=names, ungraded=ungraded, grades=grades)
-    if place is None and table.path is not None:
-        place = MetadataPlace(path=table.path)
+    if location is None and table.path is not None:
+        location = MetadataLocation(path=table.path)
     origin = Origin(table.table.source, table.table.lines)
-    parts = [_ChunkRows.of(table.table.frame)]
-    return _Rows.of(parts, origin=origin, stem=table.stem, place=place, table=table)
+    chunks = [_ChunkRows.of(table.table.frame)]
+    return _Rows.of(chunks, origin=origin, stem=table.stem, location=location, table=table)
 
 
-def _with_grades(
+def _add_grades(
     frames: Iterator[pl.DataFrame], layout: Layout, grades: GradeMap | None, origin: Origin
 ) -> Iterator[pl.DataFrame]:
-    """Yield judgments with their grades: mapped, or 1 where the columns have none."""
+    """Yield judgments with their grades: mapped, or 1 if no column has grades."""
     if "grade" not in layout.columns:
         for frame in frames:
             yield frame.with_columns(grade=pl.lit(1, pl.Int32))
@@ -728,7 +731,7 @@ def _warn_of_rising_scores(
         )
 
 
-def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None]:
+def _read_scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None]:
     """Return the scores of a run, and its ranks if it has any."""
     if rows.has("value"):
         scores, ranks = _scores_or_ranks(
@@ -762,13 +765,13 @@ def _are_negated_ranks(scores: Floats, ranks: NDArray[np.int32]) -> bool:
     )
 
 
-def _are_whole(values: Floats) -> bool:
+def _is_whole(values: Floats) -> bool:
     return all(np.array_equal(part, np.rint(part)) for part in (values[:_HEAD], values[_HEAD:]))
 
 
 def _refuse_swapped_columns(scores: Floats, ranks: NDArray[np.int32] | None, rows: _Rows) -> None:
     """Refuse rows whose scores look like ranks, and whose ranks look like scores."""
-    if not _are_whole(scores) or scores.min() < 0 or scores.max() > scores.size:
+    if not _is_whole(scores) or scores.min() < 0 or scores.max() > scores.size:
         return
     by_score = np.lexsort((scores, rows.codes))
     codes = rows.codes[by_score]
@@ -813,7 +816,7 @@ def _refuse_swapped_columns(scores: Floats, ranks: NDArray[np.int32] | None, row
 def _scores_or_ranks(
     values: NDArray[np.float64], codes: Codes, source: str, numbers: str = "auto"
 ) -> tuple[NDArray[np.float64], NDArray[np.int32] | None]:
-    """Return the third of three columns as scores, and as ranks if it holds ranks."""
+    """Return the scores and ranks that the third of three columns holds; None without ranks."""
     is_whole = bool(((values == np.rint(values)) & (values >= 0) & (values < 2**31)).all())
     if numbers == "ranks" and not is_whole:
         raise InputError(
@@ -864,8 +867,8 @@ def _warn_of_swapped_columns(rows: _Rows) -> None:
         )
 
 
-def _subtopics(rows: _Rows, subtopics: bool | None) -> tuple[str | None, list[str]]:
-    """Return the column of subtopics, if any, and the values of an iteration column without any."""
+def _find_subtopics(rows: _Rows, subtopics: bool | None) -> tuple[str | None, list[str]]:
+    """Return the column of subtopics, or else the values of the iteration column, if any."""
     if rows.has("intent"):
         column, grades = rows.frame["intent"], rows.numbers("grade")
         # A column of one value is ignored unless requested.

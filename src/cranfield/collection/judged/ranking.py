@@ -86,8 +86,8 @@ class RunOrder:
         tied_rows = self._find_tied(positions)
         if tied_rows.size:
             firsts, sizes = self._groups_at(positions[tied_rows])
-            firsts, unique = np.unique(firsts, return_index=True)
-            tied_positions, by_policy = self._resolve(firsts, sizes[unique])
+            firsts, first_indices = np.unique(firsts, return_index=True)
+            tied_positions, by_policy = self._resolve(firsts, sizes[first_indices])
             resolved = np.empty_like(tied_positions)
             resolved[by_policy] = tied_positions
             positions[tied_rows] = resolved[np.searchsorted(tied_positions, positions[tied_rows])]

@@ -3,9 +3,9 @@
 Scalars are text: a tag `1`, a commit `8e12345`, `yes`, `010` and dates are not converted. The
 schema declares which of them are numbers and Booleans.
 
-Breuer, Keller, Schaer: ir_metadata, an extensible metadata schema for IR experiments (SIGIR 2022),
-version 0.1 of irgroup/ir_metadata; and the keys that tirex-tracker, WOWS
-and LongEval add to it.
+The schema is version 0.1 of irgroup/ir_metadata, with the keys that tirex-tracker, WOWS and
+LongEval add to it. Source: Breuer, Keller and Schaer (2022), ir_metadata: an extensible metadata
+schema for IR experiments.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Yaml:
 def read_yaml(text: str, source: str, first_line: int = 1) -> Yaml:
     """Read a mapping from untrusted YAML; an InputError names the line and the reason.
 
-    Aliases, merge keys, several documents, and tags other than those of text, numbers and Booleans
-    raise an error.
+    Aliases, merge keys, several documents, and tags other than those of text, numbers, Booleans,
+    null, lists and mappings raise an error.
     """
     line = None
     try:
@@ -165,14 +165,14 @@ _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+-]*(?: [A-Za-z0-9_./@+-]+)*")
 _WORDS = {*BOOLEAN_WORDS, "null", "y", "n", "nan", "inf"}
 
 
-def yaml_text(values: Mapping[str, Any]) -> str:
+def format_yaml(values: Mapping[str, Any]) -> str:
     """Return a mapping as YAML that reads back the same.
 
     Text is quoted if a YAML reader could convert it to another type.
 
     Examples
     --------
-    >>> print(yaml_text({"tag": "1", "actor": {"team": "padua", "fields": ["IR", "no"]}}), end="")
+    >>> print(format_yaml({"tag": "1", "actor": {"team": "padua", "fields": ["IR", "no"]}}), end="")
     tag: '1'
     actor:
       team: padua
@@ -269,8 +269,8 @@ def convert_value(path: str, value: Any) -> Any:
     return value
 
 
-def schema_violation(path: str, value: Any) -> str | None:
-    """Return how a value violates the schema; None if it is valid or missing."""
+def describe_violation(path: str, value: Any) -> str | None:
+    """Describe how a value violates the schema; return None if it is valid or missing."""
     value_type = VALUE_TYPES.get(path)
     if value_type is None or value is None:
         return None
@@ -392,7 +392,7 @@ class Metadata:
         check_list("placeholders", placeholders)
         problems = []
         for path in required:
-            values = [leaf for _, leaf in leaves(self.get(path)) if leaf is not None]
+            values = [leaf for _, leaf in iterate_leaves(self.get(path)) if leaf is not None]
             texts = [leaf for leaf in values if isinstance(leaf, str) and leaf.strip()]
             placeholder = next((p for p in placeholders if any(p in text for text in texts)), None)
             if not texts and all(isinstance(leaf, str) for leaf in values):
@@ -403,7 +403,7 @@ class Metadata:
                 )
         for path in VALUE_TYPES:
             value = _walk(self.values, path.split("."))
-            reason = None if isinstance(value, tuple) else schema_violation(path, value)
+            reason = None if isinstance(value, tuple) else describe_violation(path, value)
             if reason is not None:
                 problems.append(MetadataProblem("type", path, reason))
         return tuple(problems)
@@ -412,7 +412,7 @@ class Metadata:
         """Return the metadata as YAML: the text that was read, or equivalent text."""
         if self.original is not None:
             return self.original.decode("utf-8-sig")
-        return yaml_text(self.values)
+        return format_yaml(self.values)
 
     @classmethod
     def template(cls, required: Sequence[str] = REQUIRED) -> Metadata:
@@ -476,14 +476,14 @@ def _drop(value: Any, keys: Sequence[str]) -> Any:
     return others
 
 
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def iterate_leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the path and value of each leaf."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from leaves(inner, f"{path}.{key}" if path else str(key))
+            yield from iterate_leaves(inner, f"{path}.{key}" if path else str(key))
     elif isinstance(value, (list, tuple)):
         for inner in value:
-            yield from leaves(inner, path)
+            yield from iterate_leaves(inner, path)
     else:
         yield path, value
 
@@ -492,7 +492,7 @@ def primad(first: Metadata, second: Metadata) -> str:
     """Return the six letters of PRIMAD: upper case if a component differs, `-` if it is missing.
 
     The components are platform, research goal, implementation, method, actor and data. A component
-    is the same if all of its values are equal.
+    differs if any of its values differ.
 
     References
     ----------

@@ -36,7 +36,7 @@ from cranfield.scores import Scores
 from cranfield.scores.one_measure import AXES
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import columns_of_csv, is_frame
-from cranfield.sources.text import SEPARATORS, decode_text, separator_of, split_lines
+from cranfield.sources.text import SEPARATORS, decode_text, find_separator, split_lines
 
 
 def read_scores(
@@ -263,7 +263,7 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
     if layout == "trec":
         return read_lines(text, source)
     default = "\t" if layout == "tsv" else ","
-    separator = separator_of(head, default, SEPARATORS) or default
+    separator = find_separator(head, default, SEPARATORS) or default
     if separator not in head and "|" in head:
         raise InputError("expected columns separated by commas, tabs or semicolons", line=1)
     columns = columns_of_csv(raw, separator, source.name)
@@ -278,7 +278,7 @@ def _layout_of(head: str) -> str:
     if head.lstrip().startswith(("{", "[")):
         is_object = head.strip().startswith("{") and head.strip().endswith("}")
         return "jsonl" if is_object else "json"
-    separator = separator_of(head, "\t", SEPARATORS)
+    separator = find_separator(head, "\t", SEPARATORS)
     if is_score_line(head) and separator in {"\t", None}:
         return "trec"
     if separator is None:

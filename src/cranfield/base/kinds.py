@@ -91,7 +91,7 @@ class Flag:
 class Numbers:
     """A list of integers >= `minimum`; if `minimum` is None, a list of real numbers.
 
-    Only the command line checks the numbers by it; functions check the numbers themselves.
+    The bound is for the command line: `check` only refuses text, as functions check the numbers.
     """
 
     minimum: int | None = 1
@@ -123,21 +123,21 @@ def _allows_none(hint: Any) -> bool:
 
 def replace_keywords(function: Function, parameters: Iterable[Parameter]) -> Function:
     """Replace `**keywords` in the signature of a function by parameters."""
-    old = signature(function)
-    named = [p for p in old.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    function.__signature__ = old.replace(parameters=[*named, *parameters])  # type: ignore[attr-defined]
+    current = signature(function)
+    named = [p for p in current.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    function.__signature__ = current.replace(parameters=[*named, *parameters])  # type: ignore[attr-defined]
     return function
 
 
 def check_arguments(
     function: Callable[..., Any],
     arguments: Mapping[str, Any],
-    judging: Callable[..., Any] | None = None,
+    judging_function: Callable[..., Any] | None = None,
 ) -> dict[str, Any]:
     """Check the arguments of a function by its annotations; return its keyword-only arguments.
 
     `arguments` are the `locals()` of the function at its start. Variable keyword arguments must be
-    keyword-only arguments of `judging`. NumPy numbers are converted to Python numbers.
+    keyword-only parameters of `judging_function`. NumPy numbers are converted to Python numbers.
     """
     parameters = _parameters(function)
     for name, allowed in allowed_values(function).items():
@@ -146,10 +146,10 @@ def check_arguments(
     for name, parameter in parameters.items():
         if parameter.kind is not Parameter.VAR_KEYWORD or name not in arguments:
             continue
-        if judging is None:
+        if judging_function is None:
             check_keywords(function, arguments[name])
             continue
-        accepted = _keywords(judging)
+        accepted = _keywords(judging_function)
         for keyword in arguments[name]:
             if keyword not in accepted:
                 names = dict.fromkeys((*_keywords(function), *accepted))

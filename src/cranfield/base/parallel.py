@@ -91,10 +91,10 @@ def in_threads(
     function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
 ) -> list[Result]:
     """Apply a function to each part in `jobs` threads, by default one per processor."""
-    return list(one_by_one(function, parts, jobs))
+    return list(iterate_in_threads(function, parts, jobs))
 
 
-def one_by_one(
+def iterate_in_threads(
     function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
 ) -> Generator[Result, None, None]:
     """Yield the results of :func:`in_threads` in order, as soon as they are available."""

@@ -132,7 +132,7 @@ def fraction_of(number: float) -> Fraction:
     return fraction if float(fraction) == number else Fraction(repr(float(number)))
 
 
-def checked(
+def check_parameter(
     owner: str,
     name: str,
     value: Any,
@@ -147,23 +147,23 @@ def checked(
         raise error_class(f"{owner}: {name} must be {error}, got {text}") from None
 
 
-def short_text(value: float) -> str:
-    """Return a number as text that reads back the same, without '.0' for integers."""
+def format_short(value: float) -> str:
+    """Format a number so that it reads back the same, without '.0' for integers."""
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
 MAX_DENOMINATOR = 1_000  # maximum denominator of a fraction in the text form of a number
 
 
-def number_text(value: float) -> str:
-    """Return a number as text, as :func:`short_text` does, but 1/3 instead of 0.3333333333333333.
+def format_number(value: float) -> str:
+    """Format a number like :func:`format_short`, but 1/3 instead of 0.3333333333333333.
 
     Examples
     --------
-    >>> number_text(0.8), number_text(1 / 3), number_text(0.123456789012)
+    >>> format_number(0.8), format_number(1 / 3), format_number(0.123456789012)
     ('0.8', '1/3', '0.123456789012')
     """
-    text = short_text(value)
+    text = format_short(value)
     if len(text) > 12 and 1e-3 <= abs(value) <= MAX_DENOMINATOR:
         fraction = Fraction(value).limit_denominator(MAX_DENOMINATOR)
         if float(fraction) == value:
@@ -204,7 +204,7 @@ class NamedWeights:
 
     @property
     def text(self) -> str:
-        items = (f"{name!r}: {number_text(weight)}" for name, weight in self.pairs)
+        items = (f"{name!r}: {format_number(weight)}" for name, weight in self.pairs)
         return f"{{{', '.join(items)}}}"
 
 
@@ -266,7 +266,7 @@ class Spec:
 
     def _set(self, name: str, value: Any) -> None:
         check = self.parameters[name].check
-        vars(self)[name] = checked(self.base_name(), name, value, check, self.error)
+        vars(self)[name] = check_parameter(self.base_name(), name, value, check, self.error)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
@@ -308,7 +308,7 @@ class Spec:
     def parameter_text(self, excluded: str = "") -> str:
         """Return the values other than defaults, in parentheses; omit the parameter `excluded`."""
         settings = [
-            f"{name}={text_of(value)}"
+            f"{name}={format_value(value)}"
             for name, definition in self.parameters.items()
             if name != excluded and (value := getattr(self, name)) != definition.default
         ]
@@ -327,9 +327,9 @@ class Spec:
         return hash(str(self))
 
 
-def text_of(value: Any) -> str:
+def format_value(value: Any) -> str:
     if isinstance(value, float):
-        return number_text(value)
+        return format_number(value)
     return str(value.text) if hasattr(value, "text") else repr(value)
 
 
@@ -503,7 +503,7 @@ class Registry(MutableMapping[str, T]):
             return module[name.replace("-", "_")]
         classes = (value for value in module.values() if isinstance(value, type))
         components = (component for component in classes if issubclass(component, self.base))
-        return next(component for component in components if name_of(component) == name)
+        return next(component for component in components if component_name(component) == name)
 
     def __setitem__(self, name: str, component: T) -> None:
         self.components[name] = component
@@ -594,7 +594,7 @@ class Registry(MutableMapping[str, T]):
         return pl.DataFrame({head: self.names(), **values})
 
 
-def name_of(component: Any) -> str:
+def component_name(component: Any) -> str:
     """Return the name of a class in a registry."""
     return str(component.base_name() if hasattr(component, "base_name") else component.name)
 

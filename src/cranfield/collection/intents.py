@@ -115,12 +115,12 @@ def _warn_of_sums(frame: pl.DataFrame, name: str) -> None:
     sums = frame.group_by("topic", maintain_order=True).agg(pl.col("probability").sum(), pl.len())
     deviating = sums.filter((pl.col("probability") - 1).abs() > 0.005 * pl.col("len") + 1e-6)
     if deviating.height:
-        topic, total, _ = deviating.row(0)
+        topic, probability_sum, _ = deviating.row(0)
         n_others = deviating.height - 1
         others = f" (also in {counted(n_others, 'more topic')})" if n_others else ""
         warn(
             f"{name}: the probabilities of the intents of topic {quoted(topic)} sum to"
-            f" {total:.4g}, not 1{others}"
+            f" {probability_sum:.4g}, not 1{others}"
         )
 
 

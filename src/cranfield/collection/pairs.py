@@ -44,8 +44,8 @@ def number_values(values: pl.Series) -> tuple[pl.Series, Codes]:
         codes = np.arange(len(names), dtype=np.int32)
     else:
         names = names.unique(maintain_order=True)
-        numbers = pl.Series(np.arange(len(names), dtype=np.int32))
-        codes = segment_values.replace_strict(names, numbers, return_dtype=pl.Int32).to_numpy()
+        name_codes = pl.Series(np.arange(len(names), dtype=np.int32))
+        codes = segment_values.replace_strict(names, name_codes, return_dtype=pl.Int32).to_numpy()
     return names, np.repeat(codes, lengths)
 
 
@@ -141,8 +141,8 @@ class KeyIndex:
         rows, positions = rows[equal_rows], positions[equal_rows]
         if not self._is_unique:
             counts = np.searchsorted(self._sorted[:-1], keys[equal_rows], "right") - positions
-            numbers, positions = ranges(positions, positions + counts)
-            rows = rows[numbers]
+            indices, positions = ranges(positions, positions + counts)
+            rows = rows[indices]
         return rows, self._order[positions]
 
 

@@ -89,8 +89,8 @@ class Qrels(ReadPairs):
                 reason = f"subtopics must be {len(self.docs)} strings, one per judgment"
                 raise InputError(reason, source=self.origin.name)
             # A document may occur once for each subtopic.
-            names, numbers = self.numbered_subtopics
-            codes = self.codes * np.int64(len(names)) + numbers
+            names, subtopic_codes = self.numbered_subtopics
+            codes = self.codes * np.int64(len(names)) + subtopic_codes
             keys = self.docs.hash().to_numpy() ^ (codes.astype(np.uint64) * HASH_MULTIPLIER)
             refuse_duplicates(self, keys, codes, "document judged for the same subtopic")
 

@@ -235,15 +235,15 @@ def warn_of_missing_ranks(
     noun: str = "topic",
 ) -> None:
     """Warn of missing ranks; no rank is missing if ties share one, as in 1, 1, 3."""
-    deepest = np.full(len(topics), 0, dtype=np.int64)
-    np.maximum.at(deepest, codes, ranks)
-    lowest = min(int(ranks.min(initial=1)), 1)
-    n_missing = (deepest - lowest + 1 - np.bincount(codes, minlength=len(topics))).clip(0)
+    max_ranks = np.full(len(topics), 0, dtype=np.int64)
+    np.maximum.at(max_ranks, codes, ranks)
+    min_rank = min(int(ranks.min(initial=1)), 1)
+    n_missing = (max_ranks - min_rank + 1 - np.bincount(codes, minlength=len(topics))).clip(0)
     if n_missing.any():
         topic = int(n_missing.argmax())
-        topic_ranks = np.sort(ranks[codes == topic]) - lowest
+        topic_ranks = np.sort(ranks[codes == topic]) - min_rank
         gap = int(np.argmax(topic_ranks > np.arange(topic_ranks.size)))
-        rank = lowest + (int(topic_ranks[gap - 1]) + 1 if gap else 0)
+        rank = min_rank + (int(topic_ranks[gap - 1]) + 1 if gap else 0)
         warn(
             f"{source}: {counted(int(n_missing.sum()), 'rank')} missing, such as rank {rank} of"
             f" {noun} {quoted(topics[topic])}; documents below missing ranks move up"

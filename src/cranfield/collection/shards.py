@@ -81,8 +81,8 @@ def _hash_concatenated(
             positions = positions + 8
         bits = (length % 8).astype(np.uint64) * np.uint64(8)
         # The mask removes the bytes of the next string.
-        last = words[positions] & ((np.uint64(1) << bits) - np.uint64(1))
-        _absorb(state, last | ((length & 255).astype(np.uint64) << np.uint64(56)))
+        last_words = words[positions] & ((np.uint64(1) << bits) - np.uint64(1))
+        _absorb(state, last_words | ((length & 255).astype(np.uint64) << np.uint64(56)))
         state[2] ^= np.uint64(255)
         for _ in range(4):
             _round(state)
@@ -493,8 +493,8 @@ def judge_shards(
     ) -> JudgedRuns:
         judged = assemble_runs(names, parts, judgments, policy, topics=topics)
         judged = judged.with_settings(run_list.settings)
-        highest = replace(judged.judgments, max_grade=policy.max_grade or max(whole.max_grade, 0))
-        judged = replace(judged, judgments=highest, views={})
+        max_grade = policy.max_grade or max(whole.max_grade, 0)
+        judged = replace(judged, judgments=replace(judged.judgments, max_grade=max_grade), views={})
         return judged.condensed() if policy.unjudged == "condensed" else judged
 
     whole_judged = assemble([part for part, _ in results], whole)

@@ -16,12 +16,12 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import (
     Check,
+    format_number,
+    format_short,
     fraction_of,
     integer,
-    number_text,
     optional,
     parameter,
-    short_text,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Judgments, Rows
@@ -86,7 +86,7 @@ class Gain:
     def text(self) -> str:
         if isinstance(self.kind, str):
             return repr(self.kind)
-        pairs = (f"{grade}: {number_text(gain)}" for grade, gain in self.kind)
+        pairs = (f"{grade}: {format_number(gain)}" for grade, gain in self.kind)
         return "{" + ", ".join(pairs) + "}"
 
 
@@ -174,7 +174,7 @@ class Discount:
 
     @property
     def text(self) -> str:
-        return repr(self.form.replace("log", f"log{short_text(self.base)}"))
+        return repr(self.form.replace("log", f"log{format_short(self.base)}"))
 
 
 _BASE = r"log(\d{1,9}(?:\.\d{1,9})?)"

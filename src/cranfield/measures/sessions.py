@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import checked, choice, flag, integer, number, optional, parameter
+from cranfield.base.spec import check_parameter, choice, flag, integer, number, optional, parameter
 from cranfield.base.text import some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, number_rows, ranges, ratio, scan
@@ -98,11 +98,11 @@ def click_u(
             "click_u: lengths must be finite and at least 0, and gains finite,"
             f" got {some_of(map(str, length), 3)} and {some_of(map(str, gain), 3)}"
         )
-    snippet = checked("click_u", "snippet", snippet, _LENGTH, MeasureError)
-    proportion_read = checked(
+    snippet = check_parameter("click_u", "snippet", snippet, _LENGTH, MeasureError)
+    proportion_read = check_parameter(
         "click_u", "proportion_read", proportion_read, _PROPORTION, MeasureError
     )
-    limit = checked("click_u", "limit", limit, _POSITIVE, MeasureError)
+    limit = check_parameter("click_u", "limit", limit, _POSITIVE, MeasureError)
     cell = np.zeros(rank.size, dtype=np.int64)
     snippet_lengths = snippet * rank
     terms = _discount_clicks(

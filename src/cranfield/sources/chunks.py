@@ -311,9 +311,9 @@ class LineMap(Sequence[int]):
         # The first row, the first line, and the lines of all rows if some lines have no row.
         self._chunks: list[tuple[int, int, NDArray[np.int64] | None]] = []
 
-    def add(self, n_rows: int, first_line: int, numbers: NDArray[np.int64] | None = None) -> None:
-        """Add a chunk of rows; `numbers` are their lines, relative to the first line."""
-        self._chunks.append((self._n_rows, first_line, numbers))
+    def add(self, n_rows: int, first_line: int, row_lines: NDArray[np.int64] | None = None) -> None:
+        """Add a chunk of rows; `row_lines` are their lines, relative to the first line."""
+        self._chunks.append((self._n_rows, first_line, row_lines))
         self._n_rows += n_rows
 
     def __len__(self) -> int:
@@ -324,8 +324,8 @@ class LineMap(Sequence[int]):
         if row >= self._n_rows:
             raise IndexError(row)
         chunk = bisect_right(self._chunks, row, key=itemgetter(0)) - 1
-        start, first_line, numbers = self._chunks[chunk]
-        return first_line + (row - start if numbers is None else int(numbers[row - start]))
+        start, first_line, row_lines = self._chunks[chunk]
+        return first_line + (row - start if row_lines is None else int(row_lines[row - start]))
 
 
 @dataclass(frozen=True)

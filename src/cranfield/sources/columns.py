@@ -97,10 +97,10 @@ class Columns:
                 {n: positions[n] for n in kinds if kinds[n].is_numeric}
             )
         for name, kind in kinds.items():
-            counts = cells[name]
+            column = cells[name]
             is_count = kind.dtype.is_integer() and name not in {"grade", "rank"}
-            if is_count and isinstance(next(iter(counts), None), str):
-                texts = counts if isinstance(counts, pl.Series) else _to_texts(counts)
+            if is_count and isinstance(next(iter(column), None), str):
+                texts = column if isinstance(column, pl.Series) else _to_texts(column)
                 if texts.cast(pl.String).str.ends_with(".000").any():
                     warn_of_thousands(_to_texts(texts), self.source)
         return cells
@@ -143,13 +143,13 @@ class Columns:
         self, schema: Schema, used: Collection[int], own_names: Collection[str] = ()
     ) -> None:
         """Warn of unused columns; refuse those that may change the meaning of rows."""
-        if repeated := self._find_header_rows(used):
+        if header_rows := self._find_header_rows(used):
             reason = "the row repeats the names of the columns; remove it"
-            raise error_at_row(repeated[0], reason, self.source, self.lines)
+            raise error_at_row(header_rows[0], reason, self.source, self.lines)
         unused, others = self.refuse_decisive(schema, used)
-        # Not reported: columns with a single value, with numbers of rows, with a text for each
-        # identifier, or with a copy of a used column. Other identifiers and numbers may be the ones
-        # that the user means.
+        # Columns are not reported if they have a single value, numbers of rows, a text for each
+        # identifier, or the values of a used column. Other identifiers and numbers are reported, as
+        # the user may mean them.
         reported = [k for k in unused[:_MAX_CHECKED] if self._varies(k, schema)]
         reported += self._find_second_ids(others, own_names, schema)
         for k, (used_k, column) in others.items():
@@ -166,7 +166,7 @@ class Columns:
                     reason = f"has two columns of grades: {pair}; {advice}"
                     raise InputError(reason, source=self.source)
                 if is_descriptive and not has_grades:
-                    # The text of the answer from which the grade was derived.
+                    # The column has the answers from which the grades were derived.
                     continue
             n_used, n_other = used_texts.n_unique(), texts.n_unique()
             n_pairs = pl.DataFrame({"used": used_texts, "other": texts}).n_unique()
@@ -354,7 +354,7 @@ def read_columns(data: Any, schema: Schema) -> Columns:
 
 
 def is_frame(data: Any) -> bool:
-    # A lazy frame resolves its schema, with a warning, if its columns are read.
+    # The type is tested, as a lazy frame warns if its columns are read.
     return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
 
 
@@ -696,16 +696,16 @@ def columns_of_mapping(data: Mapping[Any, Any], source: str) -> dict[str, list[A
             if isinstance(values, Mapping):
                 reason += "; in pandas, write the table by to_json(orient='records')"
             raise InputError(reason, source=source)
-    listed = {
+    lists = {
         str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
         for name, values in data.items()
     }
-    lengths = {len(values) for values in listed.values()}
+    lengths = {len(values) for values in lists.values()}
     if len(lengths) > 1:
         listed_lengths = some_of(map(str, lengths), 5)
         reason = f"expected columns of equal length, got lengths {listed_lengths}"
         raise InputError(reason, source=source)
-    return listed
+    return lists
 
 
 def nested_items(
@@ -878,12 +878,12 @@ def convert_columns(
     height = max((len(series) for series in series_by_name.values()), default=0)
     if not height and not allow_empty:
         raise schema.empty_error(source)
-    missing = [
+    null_columns = [
         pl.lit(None, column.kind.dtype).alias(column.name)
         for column in schema.columns
         if column.name not in series_by_name
     ]
-    frame = pl.DataFrame(series_by_name).with_columns(missing)
+    frame = pl.DataFrame(series_by_name).with_columns(null_columns)
     frame = frame.select(column.name for column in schema.columns)
     table = Table(frame, source, tuple(series_by_name), lines)
     table.check(schema.suspicions)

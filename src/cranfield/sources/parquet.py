@@ -27,9 +27,9 @@ _QUIET_SECONDS = 0.1
 
 def _wait_for_silence(file: IO[bytes]) -> None:
     """Wait until nothing more is written to the file, as other threads may panic a little later."""
-    before = -1
-    while (size := os.fstat(file.fileno()).st_size) > before:
-        before = size
+    previous_size = -1
+    while (size := os.fstat(file.fileno()).st_size) > previous_size:
+        previous_size = size
         time.sleep(_QUIET_SECONDS)
 
 

@@ -355,8 +355,8 @@ class Column:
         meaning = self.name if self.meaning == "" else self.meaning
         groups = [tuple(names.split()) for names in USUAL_NAMES.get(meaning or "", ())]
         is_usual = spelt(self.name) in {spelt(name) for group in groups for name in group}
-        own = () if is_usual else ((self.name,),)
-        return (*own, *groups)
+        own_group = () if is_usual else ((self.name,),)
+        return (*own_group, *groups)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -134,9 +134,9 @@ def booleans_to_grades(cells: Cells, noun: str = "grades") -> Cells:
     first = next((cell for cell in cells if not is_absent(cell, NO_GRADE)), None)
     if _boolean_grade(first) is None:
         return cells
-    listed = cells.to_list() if isinstance(cells, pl.Series) else list(cells)
-    grades = [_boolean_grade(cell) for cell in listed]
-    if any(_boolean_grade(cell) is None and not is_absent(cell, NO_GRADE) for cell in listed):
+    values = cells.to_list() if isinstance(cells, pl.Series) else list(cells)
+    grades = [_boolean_grade(cell) for cell in values]
+    if any(_boolean_grade(cell) is None and not is_absent(cell, NO_GRADE) for cell in values):
         return cells
     if noun:
         warn(f"{noun} are Boolean; true is read as 1, false as 0")
@@ -188,8 +188,8 @@ class ValueKind:
         cells = cells if self.prepare is None else self.prepare(cells)
         series = self._convert_whole(name, cells)
         if series is None:
-            listed = cells.to_list() if isinstance(cells, pl.Series) else cells
-            values = [self.read(cell) for cell in listed]
+            raw_values = cells.to_list() if isinstance(cells, pl.Series) else cells
+            values = [self.read(value) for value in raw_values]
             try:
                 series = pl.Series(values, dtype=self.dtype)
             except UnicodeEncodeError:

@@ -17,8 +17,8 @@ from cranfield.base.spec import (
     OPEN_PROBABILITY,
     Registry,
     Spec,
+    component_name,
     integer,
-    name_of,
     parameter,
     parameters_of,
     summary_of,
@@ -283,7 +283,7 @@ def methods() -> pl.DataFrame:
         {
             "learns": attrgetter("learns"),
             "parameters": parameters_of,
-            "other names": lambda kind: ", ".join(METHODS.other_names(name_of(kind))),
+            "other names": lambda kind: ", ".join(METHODS.other_names(component_name(kind))),
             "what it does": summary_of,
             "source": attrgetter("source"),
         },

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from cranfield.base.errors import InputError, PolicyError, file_error, quoted, warn
 from cranfield.base.kinds import Integer
-from cranfield.base.parallel import one_by_one
+from cranfield.base.parallel import iterate_in_threads
 from cranfield.base.text import counted, some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.rules.task_rules import Rules, parse_time
@@ -274,7 +274,7 @@ def submit_archive(
                     raise
                 return str(error)
 
-        with closing(one_by_one(copy_run, range(len(table.rows)), jobs)) as runs:
+        with closing(iterate_in_threads(copy_run, range(len(table.rows)), jobs)) as runs:
             if all_or_none:
                 yield from _submit_all_or_none(campaign, table, new_ids, list(runs))
                 return

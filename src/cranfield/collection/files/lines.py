@@ -412,14 +412,14 @@ class Chunk:
     """Rows parsed from a chunk of lines.
 
     frame: the columns that were read.
-    numbers: line of each row, from 0 for the first line of the chunk; None if no line is skipped.
+    row_lines: line of each row, from 0 for the first line of the chunk; None if no line is skipped.
     n_lines: number of lines.
     width: number of columns of the lines; 0 without rows.
     n_dropped: number of rows without a grade, which are not in the frame.
     """
 
     frame: pl.DataFrame
-    numbers: NDArray[np.int64] | None
+    row_lines: NDArray[np.int64] | None
     n_lines: int
     width: int
     n_dropped: int = 0
@@ -429,11 +429,11 @@ def read_chunk(
     chunk: bytes, layout: Layout, *, source: str, first_line: int, width: int = 0
 ) -> Chunk:
     """Parse lines of UTF-8 text; `width` is the number of columns of earlier lines, 0 if none."""
-    (separator, n_blanks), numbers = _separator_and_blanks(chunk), None
+    (separator, n_blanks), row_lines = _separator_and_blanks(chunk), None
     n_columns = len(layout.columns)
     frame = None
     if _suits_csv_reader(chunk, separator, layout):
-        text, numbers = (chunk, None) if separator else _collapse_blanks(chunk)
+        text, row_lines = (chunk, None) if separator else _collapse_blanks(chunk)
         frame = None if text.startswith(_UNSUPPORTED) else _read_csv(text, layout, separator or " ")
         # The CSV reader ignores further columns unless it reads all; the line reader checks them.
         if frame is not None and len(layout.selected_columns) < n_columns:
@@ -442,17 +442,18 @@ def read_chunk(
             n_expected = n_columns * frame.height - (len(text) > 0 and not text.endswith(b"\n"))
             frame = frame if n_blanks == n_expected else None
     if frame is None:
-        frame, numbers, n_columns = parse_lines(
+        frame, row_lines, n_columns = parse_lines(
             chunk, layout, source=source, first_line=first_line, width=width
         )
-        numbers -= first_line
+        row_lines -= first_line
     n_rows = frame.height
-    n_lines = n_rows if numbers is None else chunk.count(b"\n")
+    n_lines = n_rows if row_lines is None else chunk.count(b"\n")
     if layout.allows_missing_grades:
         has_grade = frame["grade"].is_not_null()
-        numbers = (np.arange(n_rows) if numbers is None else numbers)[has_grade.to_numpy()]
+        row_lines = np.arange(n_rows) if row_lines is None else row_lines
+        row_lines = row_lines[has_grade.to_numpy()]
         frame = frame.filter(has_grade)
-    return Chunk(frame, numbers, n_lines, n_columns, n_dropped=n_rows - frame.height)
+    return Chunk(frame, row_lines, n_lines, n_columns, n_dropped=n_rows - frame.height)
 
 
 def _suits_csv_reader(chunk: bytes, separator: str | None, layout: Layout) -> bool:
@@ -532,7 +533,7 @@ def read_chunks(
                 )
                 part = convert(chunk.frame)
             n_rows = chunk.frame.height
-            lines.add(n_rows, first_line, chunk.numbers)
+            lines.add(n_rows, first_line, chunk.row_lines)
             if n_rows and width not in {0, chunk.width}:
                 raise _ragged_error(width, chunk.width, source.name, lines[len(lines) - n_rows])
             if error is not None:
@@ -555,8 +556,8 @@ def _decode(data: bytes, source: Source, first_line: int) -> tuple[bytes, InputE
     try:
         return source.as_utf8(data, first_line), None
     except InputError as error:
-        above = data.split(b"\n")[: (error.line or 0) - first_line]
-        return source.as_utf8(b"\n".join([*above, b""])), error
+        valid_lines = data.split(b"\n")[: (error.line or 0) - first_line]
+        return source.as_utf8(b"\n".join([*valid_lines, b""])), error
 
 
 def parse_lines(

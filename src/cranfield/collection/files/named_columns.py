@@ -97,10 +97,10 @@ def describe_structure(value: Any, depth: int = 3) -> str:
     """Describe the structure of JSON: its keys, and the first nested value."""
     if isinstance(value, Mapping):
         nested = [k for k, inner in value.items() if depth and isinstance(inner, dict | list)]
-        inside = [
+        details = [
             f", where {quoted(k)} is {describe_structure(value[k], depth - 1)}" for k in nested[:1]
         ]
-        return f"an object with {some_of(map(quoted, value), 4)}{''.join(inside)}"
+        return f"an object with {some_of(map(quoted, value), 4)}{''.join(details)}"
     if isinstance(value, list) and value:
         return f"an array of {len(value)}, whose first is {describe_structure(value[0], depth)}"
     names = {str: "text", int: "a number", float: "a number", list: "an empty array"}
@@ -140,10 +140,9 @@ def _split_documents(
             value_key = find_key(_VALUE_COLUMNS[value_name], docs[0])
             keys = [doc_key] if value_key is None else [doc_key, value_key]
             if any(key not in hit for hit in docs for key in keys):
-                raise InputError(
-                    f"documents of topic {quoted(topic)} must all have the same keys",
-                    source=source,
-                )
+                expected = " and ".join(map(quoted, keys))
+                reason = f"each document of topic {quoted(topic)} must have the keys {expected}"
+                raise InputError(reason, source=source)
             if value_key is not None:
                 values = [hit[value_key] for hit in docs]
             docs = [hit[doc_key] for hit in docs]
@@ -186,7 +185,7 @@ def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> di
             f"topic {quoted(repeated)} occurs twice, as text and as a number", source=source
         )
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], value_name: []}
-    is_ascending: list[bool] = []  # by topic with several documents
+    ascending: list[bool] = []  # whether values ascend, for each topic with several documents
     ranks: list[int] = []
     other_columns: dict[str, list[Any]] = {}
     has_ranks = has_scores = False
@@ -208,14 +207,14 @@ def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> di
         if value_name == "score" and not len(docs):
             docs, values = [NO_DOCUMENT], [0.0]
         if len(docs) > 1 and value_name == "score":
-            is_ascending.append(_is_ascending(values, isinstance(documents, Mapping)))
+            ascending.append(_is_ascending(values, isinstance(documents, Mapping)))
         ranks.extend(topic_ranks or [1])
         columns["topic"].extend([topic] * len(docs))
         columns["doc"].extend(docs)
         columns[value_name].extend(values)
     # In mappings of two documents, 1 and 2 may be scores.
     has_long_topic = not is_nested or max(map(len, data.values()), default=0) > 2
-    if (is_ascending and all(is_ascending) and has_long_topic) or has_ranks or other_columns:
+    if (ascending and all(ascending) and has_long_topic) or has_ranks or other_columns:
         # The scores look like ranks or distances: they contradict the order of documents.
         columns["rank"] = ranks
     if other_columns and not has_scores:

@@ -205,7 +205,7 @@ def read_qrels(
         raise rows.explain_repeats(error, iterations) from None
 
 
-def _refuse_ranks(rows: _Rows) -> None:
+def _refuse_ranks(rows: _InputRows) -> None:
     """Refuse lines of topic, document and number that count from 1 in every topic, as ranks do."""
     if rows.table is not None or {"subtopic", "intent", "class", "method"} & {*rows.frame.columns}:
         return
@@ -219,7 +219,7 @@ def _refuse_ranks(rows: _Rows) -> None:
         )
 
 
-def _refuse_times(rows: _Rows) -> None:
+def _refuse_times(rows: _InputRows) -> None:
     """Refuse grades that are all Unix times, as in lines of user, item, rating and time."""
     grades = rows.numbers("grade")
     if grades.size and grades.min() >= _MIN_TIME:
@@ -410,8 +410,8 @@ def _check_ranks(table: SystemTable | None, run: Run) -> None:
 
 
 def _without_repeats(
-    rows: _Rows, on_duplicate: str, scores: Floats, ranks: NDArray[np.int32] | None
-) -> tuple[_Rows, dict[str, Any]]:
+    rows: _InputRows, on_duplicate: str, scores: Floats, ranks: NDArray[np.int32] | None
+) -> tuple[_InputRows, dict[str, Any]]:
     """Return the rows without repeated documents, and the scores and ranks of a run."""
     unranked = None
     if ranks is not None and "rank" in rows.frame and rows.frame["rank"].null_count():
@@ -462,7 +462,7 @@ def read_systems_table(
 class _ChunkRows:
     """The rows of a chunk, with their topics and tags in order of appearance.
 
-    codes, keys, frame: as in `_Rows`.
+    codes, keys, frame: as in `_InputRows`.
     """
 
     topics: list[str]
@@ -481,7 +481,7 @@ class _ChunkRows:
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _InputRows:
     """The rows of a run or of judgments.
 
     topics, codes: ids of the topics, and the topic of each row as an index into them.
@@ -503,7 +503,7 @@ class _Rows:
     table: SystemTable | None = None
 
     @classmethod
-    def of(cls, chunks: Iterable[_ChunkRows], **fields: Any) -> _Rows:
+    def of(cls, chunks: Iterable[_ChunkRows], **fields: Any) -> _InputRows:
         """Concatenate chunks, and number their topics in order of appearance."""
         code_of, codes, keys, frames = dict[str, int](), [], [], []
         tags = dict[str, None]()
@@ -537,7 +537,7 @@ class _Rows:
             return self.numbers(column)
         return np.array(self.frame[column].fill_null("").to_list(), dtype=np.str_)
 
-    def restricted(self, rows: Indices) -> _Rows:
+    def restricted(self, rows: Indices) -> _InputRows:
         """Return the selected rows, without their line numbers."""
         return replace(
             self,
@@ -570,12 +570,12 @@ class _Rows:
         first_rows = np.sort(order[is_first.to_numpy()])
         if first_rows.size == order.size:
             return None
-        dropped = np.setdiff1d(np.arange(order.size), first_rows, assume_unique=True)
-        row = int(dropped[0])
+        other_rows = np.setdiff1d(np.arange(order.size), first_rows, assume_unique=True)
+        row = int(other_rows[0])
         line = self.origin.line(row)
         location = f"line {line}, topic" if line else "topic"
         warn(
-            f"{self.origin.name}: {counted(dropped.size, 'repeated document')} excluded (such as"
+            f"{self.origin.name}: {counted(other_rows.size, 'repeated document')} excluded (such as"
             f" {location} {quoted(self.topics[self.codes[row]])}, document"
             f" {quoted(self.frame['doc'][row])}); the {on_duplicate} one is kept"
         )
@@ -622,7 +622,7 @@ def _read_rows(
     separator: str,
     ungraded: str = "error",
     grades: GradeMap | None = None,
-) -> _Rows:
+) -> _InputRows:
     """Read the rows of a run or of judgments from a file of lines or a table."""
     kind = names.kind
     check_encoding(encoding)
@@ -661,7 +661,7 @@ def _read_rows(
             chunks = map(_ChunkRows.of, frames)
         else:
             chunks = read_chunks(source, layout, lines, _ChunkRows.of)
-        return _Rows.of(chunks, origin=origin, stem=source.stem, location=location)
+        return _InputRows.of(chunks, origin=origin, stem=source.stem, location=location)
     if layout is not None:
         data = read_line_table(source, layout, names)
     table = read_system_table(data, form=form, requested=names, ungraded=ungraded, grades=grades)
@@ -669,7 +669,7 @@ def _read_rows(
         location = MetadataLocation(path=table.path)
     origin = Origin(table.table.source, table.table.lines)
     chunks = [_ChunkRows.of(table.table.frame)]
-    return _Rows.of(chunks, origin=origin, stem=table.stem, location=location, table=table)
+    return _InputRows.of(chunks, origin=origin, stem=table.stem, location=location, table=table)
 
 
 def _add_grades(
@@ -700,7 +700,7 @@ def _add_grades(
         yield frame.with_columns(values)
 
 
-def _warn_of_distances(rows: _Rows, names: RequestedColumns, lower_is_better: bool) -> None:
+def _warn_of_distances(rows: _InputRows, names: RequestedColumns, lower_is_better: bool) -> None:
     name = str(names.names.get("score", ""))
     if rows.table is not None and "distance" in name.lower() and not lower_is_better:
         warn(
@@ -710,7 +710,7 @@ def _warn_of_distances(rows: _Rows, names: RequestedColumns, lower_is_better: bo
 
 
 def _warn_of_rising_scores(
-    rows: _Rows, scores: Floats, ranks: NDArray[np.int32] | None, lower_is_better: bool
+    rows: _InputRows, scores: Floats, ranks: NDArray[np.int32] | None, lower_is_better: bool
 ) -> None:
     """Warn if all scores of a file without ranks rise in its order, as distances do."""
     is_file = rows.table is None or rows.table.path is not None
@@ -719,19 +719,19 @@ def _warn_of_rising_scores(
     order = np.argsort(rows.codes, kind="stable")
     codes = rows.codes[order][1:]
     is_same_topic = np.diff(rows.codes[order]) == 0
-    # Comparisons, as differences of large scores overflow.
-    before, after = scores[order][:-1], scores[order][1:]
-    risen = codes[is_same_topic & (after > before)]
-    falls = (is_same_topic & (after < before)).any()
-    # Two topics of two documents may rise by chance.
-    if not falls and risen.size >= 4 and np.ptp(risen) > 0:
+    # Scores are compared, as differences of large scores overflow.
+    upper, lower = scores[order][:-1], scores[order][1:]
+    rising_codes = codes[is_same_topic & (lower > upper)]
+    has_falls = (is_same_topic & (lower < upper)).any()
+    # The scores of two topics of two documents may rise by chance.
+    if not has_falls and rising_codes.size >= 4 and np.ptp(rising_codes) > 0:
         warn(
             f"{rows.origin.name}: the scores of every topic rise in the order of the file, but the"
             " highest scores rank first; lower_is_better=True ranks the lowest first, for distances"
         )
 
 
-def _read_scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None]:
+def _read_scores(rows: _InputRows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None]:
     """Return the scores of a run, and its ranks if it has any."""
     if rows.has("value"):
         scores, ranks = _scores_or_ranks(
@@ -769,7 +769,9 @@ def _is_whole(values: Floats) -> bool:
     return all(np.array_equal(part, np.rint(part)) for part in (values[:_HEAD], values[_HEAD:]))
 
 
-def _refuse_swapped_columns(scores: Floats, ranks: NDArray[np.int32] | None, rows: _Rows) -> None:
+def _refuse_swapped_columns(
+    scores: Floats, ranks: NDArray[np.int32] | None, rows: _InputRows
+) -> None:
     """Refuse rows whose scores look like ranks, and whose ranks look like scores."""
     if not _is_whole(scores) or scores.min() < 0 or scores.max() > scores.size:
         return
@@ -854,7 +856,7 @@ def _scores_or_ranks(
     raise InputError(f"{reason}: set numbers='ranks' or numbers='scores'", source=source)
 
 
-def _warn_of_swapped_columns(rows: _Rows) -> None:
+def _warn_of_swapped_columns(rows: _InputRows) -> None:
     """Warn of lines that seem to have grades in the column of iterations."""
     if rows.table is not None or not rows.has("subtopic") or rows.numbers("grade").any():
         return
@@ -867,7 +869,7 @@ def _warn_of_swapped_columns(rows: _Rows) -> None:
         )
 
 
-def _find_subtopics(rows: _Rows, subtopics: bool | None) -> tuple[str | None, list[str]]:
+def _find_subtopics(rows: _InputRows, subtopics: bool | None) -> tuple[str | None, list[str]]:
     """Return the column of subtopics, or else the values of the iteration column, if any."""
     if rows.has("intent"):
         column, grades = rows.frame["intent"], rows.numbers("grade")

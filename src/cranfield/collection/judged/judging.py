@@ -390,8 +390,8 @@ def judge(
         )
     judged = assemble_runs(names, [part for part, _ in results], judgments, policy, supplements)
     _warn_of_unjudged_systems(judged)
-    excluded = sum(row.excluded for row in judged.coverage.systems)
-    if exclude is not None and not excluded:
+    n_excluded = sum(row.excluded for row in judged.coverage.systems)
+    if exclude is not None and not n_excluded:
         warn("exclude has no effect: no run contains a document to exclude")
     if exclusion is not None and exclusion.pairs is not None:
         other_topics = {*exclusion.pairs["topic"]} - {*judgments.topics}
@@ -400,7 +400,7 @@ def judge(
                 f"topic {quoted(pair[0])} of exclude and topic {quoted(pair[1])} of the judgments"
                 f" differ only in {SPELLING}; they are read as different topics"
             )
-    exclusion_settings = {} if exclude is None else {"excluded documents": excluded}
+    exclusion_settings = {} if exclude is None else {"excluded documents": n_excluded}
     judged = judged.with_settings({**run_list.settings, **exclusion_settings})
     if aspect_qrels:
         extra_tables = Supplements(supplements.tables)
@@ -417,10 +417,10 @@ def judge(
         judged = replace(judged, annotations=replace(judged.annotations, aspects=aspect_runs))
     _warn_of_unmatched(judged, {"groups": groups, **(aspects or {})})
     for name, other in aspect_qrels.items():
-        missing = sort_topics([*{*judged.topics} & {*judgments.topics} - {*other.topics}])
-        if missing:
-            n_topics = f"{len(missing)} of {counted(len(judged.topics), 'topic')}"
-            listed = some_of(map(quoted, missing), 3)
+        missing_topics = sort_topics([*{*judged.topics} & {*judgments.topics} - {*other.topics}])
+        if missing_topics:
+            n_topics = f"{len(missing_topics)} of {counted(len(judged.topics), 'topic')}"
+            listed = some_of(map(quoted, missing_topics), 3)
             warn(
                 f"aspect {name} has no judgments for {n_topics} ({listed}); their documents have"
                 " grade 0 on this aspect"

@@ -57,9 +57,9 @@ class RunOrder:
     @cached_property
     def _groups(self) -> tuple[Indices, Indices]:
         """The position of the first document, and the size, of each group of tied documents."""
-        tied = np.flatnonzero(self._ties_with_next)
-        starts = np.flatnonzero(np.diff(tied, prepend=-2) > 1)
-        return tied[starts], np.diff(starts, append=tied.size) + 1
+        positions = np.flatnonzero(self._ties_with_next)
+        starts = np.flatnonzero(np.diff(positions, prepend=-2) > 1)
+        return positions[starts], np.diff(starts, append=positions.size) + 1
 
     @cached_property
     def n_tied(self) -> int:

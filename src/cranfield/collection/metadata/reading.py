@@ -82,8 +82,8 @@ def find_header(chunk: bytes, source: str) -> Header | None:
         return Header(raw, text, form, source, line, offset, is_commented=False)
     end = _END.search(chunk, start.end(), limit)
     if end is None:
-        more = " within 1 MiB" if len(chunk) > limit else ""
-        reason = f"expected ir_metadata.end after ir_metadata.start, got none{more}"
+        within = " within 1 MiB" if len(chunk) > limit else ""
+        reason = f"expected ir_metadata.end after ir_metadata.start, got none{within}"
         raise HeaderError(reason, source=source, line=line)
     raw, text = chunk[offset : end.end()], chunk[start.end() : end.start()]
     is_commented = bool(start.group(2))
@@ -215,6 +215,6 @@ def _parse_metadata(data: bytes, source: str, line: int) -> Metadata:
         raise InputError("has metadata of more than 1 MiB", source=source)
     yaml = read_yaml(decode_text(data, source, line), source, line)
     for message in yaml.repeated_keys[:1]:
-        more = f" ({len(yaml.repeated_keys) - 1:,} more)" if len(yaml.repeated_keys) > 1 else ""
-        warn(f"{source}: {message}{more}")
+        n_others = len(yaml.repeated_keys) - 1
+        warn(f"{source}: {message}" + (f" ({n_others:,} more)" if n_others else ""))
     return Metadata(yaml.values, source, line, data, yaml.repeated_keys)

@@ -16,7 +16,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.base.parallel import one_by_one
+from cranfield.base.parallel import iterate_in_threads
 from cranfield.measures.base import Measure
 from cranfield.scales.forms.exact_values import Exact, ValueCounts, Walk
 from cranfield.scales.runs import score_runs
@@ -103,7 +103,7 @@ def count_pairs(
     total = np.zeros(x.size, dtype=np.int64)
     near_pairs = []
     n_near = 0
-    for first, below, pairs in one_by_one(task, _yield_tasks(outer_ends), jobs):
+    for first, below, pairs in iterate_in_threads(task, _yield_tasks(outer_ends), jobs):
         total[first : first + below.size] += below
         near_pairs.append(pairs)
         n_near += pairs.query.size

@@ -24,7 +24,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.base.parallel import in_threads, one_by_one
+from cranfield.base.parallel import in_threads, iterate_in_threads
 from cranfield.scales.forms.exact_values import Exact, ValueCounts, Walk
 from cranfield.scales.images.representation import (
     ExactImage,
@@ -242,7 +242,7 @@ class Windows(ExactImage):
         windows = list(zip(borders[:-1], borders[1:] - 1, strict=True))
         values, below = [], []
         size, min_gap, max_gap, last = 0, 0, 0, None
-        for pieces in one_by_one(self._process_window, windows, self.jobs):
+        for pieces in iterate_in_threads(self._process_window, windows, self.jobs):
             for low, offsets, before, n_distinct, gaps, last_offset in pieces:
                 values.append(offsets.astype(self.walk.dtype) + low)
                 below.append(before + size)
@@ -347,7 +347,7 @@ class Windows(ExactImage):
             distinct = sums[is_first]
             return block, distinct >> bits, distinct & ((1 << bits) - 1)
 
-        yield from one_by_one(task, slices, self.jobs)
+        yield from iterate_in_threads(task, slices, self.jobs)
 
     def find(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
         unit = self.walk.unit.numerator / self.walk.unit.denominator

@@ -24,7 +24,7 @@ from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.streams import named_stream
 from cranfield.base.text import counted
 from cranfield.collection.files.writing import write_lines, write_table
-from cranfield.collection.judged.rows import ranges
+from cranfield.collection.judged.rows import join_ranges
 from cranfield.collection.qrels import sort_topics
 from cranfield.result import Column, Columns, TableResult
 from cranfield.sources.chunks import Source

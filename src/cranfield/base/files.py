@@ -58,7 +58,7 @@ def whole_file(
                 os.fsync(file.fileno())
         if temporary_name is not None and not private:
             # mkstemp creates files that only their owner can read.
-            Path(temporary_name).chmod(0o666 & ~_umask())
+            Path(temporary_name).chmod(0o666 & ~_read_umask())
         if temporary_name is not None:
             _rename(Path(temporary_name), target, new=new)
             if synced:
@@ -99,7 +99,7 @@ def whole_folder(
     try:
         yield building
         if not private:
-            building.chmod(0o777 & ~_umask())
+            building.chmod(0o777 & ~_read_umask())
         if target.exists():
             target.rmdir()
         building.replace(target)
@@ -133,7 +133,7 @@ def _rename(temporary: Path, target: Path, *, new: bool) -> None:
     temporary.replace(target)
 
 
-def _umask() -> int:
+def _read_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -108,12 +108,12 @@ Seed = Annotated[int, Integer(0, noun="the seed")]
 @cache
 def allowed_values(function: Callable[..., Any]) -> Mapping[str, AllowedValues]:
     """Return the allowed values of the parameters of a function, by name."""
-    hints = _hints(function).items()
+    hints = _get_hints(function).items()
     return {name: values for name, hint in hints if (values := allowed_by_hint(hint)) is not None}
 
 
 @cache
-def _hints(function: Callable[..., Any]) -> Mapping[str, Any]:
+def _get_hints(function: Callable[..., Any]) -> Mapping[str, Any]:
     return get_type_hints(function, include_extras=True)
 
 
@@ -123,9 +123,9 @@ def _allows_none(hint: Any) -> bool:
 
 def replace_keywords(function: Function, parameters: Iterable[Parameter]) -> Function:
     """Replace `**keywords` in the signature of a function by parameters."""
-    current = signature(function)
-    named = [p for p in current.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    function.__signature__ = current.replace(parameters=[*named, *parameters])  # type: ignore[attr-defined]
+    old_signature = signature(function)
+    named = [p for p in old_signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    function.__signature__ = old_signature.replace(parameters=[*named, *parameters])  # type: ignore[attr-defined]
     return function
 
 
@@ -139,9 +139,9 @@ def check_arguments(
     `arguments` are the `locals()` of the function at its start. Variable keyword arguments must be
     keyword-only parameters of `judging_function`. NumPy numbers are converted to Python numbers.
     """
-    parameters = _parameters(function)
+    parameters = _get_parameters(function)
     for name, allowed in allowed_values(function).items():
-        if arguments[name] is not None or not _allows_none(_hints(function)[name]):
+        if arguments[name] is not None or not _allows_none(_get_hints(function)[name]):
             allowed.check(name, arguments[name])
     for name, parameter in parameters.items():
         if parameter.kind is not Parameter.VAR_KEYWORD or name not in arguments:
@@ -149,34 +149,34 @@ def check_arguments(
         if judging_function is None:
             check_keywords(function, arguments[name])
             continue
-        accepted = _keywords(judging_function)
+        accepted = _list_keywords(judging_function)
         for keyword in arguments[name]:
             if keyword not in accepted:
-                names = dict.fromkeys((*_keywords(function), *accepted))
+                names = dict.fromkeys((*_list_keywords(function), *accepted))
                 hint = did_you_mean(
                     keyword, names, otherwise=f"expected one of: {', '.join(names)}"
                 )
                 raise ArgumentError(f"{function.__name__} has no option {quoted(keyword)}{hint}")
-    return {k: _to_python(arguments[k]) for k in _keywords(function) if k in arguments}
+    return {k: _to_python(arguments[k]) for k in _list_keywords(function) if k in arguments}
 
 
 def check_keywords(
     function: Callable[..., Any], keywords: Iterable[str], *more_functions: Callable[..., Any]
 ) -> None:
     """Raise a TypeError for a keyword argument that none of the functions accepts."""
-    accepted = [name for f in (function, *more_functions) for name in _keywords(f)]
+    accepted = [name for f in (function, *more_functions) for name in _list_keywords(f)]
     for keyword in keywords:
         if keyword not in accepted:
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {keyword!r}")
 
 
 @cache
-def _parameters(function: Callable[..., Any]) -> Mapping[str, Parameter]:
+def _get_parameters(function: Callable[..., Any]) -> Mapping[str, Parameter]:
     return signature(function).parameters
 
 
-def _keywords(function: Callable[..., Any]) -> list[str]:
-    return [p.name for p in _parameters(function).values() if p.kind is Parameter.KEYWORD_ONLY]
+def _list_keywords(function: Callable[..., Any]) -> list[str]:
+    return [p.name for p in _get_parameters(function).values() if p.kind is Parameter.KEYWORD_ONLY]
 
 
 def _to_python(value: Any) -> Any:

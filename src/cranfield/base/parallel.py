@@ -238,7 +238,7 @@ def has_joblib_backend() -> bool:
     """Return True if the caller set a backend of joblib other than loky, or several workers."""
     if "joblib" not in sys.modules:
         return False
-    active, jobs = _active_backend()
+    active, jobs = _get_active_backend()
     # The default of joblib is loky with one worker.
     return bool(type(active).__name__ != "LokyBackend" or jobs not in (None, 1))
 
@@ -304,7 +304,7 @@ def _joblib_backend(jobs: int, backend: str | None) -> Iterator[None]:
             yield
 
 
-def _active_backend() -> Any:
+def _get_active_backend() -> Any:
     from joblib.parallel import get_active_backend
 
     return get_active_backend()
@@ -315,7 +315,7 @@ def _call_by_joblib(
 ) -> Iterator[tuple[Any, Any]]:
     import joblib
 
-    active = _active_backend()[0]
+    active = _get_active_backend()[0]
     if type(active).__name__ == "DaskDistributedBackend":
         _report_killed_tasks(active)
     if getattr(active, "supports_sharedmem", False):

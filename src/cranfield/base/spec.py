@@ -93,6 +93,8 @@ OPEN_PROBABILITY = number(0, 1, open_low=True, open_high=True)
 
 
 def choice(*options: str) -> Check:
+    """Return a check of one of several texts."""
+
     def check(value: Any) -> str:
         if not isinstance(value, str) or value not in options:
             raise ValueError(f"one of {', '.join(map(repr, options))}")
@@ -102,16 +104,18 @@ def choice(*options: str) -> Check:
 
 
 def flag(value: Any) -> bool:
+    """Check a Boolean."""
     if not isinstance(value, bool):
         raise ValueError("True or False")
     return value
 
 
 def optional(check: Check) -> Check:
+    """Return a check that also allows None."""
     return lambda value: None if value is None else check(value)
 
 
-def fraction_of(number: float) -> Fraction:
+def to_fraction(number: float) -> Fraction:
     """Return the rational number that a float approximates, such as 1/3.
 
     This is a fraction with a denominator up to a million whose nearest float is `number`, or else
@@ -120,9 +124,9 @@ def fraction_of(number: float) -> Fraction:
 
     Examples
     --------
-    >>> print(fraction_of(0.8), fraction_of(1 / 3), fraction_of(0.123456789))
+    >>> print(to_fraction(0.8), to_fraction(1 / 3), to_fraction(0.123456789))
     4/5 1/3 123456789/1000000000
-    >>> print(fraction_of(1234567.7890123))
+    >>> print(to_fraction(1234567.7890123))
     12345677890123/10000000
     """
     # A proportion of about max_denominator^2 * ulp of all floats is nearest to such a fraction.
@@ -172,6 +176,7 @@ def format_number(value: float) -> str:
 
 
 def any_name(value: Any) -> str:
+    """Check a text that is not blank."""
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a name")
     return value.strip()
@@ -209,6 +214,7 @@ class NamedWeights:
 
 
 def named_weights(value: Any) -> NamedWeights:
+    """Check a mapping of names to weights."""
     description = "a mapping of names to numbers >= 0, such as {'a': 2, 'b': 1}"
     if isinstance(value, NamedWeights):
         return value
@@ -275,9 +281,9 @@ class Spec:
 
     def __call__(self, /, **parameters: Any) -> Self:
         """Return a copy with other parameters."""
-        return self._with(type(self).translate_parameters(parameters))
+        return self._with_parameters(type(self).translate_parameters(parameters))
 
-    def _with(self, parameters: Mapping[str, Any]) -> Self:
+    def _with_parameters(self, parameters: Mapping[str, Any]) -> Self:
         current = {name: value for name, value in vars(self).items() if name in self.parameters}
         changed = type(self)(**{**current, **parameters})
         vars(changed)["explicit"] = self.explicit | set(parameters)
@@ -328,6 +334,7 @@ class Spec:
 
 
 def format_value(value: Any) -> str:
+    """Format the value of a parameter as in a text form."""
     if isinstance(value, float):
         return format_number(value)
     return str(value.text) if hasattr(value, "text") else repr(value)
@@ -345,7 +352,7 @@ def parse_keywords(call: ast.Call, text: str, error: type[Exception]) -> dict[st
     return parameters
 
 
-class _Fractions(ast.NodeTransformer):
+class _FractionReplacer(ast.NodeTransformer):
     """Replace fractions of two numbers, such as 1/3, by the nearest float."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
@@ -359,7 +366,7 @@ class _Fractions(ast.NodeTransformer):
 def parse_literal(node: ast.expr, text: str, error: type[Exception]) -> Any:
     """Return the value of a literal: a number, a fraction such as 1/3, a string or a mapping."""
     try:
-        value = ast.literal_eval(_Fractions().visit(node))
+        value = ast.literal_eval(_FractionReplacer().visit(node))
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError):
         raise error(
             f"{quoted(text)}: expected a number, a fraction such as 1/3, a 'text' or a {{mapping}}"
@@ -478,7 +485,7 @@ class Registry(MutableMapping[str, T]):
         ]
 
     @cached_property
-    def module_of(self) -> dict[str, str]:
+    def module_by_name(self) -> dict[str, str]:
         """Names of modules, by the name of the component that they declare."""
         return {name: module for name, module, _ in self._components}
 
@@ -491,9 +498,9 @@ class Registry(MutableMapping[str, T]):
     def __getitem__(self, name: str) -> T:
         # A decorator adds a component before its module is complete: `import_module` waits for the
         # thread that imports it. Sources are not read only to find the module of a component.
-        needs_module = name not in self.components or "module_of" in vars(self)
-        if needs_module and name in self.module_of:
-            module = import_module(self.module_of[name])
+        needs_module = name not in self.components or "module_by_name" in vars(self)
+        if needs_module and name in self.module_by_name:
+            module = import_module(self.module_by_name[name])
             if name not in self.components:
                 self.components[name] = self._component(vars(module), name)
         return self.components[name]
@@ -512,7 +519,7 @@ class Registry(MutableMapping[str, T]):
         del self.components[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self.module_of or name in self.components
+        return name in self.module_by_name or name in self.components
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
@@ -522,7 +529,7 @@ class Registry(MutableMapping[str, T]):
 
     def names(self) -> list[str]:
         """Return all names, without importing modules."""
-        return list(dict.fromkeys((*self.module_of, *self.components)))
+        return list(dict.fromkeys((*self.module_by_name, *self.components)))
 
     def where(self, **attributes: Any) -> dict[str, T]:
         """Return, by name, the components whose attributes have the specified values."""
@@ -532,7 +539,7 @@ class Registry(MutableMapping[str, T]):
             if all(getattr(component, key) == value for key, value in attributes.items())
         }
 
-    def other_names(self, name: str) -> list[str]:
+    def find_aliases(self, name: str) -> list[str]:
         """Return the aliases of a component."""
         return [alias for alias, target in self.aliases.items() if target == name]
 
@@ -599,11 +606,11 @@ def component_name(component: Any) -> str:
     return str(component.base_name() if hasattr(component, "base_name") else component.name)
 
 
-def parameters_of(spec_class: type[Spec]) -> str:
+def format_parameters(spec_class: type[Spec]) -> str:
     """Return the parameters of a class of specs, with their defaults, as text."""
     return ", ".join(f"{name}={p.default!r}" for name, p in spec_class.parameters.items())
 
 
-def summary_of(component: object) -> str:
+def docstring_summary(component: object) -> str:
     """Return the summary of the docstring of a class or function."""
     return (getdoc(component) or "").split("\n\n")[0].replace("\n", " ")

@@ -241,18 +241,20 @@ def html(text: str) -> str:
 
 def json_text(content: Any) -> str:
     """Return values of Python or NumPy as JSON; NaN and infinity become null."""
-    return json.dumps(_json_values(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return (
+        json.dumps(_to_json_values(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    )
 
 
-def _json_values(value: Any) -> Any:
+def _to_json_values(value: Any) -> Any:
     """Convert values of NumPy to Python, dates to text, and non-finite numbers to None."""
     # Arrays and scalars of NumPy have `tolist`, so NumPy need not be loaded to recognise them.
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):
-        return {key: _json_values(inner) for key, inner in value.items()}
+        return {key: _to_json_values(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_json_values(inner) for inner in value]
+        return [_to_json_values(inner) for inner in value]
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, float) and not math.isfinite(value):

@@ -82,12 +82,12 @@ def options_of_sheets(conditions: Sequence[str]) -> tuple[cli.Decorator, ...]:
 
 def parse_amount(text: str, name: str = "--size") -> int | float:
     """Parse an integer, or a percentage as a proportion."""
-    from cranfield.base.spec import fraction_of
+    from cranfield.base.spec import to_fraction
     from cranfield.sources.values import is_number, parse_integer
 
     amount = text.strip()
     if amount.endswith("%") and is_number(percentage := amount.removesuffix("%")):
-        return float(fraction_of(float(percentage)) / 100)
+        return float(to_fraction(float(percentage)) / 100)
     count = parse_integer(amount)
     if count is None:
         raise PolicyError(

@@ -46,7 +46,7 @@ class DocumentTable(IndexedTable):
         return f"DocumentTable({counted(len(self.docs), 'row')}{groups})"
 
 
-def _memberships(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+def _convert_memberships(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     rows: list[tuple[Any, Any, Any]] = []
     for doc, value in data.items():
         is_single = isinstance(value, str | bytes) or not isinstance(value, Iterable)
@@ -71,7 +71,7 @@ _GROUPS = schema_of_lines(
     DOC,
     Column("group", ID),
     optional("weight", NUMBER),
-    mapping=_memberships,
+    mapping=_convert_memberships,
     suspicions={"document occurs twice in one group": pl.struct("doc", "group").is_duplicated()}
     | negative("weight"),
 )

@@ -14,7 +14,7 @@ from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import TOPIC
-from cranfield.collection.judged.rows import ranges
+from cranfield.collection.judged.rows import join_ranges
 from cranfield.collection.qrels import Qrels, sort_topics
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import read_table, three_columns
@@ -176,7 +176,7 @@ class Intents:
 
     def entries(self, judgments: Ints) -> tuple[Ints, Ints]:
         """Return the entries of judgments: position in `judgments`, and index of the entry."""
-        return ranges(self.starts[judgments], self.starts[judgments + 1])
+        return join_ranges(self.starts[judgments], self.starts[judgments + 1])
 
     def grades(self, judgments: Ints) -> NDArray[np.int32]:
         """Return the grades of judgments by intent, 0 without an entry; shape (judgments, n)."""

@@ -21,7 +21,7 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, warn
 from cranfield.base.parallel import available_threads, in_threads, state_without_caches
 from cranfield.base.text import counted
-from cranfield.collection.judged.rows import ranges
+from cranfield.collection.judged.rows import join_ranges
 from cranfield.sources.chunks import Origin
 from cranfield.tabular import FrameMixin, frame_html
 
@@ -65,7 +65,7 @@ def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
 
 def find_duplicate(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int, int] | None:
     """Return the two rows of the first duplicate (topic, document) pair, or None."""
-    blocks = _blocks_of_topics(codes)
+    blocks = _split_by_topic(codes)
     if not any(in_threads(lambda block: _has_equal(keys[block]), blocks, available_threads())):
         return None
     rows = pl.Series(keys).is_duplicated().arg_true().to_numpy()
@@ -80,7 +80,7 @@ def _has_equal(keys: Keys) -> bool:
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
-def _blocks_of_topics(codes: NDArray[Any]) -> list[slice]:
+def _split_by_topic(codes: NDArray[Any]) -> list[slice]:
     """Return slices of whole topics: one slice, or small ones if rows are ordered by topic."""
     starts = np.zeros(1, dtype=np.int64)
     if codes.size > BLOCK and (codes[1:] >= codes[:-1]).all():
@@ -141,7 +141,7 @@ class KeyIndex:
         rows, positions = rows[equal_rows], positions[equal_rows]
         if not self._is_unique:
             counts = np.searchsorted(self._sorted[:-1], keys[equal_rows], "right") - positions
-            indices, positions = ranges(positions, positions + counts)
+            indices, positions = join_ranges(positions, positions + counts)
             rows = rows[indices]
         return rows, self._order[positions]
 

@@ -402,13 +402,13 @@ class JudgedShards(Scorable):
         copies = (replace(judged, views={}) for judged in self.shards)
         by_shard = [judged.compute_scores(measures) for judged in copies]
         return [
-            np.where(self._gaps(measure)[:, None], np.nan, np.stack(values, axis=2))
+            np.where(self._find_gaps(measure)[:, None], np.nan, np.stack(values, axis=2))
             for measure, *values in zip(measures, *by_shard, strict=True)
         ]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
         """Return the policies, the partition, and the number of cells without a score."""
-        gaps = self._gaps(measure)
+        gaps = self._find_gaps(measure)
         return {
             **self.shards[0].settings_for(measure),
             **self.sharding.describe(),
@@ -423,7 +423,7 @@ class JudgedShards(Scorable):
     def _relevant_from(self, measure: Scorer) -> int:
         return lowest_relevant_grade(measure) if self.rel is None else int(self.rel)
 
-    def _gaps(self, measure: Scorer) -> Bools:
+    def _find_gaps(self, measure: Scorer) -> Bools:
         """Return the mask of cells without a relevant document; shape (topics, shards)."""
         low = self._relevant_from(measure)
         bases = [judged.recall_base(low) for judged in self.shards]

@@ -12,7 +12,7 @@ from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import some_of
 from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
-from cranfield.collection.judged.rows import NO_TIES, Rows, number_rows, ranges, ratio, scan
+from cranfield.collection.judged.rows import NO_TIES, Rows, join_ranges, number_rows, ratio, scan
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
 
@@ -260,7 +260,7 @@ def _expected_by_stop(ties: _Ties, actual: Floats) -> Floats:
     stops, n_ranks = _stop_probabilities(
         group, row_survival, count, size, last - first + 1, can_stop
     )
-    groups, offset = ranges(np.zeros_like(n_ranks), n_ranks)
+    groups, offset = join_ranges(np.zeros_like(n_ranks), n_ranks)
     rank = first[groups] + offset
     expected_gains = stop_gain[ties.topic(cell[groups]), rank - 1] * reach[groups] * stops
     expected = ties.empty_score() + ties.total(cell[groups], expected_gains)

@@ -24,7 +24,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.parallel import available_threads, ordered_results
-from cranfield.base.spec import parameters_of, summary_of
+from cranfield.base.spec import docstring_summary, format_parameters
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, map_runs
@@ -215,9 +215,9 @@ def fusion_methods() -> pl.DataFrame:
         "method",
         {
             "uses": lambda kind: "scores" if kind.by_score else "ranks",
-            "parameters": parameters_of,
-            "other names": lambda kind: ", ".join(FUSIONS.other_names(kind.name)),
-            "what it does": summary_of,
+            "parameters": format_parameters,
+            "other names": lambda kind: ", ".join(FUSIONS.find_aliases(kind.name)),
+            "what it does": docstring_summary,
             "source": attrgetter("source"),
         },
     )

@@ -17,7 +17,7 @@ from cranfield.base.errors import PolicyError, check_integer, quoted, warn
 from cranfield.base.text import some_of
 from cranfield.collection.judged.coverage import describe_contradictions
 from cranfield.collection.judged.ranking import BY_ROW, order_documents
-from cranfield.collection.judged.rows import ranges
+from cranfield.collection.judged.rows import join_ranges
 from cranfield.collection.pairs import Codes, Pairs
 from cranfield.collection.qrels import sort_topics
 from cranfield.collection.run import Run
@@ -60,11 +60,13 @@ def select_top_rows(
     order = order_documents(run, ties)
     rows, sizes = order.rows, order.counts
     if depth is not None:
-        rows = rows[ranges(np.zeros_like(sizes), sizes)[1] < depth]
+        rows = rows[join_ranges(np.zeros_like(sizes), sizes)[1] < depth]
         sizes = np.minimum(sizes, depth)
     scores = run.scores[rows] if scored else np.zeros(0)
     docs = run.docs[rows]
-    ranks = ranges(np.zeros_like(sizes), sizes)[1] + 1 if run.ranks is None else run.ranks[rows]
+    ranks = (
+        join_ranges(np.zeros_like(sizes), sizes)[1] + 1 if run.ranks is None else run.ranks[rows]
+    )
     has_scores = not (scored and sizes.max() > 1 and np.array_equal(scores, -ranks.astype(float)))
     tied = 0.0 if ties in BY_ROW else order.n_tied / max(len(run.docs), 1)
     return RunTop(

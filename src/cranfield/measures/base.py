@@ -261,7 +261,7 @@ class Measure(Spec):
             raise MeasureError(
                 f"cutoff must be an integer, got {cutoff}; did you mean {self.name}(p={cutoff})?"
             )
-        return self._with({self.info.at_parameter: cutoff})
+        return self._with_parameters({self.info.at_parameter: cutoff})
 
     @classmethod
     def takes_cutoff(cls) -> bool:
@@ -452,7 +452,7 @@ def measure(name: str, **attributes: Any) -> Callable[[M], M]:
         ALIASES.update(dict.fromkeys(aliases, name))
         if "cutoff" not in cls.parameters:
             attributes["at_usage"] = "none"
-        synonyms = tuple(REGISTRY.other_names(name))
+        synonyms = tuple(REGISTRY.find_aliases(name))
         cls.info = Info(name=name, aliases=synonyms, **{**cls.shared, **attributes})
         REGISTRY[name] = cls
         return cls

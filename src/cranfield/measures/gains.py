@@ -18,10 +18,10 @@ from cranfield.base.spec import (
     Check,
     format_number,
     format_short,
-    fraction_of,
     integer,
     optional,
     parameter,
+    to_fraction,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Judgments, Rows
@@ -79,7 +79,7 @@ class Gain:
         """Return the gains with the values of a mapping converted to exact fractions."""
         if isinstance(self.kind, str):
             return self
-        fractions: Any = tuple((grade, fraction_of(gain)) for grade, gain in self.kind)
+        fractions: Any = tuple((grade, to_fraction(gain)) for grade, gain in self.kind)
         return Gain(fractions)
 
     @property
@@ -142,7 +142,7 @@ class Discount:
 
     def argument(self, rank: int) -> Fraction:
         """Return the number x for which the divisor at a rank is ln x / ln base."""
-        base = fraction_of(self.base)
+        base = to_fraction(self.base)
         arguments = {
             "log(rank+1)": Fraction(rank + 1),
             "max(1,log(rank))": max(base, Fraction(rank)),

@@ -13,7 +13,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.base.spec import check_parameter, choice, flag, integer, number, optional, parameter
 from cranfield.base.text import some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, number_rows, ranges, ratio, scan
+from cranfield.collection.judged.rows import Rows, join_ranges, number_rows, ratio, scan
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import Gain, GainMeasure, grade_gains, ideal_rows, or_word
 
@@ -407,7 +407,7 @@ class NormalisedSessionDCG(SessionGainMeasure):
             length = np.clip(self.cutoff - offset, 0, length)
         topic = lists.cell % judged.shape[0]
         starts = ideal.starts[topic]
-        list_index, ideal_row = ranges(starts, starts + np.minimum(length, ideal.sizes[topic]))
+        list_index, ideal_row = join_ranges(starts, starts + np.minimum(length, ideal.sizes[topic]))
         list_rank = ideal_row - starts[list_index] + 1
         rank = offset[list_index] + list_rank
         terms = ideal.gains[ideal_row] / self.discount(lists.query[list_index], rank, list_rank)

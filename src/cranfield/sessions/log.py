@@ -29,7 +29,7 @@ from cranfield.collection.intents import IntentTable, read_intents
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.ranking import order_documents
-from cranfield.collection.judged.rows import Clicks, Rows, number_rows, ranges
+from cranfield.collection.judged.rows import Clicks, Rows, join_ranges, number_rows
 from cranfield.collection.pairs import create_unchecked, find_label_positions
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run

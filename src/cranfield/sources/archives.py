@@ -208,7 +208,7 @@ def file_of_url(path: str) -> str:
 
 def open_url(url: str) -> IO[bytes]:
     """Open a remote file; errors, also of later reads, are raised as InputError."""
-    file_system, path = _file_system(url)
+    file_system, path = _find_file_system(url)
     file = _call_fsspec(url, lambda: file_system.open(path, "rb"))
     # An archive is closed when its file system is deleted.
     stream = _Stream(
@@ -220,7 +220,7 @@ def open_url(url: str) -> IO[bytes]:
 def remote_size(url: str) -> int:
     """Return the number of bytes of a remote file; 0 if unknown."""
     try:
-        file_system, path = _file_system(url)
+        file_system, path = _find_file_system(url)
         return int(_call_fsspec(url, lambda: file_system.size(path)) or 0)
     except CranfieldError:
         return 0
@@ -228,7 +228,7 @@ def remote_size(url: str) -> int:
 
 def list_files(url: str, *, pattern: bool) -> list[str] | None:
     """List the files of a remote folder, or the files that match a pattern; None for a file."""
-    file_system, path = _file_system(url)
+    file_system, path = _find_file_system(url)
     protocol = file_system.protocol
     # Over HTTP, fsspec would list the links of an HTML page.
     if "http" in ((protocol,) if isinstance(protocol, str) else protocol):
@@ -249,7 +249,7 @@ def list_files(url: str, *, pattern: bool) -> list[str] | None:
     return _call_fsspec(url, list_names)
 
 
-def _file_system(url: str) -> tuple[Any, str]:
+def _find_file_system(url: str) -> tuple[Any, str]:
     fsspec = optional_module(
         "fsspec", install="'cranfield[remote]'", purpose=f"reading {hide_credentials(url)}"
     )
@@ -298,11 +298,11 @@ def open_decompressed(raw: IO[bytes]) -> IO[bytes]:
     """Return a stream of the content, decompressed if it begins like a compressed file."""
     if not isinstance(raw, io.BufferedReader):
         raw = io.BufferedReader(cast("io.RawIOBase", raw))
-    decompress = _decompressor(raw.peek(10)[:10])
+    decompress = _find_decompressor(raw.peek(10)[:10])
     return raw if decompress is None else limit_ratio(raw, decompress)
 
 
-def _decompressor(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
+def _find_decompressor(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
     """Return the decompressor of a file by its first bytes; None if it is not compressed."""
     if head.startswith(b"\x1f\x8b"):
         import gzip

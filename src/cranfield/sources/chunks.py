@@ -212,7 +212,7 @@ class Source:
         raise InputError(reason, source=self.name, line=line)
 
     def with_encoding(self, encoding: str, form: str) -> Source:
-        """Return the file with another encoding of text, which has no effect on Parquet."""
+        """Return the file with another encoding of text; warn for Parquet, which has none."""
         if form == "parquet" and not is_utf8(encoding):
             warn(f"{self.name}: encoding has no effect on Parquet")
             return self

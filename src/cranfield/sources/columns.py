@@ -414,7 +414,7 @@ def columns_of_records(
     """Read mappings, named tuples, data classes, or plain tuples if the schema allows them."""
     if not rows:
         raise schema.empty_error(source)
-    shape, tuples = _shape(rows[0]), schema.tuples or ()
+    shape, tuples = _find_shape(rows[0]), schema.tuples or ()
     is_plain = shape is None or isinstance(shape, int)
     size = shape if isinstance(shape, int) else 0
     if size and size == len(schema.lines_as_rows):
@@ -425,7 +425,7 @@ def columns_of_records(
         raise error_at_row(0, reason, source, lines)
     is_uniform = len(set(map(type, rows))) == 1 and (not is_plain or len(set(map(len, rows))) == 1)
     if not is_uniform and (
-        bad_row := next((k for k, row in enumerate(rows) if _shape(row) != shape), 0)
+        bad_row := next((k for k, row in enumerate(rows) if _find_shape(row) != shape), 0)
     ):
         expected = "a record" if shape is Mapping else _describe_type(rows[0])
         reason = f"expected {expected} as in the first row, got {_describe_type(rows[bad_row])}"
@@ -441,7 +441,7 @@ def columns_of_records(
     )
 
 
-def _shape(row: Any) -> type[Mapping[Any, Any]] | tuple[str, ...] | int | None:
+def _find_shape(row: Any) -> type[Mapping[Any, Any]] | tuple[str, ...] | int | None:
     """Return `Mapping`, the fields of a named tuple, or the length of a plain tuple; else None."""
     if isinstance(row, Mapping):
         return Mapping

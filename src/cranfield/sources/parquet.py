@@ -109,20 +109,20 @@ class _DamagedError(InputError):
 
 def check_parquet(data: memoryview) -> None:
     """Refuse a file with inconsistent sizes, counts or checksums, or with too large content."""
-    footer, end = _footer(data)
-    leaves = _leaves(footer)
-    groups = [_struct(group) for group in _list(footer, 4)]
-    heights = [_count(group, 3, "rows") for group in groups]
-    if sum(heights) != _count(footer, 3, "rows"):
+    footer, end = _read_footer(data)
+    leaves = _find_leaves(footer)
+    groups = [_as_struct(group) for group in _get_list(footer, 4)]
+    heights = [_get_count(group, 3, "rows") for group in groups]
+    if sum(heights) != _get_count(footer, 3, "rows"):
         raise _DamagedError("the number of rows in its footer is not the sum of its row groups")
     check_size(_VALUE_SIZE * sum(heights) * len(leaves), len(data))
     size = compressed_size = 0
     for group, height in zip(groups, heights, strict=True):
-        columns = _list(group, 1)
+        columns = _get_list(group, 1)
         if len(columns) != len(leaves):
             raise _DamagedError("the columns of a row group differ from the schema")
         for column, is_flat in zip(columns, leaves, strict=True):
-            chunk = _chunk(_struct(column), end)
+            chunk = _read_column_chunk(_as_struct(column), end)
             if is_flat and chunk.n_values != height:
                 got = chunk.n_values
                 raise _DamagedError(f"expected {height} values in each column, got {got}")
@@ -142,7 +142,7 @@ class _Chunk(NamedTuple):
     n_values: int
 
 
-def _footer(data: memoryview) -> tuple[Struct, int]:
+def _read_footer(data: memoryview) -> tuple[Struct, int]:
     if len(data) < 12 or data[:4] != _MAGIC or data[-4:] != _MAGIC:
         raise _DamagedError("it does not begin and end as Parquet does")
     size = int.from_bytes(data[-8:-4], "little")
@@ -152,16 +152,16 @@ def _footer(data: memoryview) -> tuple[Struct, int]:
     return _Thrift(data[:-8], start).struct(), start
 
 
-def _leaves(footer: Struct) -> list[bool]:
+def _find_leaves(footer: Struct) -> list[bool]:
     """Return whether each leaf column has one value per row."""
-    schema = [_struct(element) for element in _list(footer, 2)]
+    schema = [_as_struct(element) for element in _get_list(footer, 2)]
     leaves: list[bool] = []
 
     def walk(position: int, is_flat: bool, depth: int) -> int:
         if position >= len(schema) or depth > _MAX_DEPTH:
             raise _DamagedError("its schema has another number of columns than it declares")
         is_flat = is_flat and schema[position].get(3) != _REPEATED
-        children = _count(schema[position], 5, "columns") if 5 in schema[position] else 0
+        children = _get_count(schema[position], 5, "columns") if 5 in schema[position] else 0
         if depth and not children:
             leaves.append(is_flat)
         position += 1
@@ -174,14 +174,14 @@ def _leaves(footer: Struct) -> list[bool]:
     return leaves
 
 
-def _chunk(column: Struct, end: int) -> _Chunk:
+def _read_column_chunk(column: Struct, end: int) -> _Chunk:
     if 1 in column:
         raise _DamagedError("a column is in another file, which is not supported")
-    metadata = _struct(column.get(3))
-    start = _count(metadata, 9, "bytes")
+    metadata = _as_struct(column.get(3))
+    start = _get_count(metadata, 9, "bytes")
     if metadata.get(11):
-        start = min(start, _count(metadata, 11, "bytes"))
-    size, n_values = _count(metadata, 7, "bytes"), _count(metadata, 5, "values")
+        start = min(start, _get_count(metadata, 11, "bytes"))
+    size, n_values = _get_count(metadata, 7, "bytes"), _get_count(metadata, 5, "values")
     chunk = _Chunk(start, start + size, n_values)
     if chunk.n_values and (chunk.start < len(_MAGIC) or chunk.end > end):
         raise _DamagedError("a column lies outside the file")
@@ -197,36 +197,38 @@ def _page_sizes(data: memoryview, chunk: _Chunk) -> Iterator[int]:
             raise _DamagedError("a column has fewer values than its metadata declare")
         page = reader.struct()
         start = reader.position
-        reader.position += _count(page, 3, "bytes")
+        reader.position += _get_count(page, 3, "bytes")
         if reader.position > chunk.end:
             raise _DamagedError("a page is larger than its column")
         crc = page.get(4)
         # The checksum may be a negative number.
         if isinstance(crc, int) and zlib.crc32(data[start : reader.position]) != crc % (1 << 32):
             raise _DamagedError("a page does not match its checksum")
-        page_type = _count(page, 1, "type of a page")
+        page_type = _get_count(page, 1, "type of a page")
         if page_type != _INDEX:
-            n_values = _count(_struct(page.get(_HEADER_FIELDS.get(page_type, -1))), 1, "values")
+            n_values = _get_count(
+                _as_struct(page.get(_HEADER_FIELDS.get(page_type, -1))), 1, "values"
+            )
             n_missing -= n_values if page_type in (_DATA, _DATA_2) else 0
-        yield _count(page, 2, "bytes")
+        yield _get_count(page, 2, "bytes")
     if n_missing:
         raise _DamagedError("a column has more values than its metadata declare")
 
 
-def _struct(value: Any) -> Struct:
+def _as_struct(value: Any) -> Struct:
     if not isinstance(value, dict):
         raise _DamagedError("a part of its footer or of a page header is missing")
     return value
 
 
-def _list(struct: Struct, field: int) -> list[Any]:
+def _get_list(struct: Struct, field: int) -> list[Any]:
     values = struct.get(field)
     if not isinstance(values, list):
         raise _DamagedError("a part of its footer is missing")
     return values
 
 
-def _count(struct: Struct, field: int, unit: str) -> int:
+def _get_count(struct: Struct, field: int, unit: str) -> int:
     count = struct.get(field)
     if not isinstance(count, int) or count < 0:
         raise _DamagedError(
@@ -250,49 +252,49 @@ class _Thrift:
             raise _DamagedError("the Parquet footer is nested too deeply")
         fields: Struct = {}
         field = 0
-        while head := self._byte():
-            field = field + (head >> 4) if head >> 4 else self._signed()
+        while head := self._read_byte():
+            field = field + (head >> 4) if head >> 4 else self._read_signed()
             code = head & 15
-            fields[field] = code == 1 if code in (1, 2) else self._value(code, depth)
+            fields[field] = code == 1 if code in (1, 2) else self._read_value(code, depth)
         return fields
 
-    def _value(self, type_code: int, depth: int) -> Any:
+    def _read_value(self, type_code: int, depth: int) -> Any:
         if type_code in (1, 2, 3):
-            return self._byte()
+            return self._read_byte()
         if type_code in (4, 5, 6):
-            return self._signed()
+            return self._read_signed()
         if type_code in (7, 8, 13):
-            return self._bytes({7: 8, 13: 16}.get(type_code) or self._unsigned())
+            return self._read_bytes({7: 8, 13: 16}.get(type_code) or self._read_unsigned())
         if type_code in (9, 10):
-            head = self._byte()
-            size = head >> 4 if head >> 4 < 15 else self._unsigned()
+            head = self._read_byte()
+            size = head >> 4 if head >> 4 < 15 else self._read_unsigned()
             if depth > _MAX_DEPTH or size > len(self._data) - self.position:
                 raise _DamagedError("a list in its footer is longer than the file")
-            return [self._value(head & 15, depth + 1) for _ in range(size)]
+            return [self._read_value(head & 15, depth + 1) for _ in range(size)]
         if type_code == 12:
             return self.struct(depth + 1)
         # Parquet has no maps.
         raise _DamagedError("its footer or a page header has a field of unknown type")
 
-    def _bytes(self, size: int) -> memoryview:
+    def _read_bytes(self, size: int) -> memoryview:
         end = self.position + size
         if end > len(self._data):
             raise _DamagedError("its footer or a page header is truncated")
         data, self.position = self._data[self.position : end], end
         return data
 
-    def _byte(self) -> int:
-        return self._bytes(1)[0]
+    def _read_byte(self) -> int:
+        return self._read_bytes(1)[0]
 
-    def _unsigned(self) -> int:
+    def _read_unsigned(self) -> int:
         number = 0
         for shift in range(0, 70, 7):
-            byte = self._byte()
+            byte = self._read_byte()
             number |= (byte & 127) << shift
             if byte < 128:
                 return number
         raise _DamagedError("an integer in its footer or a page header has more than 64 bits")
 
-    def _signed(self) -> int:
-        number = self._unsigned()
+    def _read_signed(self) -> int:
+        number = self._read_unsigned()
         return (number >> 1) ^ -(number & 1)

@@ -328,7 +328,7 @@ _DECISIVE_ENDS |= dict.fromkeys(("ofimpressions", "adimpressions"), "count")
 _DECISIVE = {spelt(name): kind for kind, names in DECISIVE.items() for name in names.split()}
 
 
-def _kind_of_decisive(name: str) -> str:
+def _find_decisive_kind(name: str) -> str:
     """Return the kind of a decisive column; empty for other columns."""
     ends = (kind for end, kind in _DECISIVE_ENDS.items() if name.endswith(end))
     return _DECISIVE.get(name) or next(ends, "")
@@ -482,7 +482,9 @@ class Schema:
                 positions[column.name] = matches[0]
             elif column.required:
                 is_headless = any(isinstance(name, str) and is_number(name) for name in names)
-                reason = self._headless_reason if is_headless else self._missing_reason
+                reason = (
+                    self._describe_missing_header if is_headless else self._describe_missing_column
+                )
                 raise InputError(reason(column, names), source=source)
         in_order = (column.name for column in self.columns if column.name in positions)
         return {name: positions[name] for name in in_order}
@@ -554,7 +556,7 @@ class Schema:
         columns, the first two groups are empty.
         """
         unused = {k: spelt(name) for k, name in enumerate(names) if k not in used}
-        kinds = {k: _kind_of_decisive(name) for k, name in unused.items()}
+        kinds = {k: _find_decisive_kind(name) for k, name in unused.items()}
         if "value" in {spelt(names[k]) for k in used}:
             # As in Langfuse: a row has the name of a criterion and its value.
             kinds |= {k: "criterion" for k, name in unused.items() if name == "name"}
@@ -580,16 +582,16 @@ class Schema:
         ]
         return reported, others, decisive
 
-    def _missing_reason(self, column: Column, names: Sequence[object]) -> str:
+    def _describe_missing_column(self, column: Column, names: Sequence[object]) -> str:
         usual_names = dict.fromkeys((column.name, *column.names))
         usual = f" (usual names: {some_of(usual_names, 10)})" if len(usual_names) > 1 else ""
         columns = ", ".join(quoted(name) for name in names[:12]) or "none"
-        hint = self._header_hint(names) or self.hint.format(name=column.name)
+        hint = self._suggest_fix(names) or self.hint.format(name=column.name)
         if not usual:
             hint = did_you_mean(column.name, map(str, names), show=quoted) + hint
         return f"has no {column.name} column{usual}; columns: {columns}{hint}"
 
-    def _headless_reason(self, _: Column, names: Sequence[object]) -> str:
+    def _describe_missing_header(self, _: Column, names: Sequence[object]) -> str:
         """Describe a table without a header, with an example of a header."""
         usual = self.lines_as_rows if len(names) == len(self.lines_as_rows) else self.tuples
         example = ", ".join(usual or self.required)
@@ -600,7 +602,7 @@ class Schema:
             f" such as {example}, with the same separator"
         )
 
-    def _header_hint(self, names: Sequence[object]) -> str:
+    def _suggest_fix(self, names: Sequence[object]) -> str:
         """Describe a likely mistake in the header of a file."""
         if len(names) != 1 or not isinstance(name := names[0], str):
             return ""

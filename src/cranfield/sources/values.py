@@ -132,18 +132,18 @@ BOOLEAN_GRADES = {"true": 1, "false": 0}
 def booleans_to_grades(cells: Cells, noun: str = "grades") -> Cells:
     """Convert true to 1 and false to 0, with a warning, if all cells are Boolean or missing."""
     first = next((cell for cell in cells if not is_absent(cell, NO_GRADE)), None)
-    if _boolean_grade(first) is None:
+    if _parse_boolean(first) is None:
         return cells
     values = cells.to_list() if isinstance(cells, pl.Series) else list(cells)
-    grades = [_boolean_grade(cell) for cell in values]
-    if any(_boolean_grade(cell) is None and not is_absent(cell, NO_GRADE) for cell in values):
+    grades = [_parse_boolean(cell) for cell in values]
+    if any(_parse_boolean(cell) is None and not is_absent(cell, NO_GRADE) for cell in values):
         return cells
     if noun:
         warn(f"{noun} are Boolean; true is read as 1, false as 0")
     return grades
 
 
-def _boolean_grade(cell: Any) -> int | None:
+def _parse_boolean(cell: Any) -> int | None:
     if isinstance(cell, (bool, np.bool_)):
         return int(cell)
     return BOOLEAN_GRADES.get(cell.strip(BLANKS).lower()) if isinstance(cell, str) else None
@@ -256,7 +256,7 @@ class ValueKind:
         return numbers.set(is_changed, None) if dtype.is_float() else numbers
 
 
-def _grade(cell: Any) -> int | None:
+def _parse_grade(cell: Any) -> int | None:
     if isinstance(cell, str):
         return parse_whole(cell.strip(BLANKS))
     if isinstance(cell, (int, float, Decimal, np.number)) and not isinstance(cell, bool):
@@ -268,7 +268,7 @@ def _grade(cell: Any) -> int | None:
     return None
 
 
-def _identifier(cell: Any) -> str | None:
+def _parse_identifier(cell: Any) -> str | None:
     cell = float_to_integer(cell.item() if isinstance(cell, np.generic) else cell)
     if isinstance(cell, int) and not isinstance(cell, bool) and abs(cell) < 10**100:
         return str(cell)
@@ -293,23 +293,23 @@ def any_value(cell: Any) -> bool:
     return True
 
 
-ID = ValueKind(_identifier, problem="not text or an integer", exact=(str, pl.String))
+ID = ValueKind(_parse_identifier, problem="not text or an integer", exact=(str, pl.String))
 """The id of a document, topic or group; integers are converted to text.
 
 Surrounding blanks are removed, as in lines of text.
 """
 
-TAG = ValueKind(_identifier, missing=any_value, exact=(str, pl.String))
+TAG = ValueKind(_parse_identifier, missing=any_value, exact=(str, pl.String))
 """An id, or null for any other value."""
 
 
-def _label(cell: Any) -> str | None:
+def _parse_label(cell: Any) -> str | None:
     is_nested = isinstance(cell, (list, tuple, set, dict))
     return None if is_nested or is_absent(cell) else str(float_to_integer(cell)).strip() or None
 
 
 LABEL = ValueKind(
-    _label, problem="not text or a number", exact=(str, pl.String), reports_blanks=False
+    _parse_label, problem="not text or a number", exact=(str, pl.String), reports_blanks=False
 )
 """The required name of a topic, nugget or system: any single value, converted to text."""
 
@@ -368,14 +368,18 @@ def describe_invalid_integer(cell: Any) -> str:
 
 
 GRADE = ValueKind(
-    _grade, pl.Int32, describe_invalid_integer, exact=(int, pl.Int64), prepare=booleans_to_grades
+    _parse_grade,
+    pl.Int32,
+    describe_invalid_integer,
+    exact=(int, pl.Int64),
+    prepare=booleans_to_grades,
 )
 
-WHOLE = ValueKind(_grade, pl.Int32, "not an integer (of 32 bits)", exact=(int, pl.Int64))
+WHOLE = ValueKind(_parse_grade, pl.Int32, "not an integer (of 32 bits)", exact=(int, pl.Int64))
 """An integer, such as a rank or a count."""
 
 GRADE_OR_NONE = replace(GRADE, missing=lambda cell: is_absent(cell, NO_GRADE))
 """A grade, or null for an unjudged document."""
 
-RANK = ValueKind(_grade, pl.Int32, missing=any_value, exact=(int, pl.Int64))
+RANK = ValueKind(_parse_grade, pl.Int32, missing=any_value, exact=(int, pl.Int64))
 """An integer, or null for any other value."""

@@ -19,7 +19,7 @@ from cranfield.base.errors import InputError, PolicyError, check_integer, quoted
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.files.grade_maps import GradeMap, map_grades, set_grade_kind
-from cranfield.collection.files.many_runs import files_of
+from cranfield.collection.files.many_runs import list_run_files
 from cranfield.collection.files.named_columns import QRELS, RequestedColumns, request_columns
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.files.system_tables import SystemTable
@@ -147,7 +147,7 @@ def _split_judges(data: Any) -> Iterator[tuple[str | None, Any]]:
         if name and path and "/" not in name:
             yield name, path
         else:
-            yield from ((None, path) for path in files_of(fspath(data)))
+            yield from ((None, path) for path in list_run_files(fspath(data)))
     elif isinstance(data, (Judge, Qrels)) or is_frame(data):
         yield None, data
     elif isinstance(data, Mapping):

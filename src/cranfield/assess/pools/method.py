@@ -18,10 +18,10 @@ from cranfield.base.spec import (
     Registry,
     Spec,
     component_name,
+    docstring_summary,
+    format_parameters,
     integer,
     parameter,
-    parameters_of,
-    summary_of,
 )
 from cranfield.base.streams import named_stream
 from cranfield.fusion import methods as fusion
@@ -282,9 +282,9 @@ def methods() -> pl.DataFrame:
         "method",
         {
             "learns": attrgetter("learns"),
-            "parameters": parameters_of,
-            "other names": lambda kind: ", ".join(METHODS.other_names(component_name(kind))),
-            "what it does": summary_of,
+            "parameters": format_parameters,
+            "other names": lambda kind: ", ".join(METHODS.find_aliases(component_name(kind))),
+            "what it does": docstring_summary,
             "source": attrgetter("source"),
         },
     )

@@ -229,7 +229,7 @@ def detect_layout(
         if form == "text" and (layout := detect_ntcir_layout(text, kind)):
             return source, layout
         if form == "text" and kind == "qrels" and re.match(r"\s*\S+\s+qid:", text):
-            source, layout, separator = _letor_as_tsv(source), SHORT_QRELS, "tab"
+            source, layout, separator = _convert_letor(source), SHORT_QRELS, "tab"
         separator = "tab" if form == "tsv" and separator == "auto" else separator
         layout = layout or _layout_of_head(head, text, kind, separator, parse_grade)
         if layout is not None:
@@ -253,7 +253,7 @@ def detect_layout(
     )
 
 
-def _letor_as_tsv(source: Source) -> Source:
+def _convert_letor(source: Source) -> Source:
     """Convert lines of LETOR text to topic, document and grade between tabs."""
     lines = source.read().split(b"\n")
     for number, line in lines_with_text(b"\n".join(lines)):
@@ -358,10 +358,10 @@ _UNSUPPORTED = (BOM_UTF8, b"x\x01", b"x^")
 
 def detect_separator(chunk: bytes) -> str | None:
     """Detect the separator of text with single separators and no comments; None for other text."""
-    return _separator_and_blanks(chunk)[0]
+    return _detect_separator_and_blanks(chunk)[0]
 
 
-def _separator_and_blanks(chunk: bytes) -> tuple[str | None, int]:
+def _detect_separator_and_blanks(chunk: bytes) -> tuple[str | None, int]:
     """Detect the separator, and count the bytes that are blanks or control characters."""
     head = chunk[: chunk.find(b"\n") + 1] or chunk
     separator = b"\t" if b"\t" in head else b" "
@@ -429,7 +429,7 @@ def read_chunk(
     chunk: bytes, layout: Layout, *, source: str, first_line: int, width: int = 0
 ) -> Chunk:
     """Parse lines of UTF-8 text; `width` is the number of columns of earlier lines, 0 if none."""
-    (separator, n_blanks), row_lines = _separator_and_blanks(chunk), None
+    (separator, n_blanks), row_lines = _detect_separator_and_blanks(chunk), None
     n_columns = len(layout.columns)
     frame = None
     if _suits_csv_reader(chunk, separator, layout):

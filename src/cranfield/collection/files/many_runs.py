@@ -36,7 +36,7 @@ from cranfield.collection.files.named_columns import (
     is_document_list,
     is_run,
     request_columns,
-    runs_of_mapping,
+    split_mapping,
 )
 from cranfield.collection.files.nested_json import is_nested
 from cranfield.collection.files.reading import read_run, read_systems_table, refuse_open_files
@@ -161,7 +161,7 @@ class Runs(Sequence[Run]):
         paths = (
             None if name is not None else getattr(data, "path", data) for name, data in self._items
         )
-        return stems_of([fspath(p) if isinstance(p, (str, PathLike)) else None for p in paths])
+        return find_stems([fspath(p) if isinstance(p, (str, PathLike)) else None for p in paths])
 
     def path(self, index: int) -> str | None:
         """Return the path or ir_datasets id of the run; None for a run in memory."""
@@ -304,10 +304,10 @@ def _split_systems(name: str | None, data: Any, options: Mapping[str, Any]) -> I
         if path == "-":
             raise
         table_options = {name: options[name] for name in ("encoding", "separator", "columns")}
-        systems_in_json = _systems_of_json(path, options["format"])
-        return [(name, _as_table(path, run, **table_options)) for name, run in systems_in_json] or [
-            (None, data)
-        ]
+        systems_in_json = _split_json_systems(path, options["format"])
+        return [
+            (name, _convert_to_table(path, run, **table_options)) for name, run in systems_in_json
+        ] or [(None, data)]
     if table is None:
         return [(None, data)]
     systems = table.split_by_system()
@@ -321,7 +321,7 @@ def _split_systems(name: str | None, data: Any, options: Mapping[str, Any]) -> I
     return [(None, table if is_kept else data)]
 
 
-def _as_table(path: str | None, run: Any, **options: Any) -> Any:
+def _convert_to_table(path: str | None, run: Any, **options: Any) -> Any:
     """Convert a run of a JSON file to a table of that file, or return it unchanged."""
     try:
         table = read_systems_table(run, format="auto", system=None, **options)
@@ -333,7 +333,7 @@ def _as_table(path: str | None, run: Any, **options: Any) -> Any:
     return replace(table, table=named, path=path)
 
 
-def _systems_of_json(path: str | None, form: str) -> Iterator[Item]:
+def _split_json_systems(path: str | None, form: str) -> Iterator[Item]:
     """Yield the runs of a JSON file that is an object of systems; nothing for other files."""
     source = Source(path or "")
     if path is None or not (form == "json" or (form == "auto" and source.suffix == ".json")):
@@ -345,7 +345,7 @@ def _systems_of_json(path: str | None, form: str) -> Iterator[Item]:
     if is_nested(content) or not isinstance(content, Mapping):
         return
     if all(isinstance(run, dict | list) for run in content.values()):
-        runs = [(name, run) for name, run in runs_of_mapping(content) if name is not None]
+        runs = [(name, run) for name, run in split_mapping(content) if name is not None]
         if not all(is_run(run) for _, run in runs):
             expected = f"expected {{topic: {{document: score}}}}, got {describe_structure(content)}"
             raise InputError(expected + FLAT_ADVICE.format(value="score"), source=source.name)
@@ -359,7 +359,7 @@ def _list_items(data: Any) -> Iterator[Item]:
     elif is_nested(data):
         yield None, data
     elif isinstance(data, Mapping):
-        yield from runs_of_mapping(data)
+        yield from split_mapping(data)
     elif isinstance(data, Run) or is_frame(data) or is_array(data):
         yield None, data
     elif isinstance(data, Iterable):
@@ -425,7 +425,7 @@ def list_named_files(texts: Sequence[str]) -> Iterator[tuple[str | None, str]]:
             raise InputError(f"two runs have the name {quoted(name)}; give them different names")
         if name is not None:
             names.add(name)
-        files = list(files_of(path))
+        files = list(list_run_files(path))
         if name is not None and len(files) != 1:
             raise InputError(f"expected one file after {name}=, got {len(files)}", source=path)
         yield from ((name, file) for file in files)
@@ -444,7 +444,7 @@ def split_name(text: str) -> tuple[str | None, str]:
     return name, path
 
 
-def stems_of(paths: Sequence[str | None]) -> list[str | None]:
+def find_stems(paths: Sequence[str | None]) -> list[str | None]:
     """Name files by their stems, and files with equal stems by the folders that differ."""
     stems = [None if path is None else Source(path).stem for path in paths]
     counts = Counter(stems)
@@ -465,7 +465,7 @@ def stems_of(paths: Sequence[str | None]) -> list[str | None]:
     return stems
 
 
-def files_of(path: str) -> Iterator[str]:
+def list_run_files(path: str) -> Iterator[str]:
     """Yield the files of a path, a folder or a pattern, in order of name."""
     if path == "-" or path.startswith("irds:"):
         yield path

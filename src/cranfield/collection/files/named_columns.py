@@ -25,9 +25,9 @@ from cranfield.collection.files.grade_maps import PROBABILITIES_ADVICE, describe
 from cranfield.collection.files.nested_json import (
     NO_DOCUMENT,
     append_columns,
-    columns_of_nested,
+    convert_nested,
     find_key,
-    numbers_of_hits,
+    find_numbers,
 )
 from cranfield.collection.judged.rows import number_rows
 from cranfield.collection.metadata.reading import MetadataLocation
@@ -196,7 +196,7 @@ def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> di
         if value_name == "score" and len(docs) and all(map(_is_hit, documents)):
             is_scored = find_key(SCORE, documents[0]) is not None
             with in_source(source):
-                other_numbers = numbers_of_hits(documents, is_scored, topic)
+                other_numbers = find_numbers(documents, is_scored, topic)
             has_ranks |= "rank" in other_numbers
             topic_ranks = other_numbers.pop("rank", topic_ranks)
             values = values if is_scored else [-rank for rank in topic_ranks]
@@ -240,7 +240,7 @@ RUN = Schema(
     lines_as_rows=("topic", "q0", "doc", "rank", "score", "tag"),
     hint=_HINT,
     mapping=partial(_convert_topics, "score"),
-    nested=partial(columns_of_nested, "run"),
+    nested=partial(convert_nested, "run"),
     decisive=("status", "outcome"),
 )
 
@@ -249,8 +249,8 @@ RANKS = Schema("run", (TOPIC, DOC, Column("rank", WHOLE), SYSTEM), noun="a run")
 
 
 class _JudgmentSchema(Schema):
-    def _missing_reason(self, column: Column, names: Sequence[object]) -> str:
-        reason = super()._missing_reason(column, names)
+    def _describe_missing_column(self, column: Column, names: Sequence[object]) -> str:
+        reason = super()._describe_missing_column(column, names)
         usual_names = set(map(spelt, Column("probability", NUMBER).names))
         if column.name == "grade" and usual_names.intersection(map(spelt, names)):
             reason += f"; {PROBABILITIES_ADVICE}"
@@ -275,7 +275,7 @@ QRELS = _JudgmentSchema(
     hint=_HINT,
     decisive=("status", "outcome", "measure", "criterion"),
     mapping=partial(_convert_topics, "grade"),
-    nested=partial(columns_of_nested, "qrels"),
+    nested=partial(convert_nested, "qrels"),
 )
 
 SCHEMAS = {"run": RUN, "qrels": QRELS}
@@ -420,7 +420,7 @@ _SCORES = _NumberColumn("scores", np.dtype("<f8"), b"g", "fiu")
 _GRADES = _NumberColumn("grades", np.dtype("<i4"), b"i", "i", _INTEGER_TYPES)
 
 
-def run_of_dicts(data: Any, name: str, location: MetadataLocation | None) -> Run | None:
+def create_dict_run(data: Any, name: str, location: MetadataLocation | None) -> Run | None:
     """Create a run that refers to a dict of dicts; None for data that need the table reader."""
     fields = _convert_dicts(data, _SCORES)
     if fields is None or not np.isfinite(fields["scores"]).all():
@@ -431,7 +431,7 @@ def run_of_dicts(data: Any, name: str, location: MetadataLocation | None) -> Run
     )
 
 
-def qrels_of_dicts(data: Any) -> Qrels | None:
+def create_dict_qrels(data: Any) -> Qrels | None:
     """Create judgments that refer to a dict of dicts; None for data that need the table reader."""
     fields = _convert_dicts(data, _GRADES)
     if fields is None:
@@ -516,7 +516,7 @@ _MTEB = "mteb_model_meta"
 """First key of the predictions that MTEB saves for a task."""
 
 
-def runs_of_mapping(data: Mapping[Any, Any]) -> Iterator[tuple[str | None, Any]]:
+def split_mapping(data: Mapping[Any, Any]) -> Iterator[tuple[str | None, Any]]:
     """Yield the name and data of each run in a mapping; the name of a single run is None."""
     if isinstance(data.get(_MTEB), Mapping):
         model = str(data[_MTEB].get("model_name") or "mteb")

@@ -89,9 +89,7 @@ class _Ranking(NamedTuple):
     state: str = ""
 
 
-def columns_of_nested(
-    kind: str, data: Any, source: str
-) -> tuple[dict[str, Cells], list[int]] | None:
+def convert_nested(kind: str, data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
     """Convert nested records to columns; also return the index of each row's record.
 
     Return None for other data. Records are those of RankLLM, DPR, Pyserini and others (a topic with
@@ -108,15 +106,15 @@ def columns_of_nested(
     states: dict[tuple[str, str], None] = {}
     system_key = ""
     with in_source(source):
-        for ranking in _rankings(_workbench_judgments(data), kind, source):
+        for ranking in _read_rankings(_find_workbench_judgments(data), kind, source):
             states[str(ranking.topic), ranking.state] = None
             if ranking.state == "failed":
                 continue
-            docs, values = _documents(ranking, kind)
+            docs, values = _read_documents(ranking, kind)
             system_key = system_key or ranking.system_key
             ranks: Sequence[int] = range(1, len(docs) + 1)
             if kind == "run":
-                numbers = numbers_of_hits(_with_lists(ranking), values is not None, ranking.topic)
+                numbers = find_numbers(_add_lists(ranking), values is not None, ranking.topic)
                 is_list = values is None and "rank" not in numbers
                 ranks = numbers.pop("rank", ranks)
                 key = str(ranking.topic), str(ranking.system)
@@ -175,7 +173,7 @@ def is_nested(data: Any) -> bool:
         return _has_list(first)
     if not isinstance(data, Mapping):
         return False
-    has_responses = isinstance(data.get("responses"), list) or _hits_of(data) is not None
+    has_responses = isinstance(data.get("responses"), list) or _find_hits(data) is not None
     has_topics = bool(data) and all(_has_list(r) or _has_failed(r) for r in data.values())
     return has_responses or has_topics or _find_topics_key(data) != ""
 
@@ -188,7 +186,7 @@ def _find_topics_key(data: Mapping[Any, Any]) -> str:
     return next((key for key in keys if key != "details" or "metric_score" in data), "")
 
 
-def _rankings(data: Any, kind: str, source: str) -> Iterable[_Ranking]:
+def _read_rankings(data: Any, kind: str, source: str) -> Iterable[_Ranking]:
     key = "" if isinstance(data, list) else _find_topics_key(data)
     records = data if isinstance(data, list) else data.get(_RATINGS)
     if isinstance(records, list):
@@ -203,18 +201,18 @@ def _rankings(data: Any, kind: str, source: str) -> Iterable[_Ranking]:
     if key == "questions":
         rankings = _rankings_of_records(data[key])
         return (ranking._replace(has_relevant_hits=True) for ranking in rankings)
-    if isinstance(data.get("responses"), list) or _hits_of(data) is not None:
+    if isinstance(data.get("responses"), list) or _find_hits(data) is not None:
         raise InputError(_NO_TOPIC.format("a response without a topic"))
-    return (_ranking(topic, record, 0) for topic, record in data.items())
+    return (_read_ranking(topic, record, 0) for topic, record in data.items())
 
 
-def _workbench_judgments(data: Any) -> Any:
+def _find_workbench_judgments(data: Any) -> Any:
     """Return the judgments inside a response of the Search Relevance Workbench, else the data."""
     if isinstance(data, Mapping) and isinstance(ratings := data.get(_RATINGS), Mapping):
         # This is the form of a request to import judgments.
         records = [{"query": query, "ratings": documents} for query, documents in ratings.items()]
         return {**data, _RATINGS: records}
-    hits = _hits_of(data) if isinstance(data, Mapping) else None
+    hits = _find_hits(data) if isinstance(data, Mapping) else None
     sources = [hit.get("_source") for hit in hits or () if isinstance(hit, Mapping)]
     judgments = [record for record in sources if isinstance(record, Mapping) and _RATINGS in record]
     if len(judgments) > 1:
@@ -223,13 +221,13 @@ def _workbench_judgments(data: Any) -> Any:
     return judgments[0] if judgments else data
 
 
-def _hits_of(record: Mapping[Any, Any]) -> list[Any] | None:
+def _find_hits(record: Mapping[Any, Any]) -> list[Any] | None:
     """Return the documents of a response of a search engine; None for other records."""
     for outer, inner in _RESPONSES:
         response = record.get(outer)
         hits = response.get(inner) if isinstance(response, Mapping) else None
         if isinstance(hits, list):
-            return [*_hits_of_vespa(hits)] if outer == "root" else hits
+            return [*_convert_vespa_hits(hits)] if outer == "root" else hits
     return None
 
 
@@ -237,7 +235,7 @@ _VESPA_ID = re.compile(r"id:[^:]*:[^:]*:[^:]*:")
 """Beginning of an id of Vespa: its namespace, type of document, and key."""
 
 
-def _hits_of_vespa(hits: Sequence[Any]) -> Iterator[Any]:
+def _convert_vespa_hits(hits: Sequence[Any]) -> Iterator[Any]:
     """Yield hits with the id that the user specified and the score; groups are skipped."""
     for hit in hits:
         key = hit.get("id") if isinstance(hit, Mapping) else None
@@ -253,10 +251,12 @@ def _hits_of_vespa(hits: Sequence[Any]) -> Iterator[Any]:
 
 def _has_list(record: Any) -> bool:
     """Return True for the record of a topic, with a list of documents."""
-    return isinstance(record, Mapping) and (_hits_of(record) is not None or bool(_lists_in(record)))
+    return isinstance(record, Mapping) and (
+        _find_hits(record) is not None or bool(_find_lists(record))
+    )
 
 
-def _field(record: Any, path: str) -> Any:
+def _get_field(record: Any, path: str) -> Any:
     """Return a field of nested objects, such as `_shards.failed`; None if it is absent."""
     for key in path.split("."):
         record = record.get(key) if isinstance(record, Mapping) else None
@@ -265,27 +265,27 @@ def _field(record: Any, path: str) -> Any:
 
 def _has_failed(record: Any) -> bool:
     """Return True for the response to a search that failed."""
-    error = _field(record, "error") or _field(record, "root.errors")
+    error = _get_field(record, "error") or _get_field(record, "root.errors")
     return bool(error) and isinstance(error, Mapping | list | str)
 
 
-def _state_of(record: Mapping[Any, Any], hits: Sequence[Any]) -> str:
+def _find_state(record: Mapping[Any, Any], hits: Sequence[Any]) -> str:
     """Return the state of a response, a key of `_STATES`; empty for a complete response."""
     has_failed = _has_failed(record)
     if has_failed and not hits:
         return "failed"
-    if has_failed or any(_field(record, sign) for sign in _PARTIAL_FIELDS):
+    if has_failed or any(_get_field(record, sign) for sign in _PARTIAL_FIELDS):
         return "partial"
     # Algolia counts pages from 0, Meilisearch from 1.
     first_page = 0 if "nbHits" in record else 1
     page = record.get("page") if _PAGE_FIELDS & {*record} else None
     offset = record.get("offset") if "limit" in record else None
-    starts = ((_field(record, "response.start"), 0), (offset, 0), (page, first_page))
+    starts = ((_get_field(record, "response.start"), 0), (offset, 0), (page, first_page))
     is_later = any(isinstance(start, int) and start > first for start, first in starts)
     return "later" if is_later and hits else ""
 
 
-def _lists_in(record: Mapping[Any, Any]) -> list[Any]:
+def _find_lists(record: Mapping[Any, Any]) -> list[Any]:
     """Return the keys of the lists of documents in a record; in TREC RAG, of its references."""
     if isinstance(record.get("answer"), list) and isinstance(record.get("references"), list):
         return ["references"]
@@ -304,7 +304,7 @@ def _rankings_of_records(records: Sequence[Any]) -> Iterator[_Ranking]:
             raise InputError(f"record {row + 1}: expected a list of documents as in other records")
         metadata = record.get("metadata")
         merged = {**metadata, **record} if isinstance(metadata, Mapping) else record
-        yield _ranking(_find_topic(merged, f"record {row + 1}"), merged, row)
+        yield _read_ranking(_find_topic(merged, f"record {row + 1}"), merged, row)
 
 
 def _find_topic(record: Mapping[Any, Any], record_name: str) -> Any:
@@ -332,12 +332,12 @@ def find_key(column: Column, record: Mapping[Any, Any], record_name: str = "") -
     return names[positions[0]] if positions else None
 
 
-def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
-    list_names = _lists_in(record)
+def _read_ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
+    list_names = _find_lists(record)
     if len(list_names) > 1:
         names = " and ".join(map(quoted, list_names[:2]))
         raise InputError(f"topic {quoted(topic)} has two lists of documents: {names}; remove one")
-    hits = _hits_of(record)
+    hits = _find_hits(record)
     if hits is None:
         hits = record[list_names[0]] if list_names else []
     scores = record.get("scores")
@@ -349,18 +349,18 @@ def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
     system = record.get(system_key)
     system = None if isinstance(system, Mapping) else system
     lists = {
-        _name_of_list(str(name)): values
+        _find_list_name(str(name)): values
         for name, values in record.items()
         if name not in {*list_names, "scores"} and isinstance(values, list)
         if len(values) == len(hits) and all(map(_is_number, values))
     }
     of_scores = (values for name, values in lists.items() if spelt(name) in _SCORE.names)
     scores = next(of_scores, None) if scores is None else scores
-    tag, state = str(system_key or ""), _state_of(record, hits)
+    tag, state = str(system_key or ""), _find_state(record, hits)
     return _Ranking(topic, hits, scores, row, system, tag, lists=lists, state=state)
 
 
-def _name_of_list(name: str) -> str:
+def _find_list_name(name: str) -> str:
     """Return the name of the numbers of a list: `rank` of `ranks`, but `distances` unchanged."""
     singular = re.sub("ies$", "y", name).removesuffix("s")
     return singular if spelt(singular) in _USED_NAMES else name
@@ -403,7 +403,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _with_lists(ranking: _Ranking) -> list[Mapping[Any, Any]]:
+def _add_lists(ranking: _Ranking) -> list[Mapping[Any, Any]]:
     """Return the hits of a topic with the numbers of parallel lists."""
     hits = [hit if isinstance(hit, Mapping) else {} for hit in ranking.hits]
     return [
@@ -412,7 +412,7 @@ def _with_lists(ranking: _Ranking) -> list[Mapping[Any, Any]]:
     ]
 
 
-def numbers_of_hits(
+def find_numbers(
     hits: Sequence[Mapping[Any, Any]], has_scores: bool, topic: Any
 ) -> dict[str, list[Any]]:
     """Return the ranks of hits as `rank`, if any, and other numbers of the hits by key.
@@ -449,7 +449,7 @@ def append_columns(
         column.extend(values.get(name) or [None] * n_more)
 
 
-def _documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any] | None]:
+def _read_documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any] | None]:
     """Return the documents of a topic, and their scores (None without scores) or grades."""
     hits, scores, topic = ranking.hits, ranking.scores, quoted(ranking.topic)
     no_grades = f"expected grades of the documents of topic {topic}, got none; this may be a run"
@@ -460,7 +460,7 @@ def _documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any] |
             raise InputError(no_grades)
         values = [1] * len(hits) if kind == "qrels" else scores
         return [_strip_url(hit) for hit in hits], values
-    docs = [_strip_url(_id_of(hit, topic)) for hit in hits]
+    docs = [_strip_url(_find_id(hit, topic)) for hit in hits]
     column = _SCORE if kind == "run" else _GRADE
     names = [find_key(column, hit, f"a document of topic {topic}") for hit in hits]
     values = [hit.get(name) for hit, name in zip(hits, names, strict=True)]
@@ -477,7 +477,7 @@ def _documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any] |
     return docs, None if n_missing else values
 
 
-def _id_of(hit: Mapping[Any, Any], topic: str) -> Any:
+def _find_id(hit: Mapping[Any, Any], topic: str) -> Any:
     """Return the id of a document: by `_id` of search engines, a usual name, or `id`."""
     ids = {name: value for name, value in hit.items() if isinstance(value, str | int)}
     name = "_id" if "_id" in ids else find_key(_DOC, ids, f"a document of topic {topic}")

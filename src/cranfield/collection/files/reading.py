@@ -26,9 +26,9 @@ from cranfield.collection.files.lines import (
 )
 from cranfield.collection.files.named_columns import (
     RequestedColumns,
-    qrels_of_dicts,
+    create_dict_qrels,
+    create_dict_run,
     request_columns,
-    run_of_dicts,
 )
 from cranfield.collection.files.system_tables import (
     PARTS_OF_RUNS,
@@ -160,7 +160,7 @@ def read_qrels(
     check_choice("ungraded", ungraded, UNGRADED)
     grade_map = None if grades is None else GradeMap.of(grades)
     has_defaults = (format, encoding, columns, grades) == ("auto", "utf-8", None, None)
-    if isinstance(data, dict) and has_defaults and (qrels := qrels_of_dicts(data)) is not None:
+    if isinstance(data, dict) and has_defaults and (qrels := create_dict_qrels(data)) is not None:
         _warn_of_unjudged(data)
         return qrels.detached()
     names = request_columns(columns, "qrels", None)
@@ -331,7 +331,7 @@ def read_run(
     location = None if isinstance(metadata, bool) else MetadataLocation(file=fspath(metadata))
     has_defaults = (format, encoding, columns, system) == ("auto", "utf-8", None, None)
     if isinstance(data, dict) and has_defaults and not lower_is_better:
-        run = run_of_dicts(data, "run" if name is None else name, location)
+        run = create_dict_run(data, "run" if name is None else name, location)
         if run is not None:
             return _merge_chunks(run.detached(), chunk_separator)
     names = request_columns(columns, "run", system)
@@ -475,7 +475,7 @@ class _ChunkRows:
     def of(cls, frame: pl.DataFrame) -> _ChunkRows:
         names, codes = number_values(frame["topic"])
         topics = names.to_list()
-        tags = _distinct_tags(frame["tag"]) if "tag" in frame.columns else []
+        tags = _find_distinct_tags(frame["tag"]) if "tag" in frame.columns else []
         columns = [name for name in frame.columns if name not in {"topic", "tag"}]
         return cls(topics, codes, pair_keys(frame["doc"], codes, topics), tags, frame[columns])
 
@@ -606,7 +606,7 @@ class _InputRows:
         return InputError(error.reason + advice, line=error.line, **location)
 
 
-def _distinct_tags(tags: pl.Series) -> list[str]:
+def _find_distinct_tags(tags: pl.Series) -> list[str]:
     """Return the distinct tags in order of appearance; most runs have one on all lines."""
     first = tags[0] if len(tags) else None
     if first is not None and (tags == first).all(ignore_nulls=False):
@@ -734,7 +734,7 @@ def _warn_of_rising_scores(
 def _read_scores(rows: _InputRows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None]:
     """Return the scores of a run, and its ranks if it has any."""
     if rows.has("value"):
-        scores, ranks = _scores_or_ranks(
+        scores, ranks = _interpret_numbers(
             rows.numbers("value"), rows.codes, rows.origin.name, numbers
         )
         if ranks is not None and numbers == "ranks":
@@ -815,7 +815,7 @@ def _refuse_swapped_columns(
         )
 
 
-def _scores_or_ranks(
+def _interpret_numbers(
     values: NDArray[np.float64], codes: Codes, source: str, numbers: str = "auto"
 ) -> tuple[NDArray[np.float64], NDArray[np.int32] | None]:
     """Return the scores and ranks that the third of three columns holds; None without ranks."""

@@ -43,7 +43,7 @@ _FORMATS_HINT = f"use one of: {', '.join(WRITERS)}"
 _BLOCK = 1 << 20
 """Number of rows converted to lines at a time, so that the whole text is never in memory."""
 
-_LINES = {"trec": QRELS, **QRELS_FORMATS}
+_TEXT_LAYOUTS = {"trec": QRELS, **QRELS_FORMATS}
 
 
 def write_run(
@@ -142,7 +142,7 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
     Traceback (most recent call last):
     cranfield.CranfieldError: no text format has both columns stratum and inclusion; use one of: ...
     """
-    check_choice("format", format, ("auto", *_LINES, *WRITERS))
+    check_choice("format", format, ("auto", *_TEXT_LAYOUTS, *WRITERS))
     frame = (qrels if isinstance(qrels, Qrels) else read_qrels(qrels)).to_polars()
     form = format if format != "auto" else FORMAT_OF_SUFFIX.get(Source(fspath(path)).suffix, "")
     if not form:
@@ -151,15 +151,19 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
             pair = " and ".join(SAMPLING_COLUMNS.values())
             raise CranfieldError(f"no text format has both columns {pair}; {_FORMATS_HINT}")
         form = forms[0] if forms else "trec"
-    if form not in _LINES:
+    if form not in _TEXT_LAYOUTS:
         write_table(frame, path, form)
         return
-    layout = _LINES[form]
-    if extra := [quoted(name) for name in frame.columns if name not in layout.selected_columns]:
-        raise CranfieldError(f"the format {form} has no column {extra[0]}; {_FORMATS_HINT}")
+    layout = _TEXT_LAYOUTS[form]
+    if extra_names := [
+        quoted(name) for name in frame.columns if name not in layout.selected_columns
+    ]:
+        raise CranfieldError(f"the format {form} has no column {extra_names[0]}; {_FORMATS_HINT}")
     required = [name for name in layout.selected_columns if name != "subtopic"]
-    if missing := [quoted(name) for name in required if name not in frame.columns]:
-        raise CranfieldError(f"the format {form} requires judgments with a column {missing[0]}")
+    if missing_names := [quoted(name) for name in required if name not in frame.columns]:
+        raise CranfieldError(
+            f"the format {form} requires judgments with a column {missing_names[0]}"
+        )
     # Judgments may lack the columns of the iteration and of the sampling method.
     columns = {name: name if name in frame.columns else pl.lit("0") for name in layout.columns}
     write_lines(frame.select(**columns), path)

@@ -17,7 +17,7 @@ from cranfield.base.text import counted, html, plain, some_of
 from cranfield.collection.qrels import FORM_OF_DOC
 from cranfield.tabular import frame_html, table_from_frame
 
-SPELLING = "case, leading zeros, a final .0 or Unicode form"
+ID_DIFFERENCES = "case, leading zeros, a final .0 or Unicode form"
 """Differences between ids that :func:`find_similar_ids` ignores."""
 
 MAX_UNJUDGED = 0.2
@@ -31,7 +31,7 @@ It is one document in ten; 37 of the 40 runs in `bundled.trec_covid` differ by l
 
 
 def find_similar_ids(ids: Iterable[str], others: Iterable[str]) -> tuple[str, str] | None:
-    """Return an id and one of `others` that differ only in `SPELLING`; None without such ids."""
+    """Find an id and another one that differ only in `ID_DIFFERENCES`; else return None."""
     first, second = (
         pl.DataFrame({"doc": [*names]}, schema={"doc": pl.String}).with_columns(form=FORM_OF_DOC)
         for names in (ids, others)
@@ -155,7 +155,7 @@ class Coverage:
                 topics = max(map(topics_of, rows), key=len)
                 worst = next(row for row in rows if len(topics_of(row)) == len(topics))
                 notes.append(
-                    f"{_subject(rows, systems)} {description}"
+                    f"{_name_systems(rows, systems)} {description}"
                     f" ({_name_worst(worst.system, systems)}{counted(len(topics), 'topic')}:"
                     f" {some_of(map(quoted, topics), 5)})"
                 )
@@ -165,7 +165,8 @@ class Coverage:
             if pair := next(filter(None, pairs), None):
                 notes.append(
                     f"{noun} {quoted(pair[0])} of the runs and {noun} {quoted(pair[1])} of the"
-                    f" judgments differ only in {SPELLING}; they are read as different {noun}s"
+                    f" judgments differ only in {ID_DIFFERENCES}; they are read as different"
+                    f" {noun}s"
                 )
         notes += self.contradiction_notes
         notes += self._notes_on_unjudged()
@@ -177,7 +178,7 @@ class Coverage:
                 counts = {*map(count_of, rows)}
                 amount = counted(max(counts), "document" if description == "excluded" else "chunk")
                 qualifier = "at most " if len(counts) > 1 else ""
-                notes.append(f"{_subject(rows, systems)} {qualifier}{amount} {description}")
+                notes.append(f"{_name_systems(rows, systems)} {qualifier}{amount} {description}")
         if self.skipped:
             runs = counted(len(self.systems) + len(self.skipped), "run")
             notes.append(f"{len(self.skipped)} of {runs} skipped ({some_of(self.skipped, 3)})")
@@ -192,9 +193,10 @@ class Coverage:
         best, worst = min(rows, key=rate_of), max(rows, key=rate_of)
         systems = [row.system for row in self.systems]
         if affected := [row for row in rows if row.unjudged_at_10 > MAX_UNJUDGED]:
+            subject = _name_systems(affected, systems)
             yield (
-                f"{_subject(affected, systems)} more than {MAX_UNJUDGED:.0%} unjudged documents in"
-                f" the top 10 ({_name_worst(worst.system, systems)}{worst.unjudged_at_10:.1%})"
+                f"{subject} more than {MAX_UNJUDGED:.0%} unjudged documents in the top 10"
+                f" ({_name_worst(worst.system, systems)}{worst.unjudged_at_10:.1%})"
             )
         elif exceeds_unjudged_difference(worst.unjudged_at_10 - best.unjudged_at_10):
             yield (
@@ -231,13 +233,13 @@ def describe_contradictions(counts: Mapping[str, int]) -> list[str]:
         return []
     worst = max(affected, key=counts.__getitem__)
     return [
-        f"{_subject(affected, [*counts])} ranks that contradict the scores"
+        f"{_name_systems(affected, [*counts])} ranks that contradict the scores"
         f" ({_name_worst(worst, [*counts])}{counted(counts[worst], 'contradiction')});"
         " documents are ordered by score; ties='rank' orders all documents by rank"
     ]
 
 
-def _subject(affected: Sequence[Any], systems: Sequence[str]) -> str:
+def _name_systems(affected: Sequence[Any], systems: Sequence[str]) -> str:
     if len(systems) == 1:
         return f"system {quoted(systems[0])} has"
     return f"{len(affected)} of {len(systems)} systems {'have' if len(affected) > 1 else 'has'}"

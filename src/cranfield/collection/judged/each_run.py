@@ -36,7 +36,7 @@ from cranfield.collection.document_tables import DocumentTable
 from cranfield.collection.files.many_runs import BadRunError, Runs, distinct_names
 from cranfield.collection.intents import Intents
 from cranfield.collection.judged.coverage import (
-    SPELLING,
+    ID_DIFFERENCES,
     Coverage,
     SystemCoverage,
     find_similar_ids,
@@ -50,7 +50,7 @@ from cranfield.collection.run import Run
 
 
 class _CompactArrays:
-    """Base class of arrays that workers send back, with integers in as few bytes as possible."""
+    """Base class of results of workers, sent with integers in as few bytes as possible."""
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(vars(self))
@@ -156,7 +156,7 @@ def assemble_runs(
     retrieved = np.zeros(shape, dtype=np.int64)
     scored = np.zeros(shape, dtype=bool)
 
-    def with_cells(table: Ints, system: int) -> Ints:
+    def replace_topics(table: Ints, system: int) -> Ints:
         """Replace topics, in the first row of a table, by cells."""
         # Judgments on another aspect may have topics that are not evaluated.
         table = table[:, is_used[table[0]]]
@@ -168,9 +168,9 @@ def assemble_runs(
     tie_groups: list[Ints] = []
     for system, run in enumerate(judged_runs):
         columns = np.stack([run.topic, run.rank, run.grade, run.source])
-        rows.append(with_cells(columns, system))
-        ties.append(with_cells(run.ties, system))
-        tie_groups.append(with_cells(run.tie_groups, system))
+        rows.append(replace_topics(columns, system))
+        ties.append(replace_topics(run.ties, system))
+        tie_groups.append(replace_topics(run.tie_groups, system))
         retrieved[topic_index[is_used], system] = run.retrieved[is_used]
         scored[topic_index[is_used], system] = run.has_topic[is_used]
         for name, count in run.extra.items():
@@ -230,7 +230,7 @@ def _select_topics(
         run_topics = [name for run in judged_runs for name in run.extra]
         pair = find_similar_ids(run_topics, qrels.topics)
         example, judged_topic = pair or (next(iter(run_topics), ""), qrels.topics[0])
-        hint = f"; they differ in {SPELLING}" if pair else ""
+        hint = f"; they differ in {ID_DIFFERENCES}" if pair else ""
         raise InputError(
             f"no topic of the runs is judged (runs have {quoted(example)},"
             f" judgments have {quoted(judged_topic)}){hint}"

@@ -28,9 +28,9 @@ from cranfield.collection.judged.rows import (
     condense_groups,
     condense_ties,
     find_positions,
+    join_ranges,
     number_rows,
     permute_groups,
-    ranges,
     read_only,
 )
 from cranfield.collection.policies import Policies
@@ -78,7 +78,7 @@ class Annotations:
 
     def condensed(self, judged: Rows) -> Annotations:
         """Return the annotations of judged documents, at their ranks in condensed lists."""
-        return self._map(lambda rows: _at_judged_ranks(rows, judged), JudgedRuns.condensed)
+        return self._map(lambda rows: _move_to_judged_ranks(rows, judged), JudgedRuns.condensed)
 
     def permuted(self, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> Annotations:
         """Return the annotations with tied documents in another order."""
@@ -365,7 +365,7 @@ def _require(annotation: View | None, requirement: str) -> View:
     return annotation
 
 
-def _at_judged_ranks(rows: Rows, judged: Rows) -> Rows:
+def _move_to_judged_ranks(rows: Rows, judged: Rows) -> Rows:
     """Return the rows of judged documents, at their ranks among the judged documents."""
     positions, is_judged = find_positions(judged.keys, rows.keys)
     ranks = judged.seen[positions[is_judged]]
@@ -483,11 +483,11 @@ def intent_blocks(judged: JudgedRuns, name: str, rel: int = 1) -> Iterator[Inten
     blocks = (np.cumsum(rows[topic]) - 1) // BLOCK
     if not blocks.size or blocks[-1] == 0:
         key = ("by intent", max(rel, 1))
-        yield judged.view(key, lambda: _block_of_intents(judged, intents, topic, position))
+        yield judged.view(key, lambda: _build_intent_block(judged, intents, topic, position))
         return
     starts = np.flatnonzero(np.diff(blocks, prepend=-1))
     for block in np.split(np.arange(topic.size), starts[1:]):
-        yield _block_of_intents(judged, intents, topic[block], position[block])
+        yield _build_intent_block(judged, intents, topic[block], position[block])
 
 
 def expected_by_intent(
@@ -500,7 +500,7 @@ def expected_by_intent(
     return out
 
 
-def _block_of_intents(
+def _build_intent_block(
     judged: JudgedRuns, intents: Intents, topic: Ints, position: Ints
 ) -> IntentBlock:
     shape = (topic.size, judged.shape[1])
@@ -508,7 +508,7 @@ def _block_of_intents(
     low = judgments.judged_from
     # The judgments of each intent are those of its topic, in order.
     first = np.searchsorted(judgments.topic, topic, "left")
-    intent_of, judgment = ranges(first, np.searchsorted(judgments.topic, topic, "right"))
+    intent_of, judgment = join_ranges(first, np.searchsorted(judgments.topic, topic, "right"))
     starts = np.searchsorted(intent_of, np.arange(topic.size))
     grade = np.zeros(intent_of.size, dtype=np.int64)
     intent_at = np.full(intents.exists.shape, -1, dtype=np.int64)
@@ -530,7 +530,7 @@ def _block_of_intents(
     def repeat_rows(rows: Rows) -> tuple[Ints, Ints]:
         """Repeat the rows of each topic for its intents; return their new cells and row numbers."""
         cell = (np.arange(shape[1])[:, None] * judged.shape[0] + topic).ravel()
-        return ranges(rows.starts[cell], rows.starts[cell] + rows.sizes[cell])
+        return join_ranges(rows.starts[cell], rows.starts[cell] + rows.sizes[cell])
 
     cell, rows = repeat_rows(documents)
     intent = cell % topic.size

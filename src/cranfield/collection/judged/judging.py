@@ -22,7 +22,7 @@ from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.named_columns import request_qrels_and_run_columns
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.intents import build_intents, read_intents
-from cranfield.collection.judged.coverage import SPELLING, find_similar_ids
+from cranfield.collection.judged.coverage import ID_DIFFERENCES, find_similar_ids
 from cranfield.collection.judged.each_run import (
     JudgedRun,
     Progress,
@@ -33,7 +33,7 @@ from cranfield.collection.judged.each_run import (
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.ranking import RunOrder, order_documents
-from cranfield.collection.judged.rows import NO_TIES, ranges
+from cranfield.collection.judged.rows import NO_TIES, join_ranges
 from cranfield.collection.pairs import pair_keys, row_error, topic_column
 from cranfield.collection.policies import (
     CHOICES,
@@ -131,7 +131,7 @@ def read_inputs(
     judgments = read_qrels(
         qrels, subtopics=subtopics, columns=qrels_columns, on_duplicate=on_duplicate, grades=grades
     )
-    if _value_types(runs) == {int} and _value_types(qrels) == {float}:
+    if _find_value_types(runs) == {int} and _find_value_types(qrels) == {float}:
         warn(f"scores are integers and grades are decimals, as if swapped; {ORDER_HINT}")
     if columns is not None:
         # Columns that the judgments lack must be in the runs.
@@ -142,12 +142,12 @@ def read_inputs(
     return run_list, judgments
 
 
-def _value_types(data: Any) -> set[type]:
+def _find_value_types(data: Any) -> set[type]:
     """Return the types of the values of the first ranking in nested mappings."""
     if not isinstance(data, Mapping) or not data:
         return set()
     first = next(iter(data.values()))
-    return _value_types(first) if isinstance(first, Mapping) else set(map(type, data.values()))
+    return _find_value_types(first) if isinstance(first, Mapping) else set(map(type, data.values()))
 
 
 def _is_read(data: Any) -> bool:
@@ -398,7 +398,7 @@ def judge(
         if pair := find_similar_ids(other_topics, judgments.topics):
             warn(
                 f"topic {quoted(pair[0])} of exclude and topic {quoted(pair[1])} of the judgments"
-                f" differ only in {SPELLING}; they are read as different topics"
+                f" differ only in {ID_DIFFERENCES}; they are read as different topics"
             )
     exclusion_settings = {} if exclude is None else {"excluded documents": n_excluded}
     judged = judged.with_settings({**run_list.settings, **exclusion_settings})
@@ -530,7 +530,7 @@ def judge_one(
     rank, topic = order.ranks_of(rows), qrels.codes[source].astype(np.int64)
     grade = qrels.grades[source].astype(np.int64)
     is_judged_topic = to_qrels >= 0
-    similar_docs = _similar_documents(run, qrels, to_qrels, rows, source)
+    similar_docs = _find_similar_documents(run, qrels, to_qrels, rows, source)
     ties = NO_TIES
     if order.n_tied:
         code_of = np.zeros(len(qrels.topics), dtype=np.int64)
@@ -563,7 +563,7 @@ def judge_one(
         similar_docs=similar_docs,
         source=source[by_cell],
         table_rows={
-            name: _rows_in_table(run, order, to_qrels, table, policy.depth)
+            name: _find_rows_in_table(run, order, to_qrels, table, policy.depth)
             for name, table in (tables or {}).items()
         },
         ties=ties,
@@ -575,7 +575,7 @@ _N_CHECKED = 10
 """Number of documents of a topic whose ids are compared with judged ones."""
 
 
-def _similar_documents(
+def _find_similar_documents(
     run: Run, qrels: Qrels, to_qrels: Ints, rows: Ints, source: Ints
 ) -> tuple[str, str] | None:
     """Return an unjudged document and a judged one whose ids may be two spellings of one id."""
@@ -586,7 +586,7 @@ def _similar_documents(
     # The first topics of the judgments, for which all runs share the forms of judged documents.
     topics = to_qrels[run.codes[starts]]
     is_checked = (topics >= 0) & (topics < N_COMPARED)
-    _, first_rows = ranges(starts[is_checked], (starts + sizes)[is_checked])
+    _, first_rows = join_ranges(starts[is_checked], (starts + sizes)[is_checked])
     unjudged = first_rows[~is_judged[first_rows]]
     if unjudged.size <= 0.2 * first_rows.size:
         return None
@@ -606,7 +606,7 @@ def _similar_documents(
     return None
 
 
-def _rows_in_table(
+def _find_rows_in_table(
     run: Run, order: RunOrder, to_qrels: Ints, table: DocumentTable, depth: int | None
 ) -> TableRows:
     rows, table_rows = table.rows_of(run.docs)

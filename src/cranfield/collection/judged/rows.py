@@ -25,7 +25,7 @@ def number_rows(cells: NDArray[Any]) -> Ints:
     return rows - np.maximum.accumulate(np.where(is_first, rows, 0)) + 1
 
 
-def ranges(starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
+def join_ranges(starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
     """Concatenate ranges of integers; return the range number of each integer, and the integers."""
     sizes = stops - starts
     range_numbers = np.repeat(np.arange(sizes.size), sizes)

@@ -244,16 +244,16 @@ platform.hardware.gpu: number of cores
 """
 
 
-def _paths(lines: str) -> Iterator[str]:
+def _list_paths(lines: str) -> Iterator[str]:
     for group in lines.replace("\n", " ").split(";"):
         parent, colon, names = group.strip().partition(":")
         yield from (f"{parent}.{name.strip()}" for name in names.split(",")) if colon else (parent,)
 
 
 VALUE_TYPES = (
-    dict.fromkeys(_paths(_TEXT), "text")
-    | dict.fromkeys(_paths(_BOOLEAN), "yes or no")
-    | dict.fromkeys(_paths(_INTEGER), "an integer")
+    dict.fromkeys(_list_paths(_TEXT), "text")
+    | dict.fromkeys(_list_paths(_BOOLEAN), "yes or no")
+    | dict.fromkeys(_list_paths(_INTEGER), "an integer")
     | dict.fromkeys(PRIMAD_COMPONENTS, "a mapping")
 )
 """Type of the value by path; other paths may have any value."""
@@ -514,7 +514,7 @@ def primad(first: Metadata, second: Metadata) -> str:
     letters = ""
     for component in PRIMAD_COMPONENTS:
         pair = [
-            _typed_tree(metadata.values.get(component), component) for metadata in (first, second)
+            _convert_tree(metadata.values.get(component), component) for metadata in (first, second)
         ]
         if None in pair:
             letters += "-"
@@ -524,9 +524,9 @@ def primad(first: Metadata, second: Metadata) -> str:
     return letters
 
 
-def _typed_tree(value: Any, path: str) -> Any:
+def _convert_tree(value: Any, path: str) -> Any:
     if isinstance(value, dict):
-        return {key: _typed_tree(inner, f"{path}.{key}") for key, inner in value.items()}
+        return {key: _convert_tree(inner, f"{path}.{key}") for key, inner in value.items()}
     if isinstance(value, list):
-        return [_typed_tree(entry, path) for entry in value]
+        return [_convert_tree(entry, path) for entry in value]
     return convert_value(path, value)

@@ -25,8 +25,8 @@ from cranfield.base.spec import (
     OPEN_PROBABILITY,
     POSITIVE_PROBABILITY,
     choice,
-    fraction_of,
     parameter,
+    to_fraction,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
@@ -86,7 +86,7 @@ class RankBiasedPrecision(StaticModel):
         """Return True if all scores are equally spaced, by the values of gains and p."""
         gains = self.exact_gains(highest)
         return gains is not None and gains_evenly_spaced(
-            gains, self.cutoff, 1 / fraction_of(self.p)
+            gains, self.cutoff, 1 / to_fraction(self.p)
         )
 
     last = None

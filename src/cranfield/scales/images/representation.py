@@ -38,10 +38,10 @@ class NearPairs(NamedTuple):
     inner: Ints
 
 
-def concatenate_ranges(start: Ints, count: Ints) -> tuple[Ints, Ints]:
+def join_ranges(start: Ints, count: Ints) -> tuple[Ints, Ints]:
     """Concatenate ranges of integers; return the range of each integer, and the integers.
 
-    >>> [part.tolist() for part in concatenate_ranges(np.array([5, 9]), np.array([2, 1]))]
+    >>> [part.tolist() for part in join_ranges(np.array([5, 9]), np.array([2, 1]))]
     [[0, 0, 1], [5, 6, 9]]
     """
     range_index = np.repeat(np.arange(count.size), count)
@@ -80,7 +80,7 @@ def count_pairs(
         piece, first, last = bounds
         begin = outer_ends[first:last, piece + 1]
         count = outer_ends[first:last, piece] - begin
-        query, outer_index = concatenate_ranges(begin, count)
+        query, outer_index = join_ranges(begin, count)
         keys = x[first:last][query] - outer[outer_index]
         values = inner[starts[piece] : ends[piece]]
         position = np.searchsorted(values, keys - slack)
@@ -89,7 +89,7 @@ def count_pairs(
         counts = np.searchsorted(values, keys[near] + slack, side="right") - position[near]
         if counts.sum() > MAX_NEAR:
             raise make_near_error()
-        pair, inner_index = concatenate_ranges(position[near] + starts[piece], counts)
+        pair, inner_index = join_ranges(position[near] + starts[piece], counts)
         near = near[pair]
         position += starts[piece]
         terms = position

@@ -30,7 +30,7 @@ from cranfield.scales.images.representation import (
     ExactImage,
     Gaps,
     check_n_runs,
-    concatenate_ranges,
+    join_ranges,
 )
 
 MAX_PAIRS = 2**32
@@ -137,7 +137,7 @@ class Halves:
     def write_sums(self, first: Ints, count: Ints, low: Exact, high: Exact) -> tuple[Ints, Ints]:
         """Return the result of :meth:`sums` for `count` tails of each head from `first` on."""
         shift = self.head_words[None, :] - to_words(low)[:, None]
-        pair, tail = concatenate_ranges(first.ravel(), count.ravel())
+        pair, tail = join_ranges(first.ravel(), count.ravel())
         sums = self.tail_words[tail]
         sums += shift.ravel()[pair]
         interval = pair // self.heads.size if len(low) > 1 else np.zeros(1, dtype=np.int64)
@@ -388,7 +388,7 @@ class Windows(ExactImage):
             x = unique[start : start + step]
             first, count = halves.find_tails(x, x)
             below = ((before[first] - start_runs) * halves.head_runs).sum(axis=1)
-            pair, tail = concatenate_ranges(first.ravel(), count.ravel())
+            pair, tail = join_ranges(first.ravel(), count.ravel())
             query, head = np.divmod(pair, halves.heads.size)
             difference = halves.tail_words[tail] + halves.head_words[head] - to_words(x)[query]
             weight = halves.tail_runs[tail] * halves.head_runs[head]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import PolicyError, check_list, optional_module, quoted
 from cranfield.base.files import whole_file
-from cranfield.base.text import capitalised, counted, display_width, html, latex, markdown, plain
+from cranfield.base.text import capitalise, counted, display_width, html, latex, markdown, plain
 
 if TYPE_CHECKING:
     import pandas as pd

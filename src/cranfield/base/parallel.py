@@ -53,7 +53,7 @@ def count_processors() -> int:
 
 
 def available_threads() -> int:
-    """Return the number of threads that this thread may start: 1 in a :func:`thread_pool`."""
+    """Return the number of threads that this thread may start; 1 within a :func:`thread_pool`."""
     return getattr(_STATE, "limit", None) or min(_MAX_THREADS, count_processors())
 
 
@@ -112,7 +112,7 @@ def iterate_in_threads(
 def ordered_results(
     function: Callable[[Part], Result], parts: Iterable[Part], threads: int
 ) -> Generator[Result, None, None]:
-    """Yield the results in order, with at most `threads` + 1 parts in memory at a time.
+    """Yield the results of a function in order, with at most `threads` + 1 parts in memory.
 
     If iterating over the parts raises an error, the results of all earlier parts are yielded first.
     """

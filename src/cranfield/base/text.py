@@ -19,22 +19,22 @@ def counted(count: int, noun: str) -> str:
     >>> counted(1, "query"), counted(2, "query"), counted(1_200, "run")
     ('1 query', '2 queries', '1,200 runs')
     """
-    return f"1 {noun}" if count == 1 else f"{count:,} {plural(noun)}"
+    return f"1 {noun}" if count == 1 else f"{count:,} {pluralise(noun)}"
 
 
-def plural(noun: str) -> str:
+def pluralise(noun: str) -> str:
     """Return the regular plural of a noun."""
     has_ies = noun.endswith("y") and noun[-2:-1] not in tuple("aeiou")
     return f"{noun[:-1]}ies" if has_ies else f"{noun}s"
 
 
-def number_range(numbers: Any) -> str:
+def format_range(numbers: Any) -> str:
     """Return the range of an array of integers as text, such as `2 to 5`, or `2` if all are 2."""
     lowest, highest = numbers.min(), numbers.max()
     return f"{lowest:,}" if lowest == highest else f"{lowest:,} to {highest:,}"
 
 
-def capitalised(line: str) -> str:
+def capitalise(line: str) -> str:
     """Capitalise a line unless it starts with a name that has a capital already, such as nDCG."""
     name = line.partition(" ")[0]
     return line if name != name.lower() else line[:1].upper() + line[1:]

@@ -39,7 +39,7 @@ class DocumentTable(IndexedTable):
 
     def rows_of(self, docs: pl.Series) -> tuple[Ints, Ints]:
         """Return pairs (row of `docs`, row of this table) of the same document, in any order."""
-        return self._index.pairs(docs)
+        return self._index.matching_rows(docs)
 
     def __repr__(self) -> str:
         groups = f", {counted(len(self.names), 'group')}" if self.names else ""

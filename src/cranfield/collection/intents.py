@@ -58,7 +58,7 @@ class IntentTable:
     topics: tuple[str, ...]
     intents: tuple[str, ...]
     probabilities: Floats
-    navigational: np.ndarray[Any, np.dtype[np.bool_]]
+    is_navigational: np.ndarray[Any, np.dtype[np.bool_]]
     name: str
 
     def __repr__(self) -> str:
@@ -148,7 +148,7 @@ class Intents:
     exists: whether a topic has an intent at a position; shape (topics, n).
     probability: Pr(intent | topic), 0 without an intent; shape (topics, n). Equal probabilities of
         a topic sum to 1; probabilities that were read need not, as intents may be excluded.
-    navigational: whether the intent is navigational; shape (topics, n).
+    is_navigational: whether the intent is navigational; shape (topics, n).
     starts: first entry of each judgment, and the number of all entries; shape (judgments + 1,).
     position, grade: intent (by its position) and grade of each entry, in order of judgment and
         intent.
@@ -160,7 +160,7 @@ class Intents:
     names: tuple[tuple[str, ...], ...]
     exists: NDArray[np.bool_]
     probability: Floats
-    navigational: NDArray[np.bool_]
+    is_navigational: NDArray[np.bool_]
     starts: Ints
     position: Ints
     grade: NDArray[np.int32]
@@ -221,7 +221,7 @@ class Intents:
             names=tuple(self.names[code] if code >= 0 else () for code in codes.tolist()),
             exists=self.exists[codes] & is_judged[:, None],
             probability=np.where(is_judged[:, None], self.probability[codes], 0.0),
-            navigational=self.navigational[codes] & is_judged[:, None],
+            is_navigational=self.is_navigational[codes] & is_judged[:, None],
             starts=np.searchsorted(judgment, np.arange(judgments.size + 1)),
             position=self.position[entry],
             grade=self.grade[entry],
@@ -244,11 +244,11 @@ def build_intents(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Inten
     table_rows: dict[tuple[str, str], tuple[float, bool]] = {}
     if table is not None:
         keys = zip(table.topics, table.intents, strict=True)
-        values = zip(table.probabilities.tolist(), table.navigational.tolist(), strict=True)
+        values = zip(table.probabilities.tolist(), table.is_navigational.tolist(), strict=True)
         table_rows = dict(zip(keys, values, strict=True))
     size = max((len(names) for names in intents_of_topic.values()), default=1)
     shape = (len(qrels.topics), size)
-    exists, navigational = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+    exists, is_navigational = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
     probability = np.zeros(shape)
     names: list[tuple[str, ...]] = []
     position = np.zeros(relevant_intents.size, dtype=np.int64)
@@ -262,7 +262,7 @@ def build_intents(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Inten
                     f"intent {quoted(name)} has relevant documents, but no probability in the table"
                 )
                 raise InputError(reason, source=table.name, topic=topic)
-            probability[code, i], navigational[code, i] = table_rows.get(
+            probability[code, i], is_navigational[code, i] = table_rows.get(
                 (topic, name), (1.0 / len(intents), False)
             )
         exists[code, : len(intents)] = True
@@ -277,7 +277,7 @@ def build_intents(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Inten
         tuple(names),
         exists,
         probability,
-        navigational,
+        is_navigational,
         np.searchsorted(judgment[order], np.arange(len(flat) + 1)),
         entry_position[order],
         qrels.grades[entry_rows[order]],

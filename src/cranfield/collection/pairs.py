@@ -118,16 +118,16 @@ class KeyIndex:
         # The largest possible key at the end stops every search.
         self._sorted: Keys = np.append(ordered, ~np.uint64(0))
 
-    def candidates(self, keys: Keys) -> tuple[Indices, Indices]:
+    def find_equal_keys(self, keys: Keys) -> tuple[Indices, Indices]:
         """Return pairs (row, row of the index) of equal keys, in any order."""
         starts = range(0, max(keys.size, 1), BLOCK)
         blocks = in_threads(
-            lambda start: self._candidates(keys[start : start + BLOCK]), starts, available_threads()
+            lambda start: self._find_keys(keys[start : start + BLOCK]), starts, available_threads()
         )
         rows = [rows + start for start, (rows, _) in zip(starts, blocks, strict=True)]
         return np.concatenate(rows), np.concatenate([others for _, others in blocks])
 
-    def _candidates(self, keys: Keys) -> tuple[Indices, Indices]:
+    def _find_keys(self, keys: Keys) -> tuple[Indices, Indices]:
         slots = (keys >> self._shift).view(np.int64)
         # Most slots are free, and their mask takes less of the cache.
         rows = np.flatnonzero(self._is_used[slots])
@@ -170,9 +170,9 @@ class DocIndex:
         self._docs = docs
         self._index = KeyIndex(docs.hash().to_numpy())
 
-    def pairs(self, docs: pl.Series) -> tuple[Indices, Indices]:
+    def matching_rows(self, docs: pl.Series) -> tuple[Indices, Indices]:
         """Return pairs (row, row of the index) of the same document, in any order."""
-        positions, rows = self._index.candidates(docs.hash().to_numpy())
+        positions, rows = self._index.find_equal_keys(docs.hash().to_numpy())
         # Different documents may have equal keys, so compare the documents.
         is_equal = (docs[positions] == self._docs[rows]).to_numpy()
         return positions[is_equal], rows[is_equal]
@@ -221,7 +221,7 @@ class Pairs:
 
     def matching_rows(self, others: Pairs) -> tuple[Indices, Indices]:
         """Return pairs (row, row of `others`) of the same topic and document, in any order."""
-        own_rows, other_rows = others.index.candidates(self.keys)
+        own_rows, other_rows = others.index.find_equal_keys(self.keys)
         # Different pairs may have equal keys, so compare topics and documents.
         is_equal = others.codes_of(self.topics)[self.codes[own_rows]] == others.codes[other_rows]
         is_equal &= (self.docs[own_rows] == others.docs[other_rows]).to_numpy()

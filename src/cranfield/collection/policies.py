@@ -27,7 +27,7 @@ FORMATS = ("auto", "trec", "ntcir", *JUDGMENT_FORMATS, "csv", "tsv", "json", "js
 SEPARATORS = ("auto", "tab", "blank")
 """Separators of the columns of a text file; `auto` detects it for each line."""
 
-NUMBERS = ("auto", "ranks", "scores")
+NUMBER_MEANINGS = ("auto", "ranks", "scores")
 """Meanings of the number in runs of topic, document and number; `auto` detects it for each file."""
 
 LINE_FORMATS = frozenset({"text", "trec", "ntcir"})

@@ -26,7 +26,7 @@ from cranfield.collection.pairs import (
     refuse_duplicates,
     topic_column,
 )
-from cranfield.collection.run import rows_of_mask
+from cranfield.collection.run import mask_to_rows
 from cranfield.sources.chunks import Origin
 
 _NORMAL = pl.col("doc").str.normalize("NFKC").str.strip_chars().str.to_lowercase()
@@ -168,7 +168,7 @@ class Qrels(ReadPairs):
         >>> qrels.restricted((qrels.docs == "d2").to_numpy())
         Qrels(2 topics, 1 judgment, grades 0 to 0)
         """
-        rows = rows_of_mask(mask, len(self))
+        rows = mask_to_rows(mask, len(self))
         if not rows.size:
             raise InputError("expected at least one judgment, got none", source=self.origin.name)
         return self._select(rows)

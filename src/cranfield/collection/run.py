@@ -122,7 +122,7 @@ class Run(ReadPairs):
         >>> run.restricted((run.docs == "d2").to_numpy()).to_polars().rows()
         [('q1', 'd2', 1.5)]
         """
-        rows = rows_of_mask(mask, len(self))
+        rows = mask_to_rows(mask, len(self))
         codes = self.codes[rows]
         first = np.full(len(self.topics), rows.size)
         # Assigned in reverse order, so that the first row of each topic remains.
@@ -135,7 +135,7 @@ class Run(ReadPairs):
 
     def without(self, excluded: NDArray[np.bool_]) -> Run:
         """Return the run without some rows; topics without any other row have an empty ranking."""
-        rows = rows_of_mask(~excluded, len(self))
+        rows = mask_to_rows(~excluded, len(self))
         return self if rows.size == len(self) else self._select(rows)
 
     def merged(self, separator: str) -> Run:
@@ -250,7 +250,7 @@ def warn_of_missing_ranks(
         )
 
 
-def rows_of_mask(mask: NDArray[np.bool_], n_rows: int) -> Indices:
+def mask_to_rows(mask: NDArray[np.bool_], n_rows: int) -> Indices:
     mask = np.asarray(mask)
     if mask.dtype != np.bool_ or mask.shape != (n_rows,):
         got = f"{mask.dtype} of shape {mask.shape}"

@@ -292,7 +292,7 @@ class TableShards(IndexedTable, Sharding):
     name: str = "shards"
 
     def _find_shards(self, docs: pl.Series) -> Shards:
-        query_rows, rows = self._index.pairs(docs)
+        query_rows, rows = self._index.matching_rows(docs)
         out = np.full(len(docs), -1, dtype=np.int32)
         out[query_rows] = self.codes[rows]
         return out

@@ -130,7 +130,7 @@ class _GlobalGains(Wrapping, family=_FAMILY, inputs=("intents",)):
             judgment, intent, gain = (
                 np.concatenate(column) for column in zip(*answer_blocks, strict=True)
             )
-            row_gains = _gain_once(documents, judgment, intent, gain, intents.navigational)
+            row_gains = _gain_once(documents, judgment, intent, gain, intents.is_navigational)
         levels = np.unique(np.concatenate([[0.0, max_gain or 0.0], judgment_gains, row_gains]))
         min_judged = judgments.judged_from
 

@@ -440,7 +440,7 @@ class ConcatenatedSessions(Sequence[Run]):
             tuple(pairs["name"]),
             tuple(table.intents[row] for row in rows),
             table.probabilities[rows],
-            table.navigational[rows],
+            table.is_navigational[rows],
             table.name,
         )
 

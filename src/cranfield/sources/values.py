@@ -130,7 +130,7 @@ BOOLEAN_GRADES = {"true": 1, "false": 0}
 
 
 def booleans_to_grades(cells: Cells, noun: str = "grades") -> Cells:
-    """Convert true to 1 and false to 0, with a warning, if all cells are Boolean or missing."""
+    """Convert Booleans to 1 and 0 if all cells are Boolean or missing; warn if there is a noun."""
     first = next((cell for cell in cells if not is_absent(cell, NO_GRADE)), None)
     if _parse_boolean(first) is None:
         return cells

@@ -373,7 +373,7 @@ def is_unlisted(docs: pl.Series, path: Path) -> Bools:
     index = DocIndex(docs)
     is_parquet = Source(str(path)).suffix == ".parquet"
     for documents in _read_parquet_documents(path) if is_parquet else _read_first_words(path):
-        is_missing[index.pairs(documents)[1]] = False
+        is_missing[index.matching_rows(documents)[1]] = False
         if not is_missing.any():
             break
     return is_missing

@@ -184,7 +184,7 @@ def _describe_verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
     n_ordered = int((is_of_run & statement.dominance.holds).sum())
     nouns = ("significantly different run", "significantly different runs")
     order = describe_order(int(is_of_run.sum()), n_ordered, *nouns)
-    return (sentence, f"{capitalised(order)}.")
+    return (sentence, f"{capitalise(order)}.")
 
 
 def make_sheet_inputs(

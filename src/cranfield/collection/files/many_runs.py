@@ -41,7 +41,7 @@ from cranfield.collection.files.named_columns import (
 from cranfield.collection.files.nested_json import is_nested
 from cranfield.collection.files.reading import read_run, read_systems_table, refuse_open_files
 from cranfield.collection.metadata.reading import METADATA_FILE
-from cranfield.collection.policies import DUPLICATES, FORMATS, NUMBERS, SEPARATORS
+from cranfield.collection.policies import DUPLICATES, FORMATS, NUMBER_MEANINGS, SEPARATORS
 from cranfield.collection.run import Run
 from cranfield.scores.one_measure import label_index
 from cranfield.sources.archives import hide_credentials, is_url, list_files, match_files, path_is
@@ -218,7 +218,7 @@ def read_runs(
     columns: Mapping[str, str] | None = None,
     lower_is_better: bool = False,
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
-    numbers: Annotated[str, OneOf(NUMBERS)] = "auto",
+    numbers: Annotated[str, OneOf(NUMBER_MEANINGS)] = "auto",
     on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     chunk_separator: str | None = None,
     on_bad_run: Annotated[str, OneOf(tuple(BAD_RUNS))] = "error",

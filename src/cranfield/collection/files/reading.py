@@ -52,7 +52,7 @@ from cranfield.collection.policies import (
     FORMATS,
     JUDGMENT_FORMATS,
     LINE_FORMATS,
-    NUMBERS,
+    NUMBER_MEANINGS,
     SEPARATORS,
     UNGRADED,
 )
@@ -258,7 +258,7 @@ def read_run(
     columns: Mapping[str, str] | None = None,
     lower_is_better: bool = False,
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
-    numbers: Annotated[str, OneOf(NUMBERS)] = "auto",
+    numbers: Annotated[str, OneOf(NUMBER_MEANINGS)] = "auto",
     on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     chunk_separator: str | None = None,
 ) -> Run:
@@ -327,7 +327,7 @@ def read_run(
             raise PolicyError("lower_is_better applies to files and tables, got a Run")
         return _merge_chunks(data if name is None else data.renamed(name), chunk_separator)
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
-    check_choice("numbers", numbers, NUMBERS)
+    check_choice("numbers", numbers, NUMBER_MEANINGS)
     location = None if isinstance(metadata, bool) else MetadataLocation(file=fspath(metadata))
     has_defaults = (format, encoding, columns, system) == ("auto", "utf-8", None, None)
     if isinstance(data, dict) and has_defaults and not lower_is_better:

@@ -85,7 +85,7 @@ class JudgedRun(_CompactArrays):
     table_rows
         Retrieved documents that are in a table, by name of the table.
     ties, tie_groups
-        Arrays like `NO_TIES` and `NO_GROUPS`, with topics in place of cells.
+        Arrays like `NO_TIES` and `NO_TIE_GROUPS`, with topics in place of cells.
     """
 
     name: str

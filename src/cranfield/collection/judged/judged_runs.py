@@ -19,18 +19,18 @@ from cranfield.base.text import counted, some_of
 from cranfield.collection.intents import Intents
 from cranfield.collection.judged.coverage import Coverage, Scorable, Scorer
 from cranfield.collection.judged.rows import (
-    NO_GROUPS,
+    NO_TIE_GROUPS,
     NO_TIES,
     Clicks,
     Groups,
     Judgments,
     Rows,
-    condense_groups,
+    condense_tie_groups,
     condense_ties,
     find_positions,
     join_ranges,
     number_rows,
-    permute_groups,
+    permute_ties,
     read_only,
 )
 from cranfield.collection.policies import Policies
@@ -83,7 +83,7 @@ class Annotations:
     def permuted(self, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> Annotations:
         """Return the annotations with tied documents in another order."""
         return self._map(
-            lambda rows: permute_groups(rows, groups, shift), lambda runs: runs.permuted(shift)
+            lambda rows: permute_ties(rows, groups, shift), lambda runs: runs.permuted(shift)
         )
 
     def _map(
@@ -148,7 +148,7 @@ class JudgedRuns(Scorable):
     coverage: Coverage
     annotations: Annotations = field(default_factory=Annotations)
     ties: Ints = field(default_factory=NO_TIES.copy, repr=False)
-    tie_groups: Ints = field(default_factory=NO_GROUPS.copy, repr=False)
+    tie_groups: Ints = field(default_factory=NO_TIE_GROUPS.copy, repr=False)
     views: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -231,18 +231,18 @@ class JudgedRuns(Scorable):
             retrieved=documents.count,
             annotations=self.annotations.condensed(judged),
             ties=condense_ties(self.ties, judged),
-            tie_groups=condense_groups(self.tie_groups, judged),
+            tie_groups=condense_tie_groups(self.tie_groups, judged),
             views={},
         )
         view.views["condensed"] = view
         return view
 
     def permuted(self, shift: Callable[[Ints, Ints], Ints]) -> JudgedRuns:
-        """Return the runs with tied documents in another order; see :func:`permute_groups`."""
+        """Return the runs with tied documents in another order; see :func:`permute_ties`."""
         groups = self.tie_groups
         return replace(
             self,
-            documents=permute_groups(self.documents, groups, shift),
+            documents=permute_ties(self.documents, groups, shift),
             annotations=self.annotations.permuted(groups, shift),
             views={},
         )
@@ -471,7 +471,7 @@ class IntentBlock:
     judged: JudgedRuns
     topic: Ints
     probability: Floats
-    navigational: NDArray[np.bool_]
+    is_navigational: NDArray[np.bool_]
 
 
 def intent_blocks(judged: JudgedRuns, name: str, rel: int = 1) -> Iterator[IntentBlock]:
@@ -560,9 +560,9 @@ def _build_intent_block(
         annotations=annotations,
         views={},
     )
-    probability, navigational = intents.probability, intents.navigational
     index = topic, position
-    return IntentBlock(by_intents, topic, probability[index], navigational[index])
+    probability, is_navigational = intents.probability[index], intents.is_navigational[index]
+    return IntentBlock(by_intents, topic, probability, is_navigational)
 
 
 def _sorted_grades(intent: Ints, grade: Ints, starts: Ints) -> Ints:

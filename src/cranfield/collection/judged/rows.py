@@ -264,11 +264,11 @@ def read_only(array: _Array) -> _Array:
 NO_TIES: Ints = np.zeros((5, 0), dtype=np.int64)
 """No tied documents: an array with rows cell, rank, grade, first rank and size of the group."""
 
-NO_GROUPS: Ints = np.zeros((3, 0), dtype=np.int64)
+NO_TIE_GROUPS: Ints = np.zeros((3, 0), dtype=np.int64)
 """No groups of ties: an array with rows cell, first rank and size of each group."""
 
 
-def condense_groups(groups: Ints, judged: Rows) -> Ints:
+def condense_tie_groups(groups: Ints, judged: Rows) -> Ints:
     """Restrict groups of ties to judged documents, with their ranks among these."""
     cell, first, size = groups
     keys = judged.keys
@@ -278,7 +278,7 @@ def condense_groups(groups: Ints, judged: Rows) -> Ints:
     return np.stack([cell[is_group], judged.seen[start], stop - start])
 
 
-def permute_groups(rows: Rows, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> Rows:
+def permute_ties(rows: Rows, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> Rows:
     """Permute tied documents: `shift(positions, sizes)` returns their new positions in groups."""
     cell, first, size = groups[:, np.lexsort((groups[1], groups[0]))]
     # The last group, which is empty, is that of rows before the first group of ties.

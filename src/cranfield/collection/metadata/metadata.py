@@ -49,14 +49,14 @@ _BREAKS = {surrogate: character for character, surrogate in _NO_BREAKS.items()}
 
 
 @dataclass(frozen=True)
-class Yaml:
+class YamlMapping:
     """A mapping, and a message for each repeated key; the last value of such a key is used."""
 
     values: dict[str, Any]
     repeated_keys: tuple[str, ...] = ()
 
 
-def read_yaml(text: str, source: str, first_line: int = 1) -> Yaml:
+def read_yaml(text: str, source: str, first_line: int = 1) -> YamlMapping:
     """Read a mapping from untrusted YAML; an InputError names the line and the reason.
 
     Aliases, merge keys, several documents, and tags other than those of text, numbers, Booleans,
@@ -84,7 +84,7 @@ def read_yaml(text: str, source: str, first_line: int = 1) -> Yaml:
                 " its last value is used"
                 for key, offset in loader.repeated_keys
             )
-            return Yaml(values or {}, tuple(messages))
+            return YamlMapping(values or {}, tuple(messages))
         reason = "expected a mapping of keys to values"
     raise InputError(f"is not valid YAML: {plain(reason[:160])}", source=source, line=line)
 
@@ -162,7 +162,7 @@ _Loader.add_implicit_resolver(
 )
 
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+-]*(?: [A-Za-z0-9_./@+-]+)*")
-_WORDS = {*BOOLEAN_WORDS, "null", "y", "n", "nan", "inf"}
+_QUOTED_WORDS = {*BOOLEAN_WORDS, "null", "y", "n", "nan", "inf"}
 
 
 def format_yaml(values: Mapping[str, Any]) -> str:
@@ -202,7 +202,7 @@ class _Dumper(yaml.SafeDumper):
                 tag, text = f"{_STANDARD}{scalar_type.__name__}", str(scalar_type(data)).lower()
                 return self.represent_scalar(tag, text, style='"')
         text = str(data)
-        if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
+        if _PLAIN.fullmatch(text) and text.lower() not in _QUOTED_WORDS:
             style = None
         else:
             style = "'" if text.isprintable() else '"'
@@ -212,7 +212,7 @@ class _Dumper(yaml.SafeDumper):
 PRIMAD_COMPONENTS = ("platform", "research goal", "implementation", "method", "actor", "data")
 """Components of the PRIMAD model."""
 
-_TEXT = """
+_TEXT_PATHS = """
 tag; run-version; schema-version; schema version; description;
 platform.hardware.cpu: model, architecture, operation mode;
 platform.hardware.gpu: model, architecture, memory;
@@ -231,14 +231,14 @@ actor: name, orcid, team, mail, role, degree, github, twitter;
 data.test collection: name, source, qrels, topics, ir_datasets
 """
 
-_BOOLEAN = """
+_BOOLEAN_PATHS = """
 method: automatic, lexical, deep_neural_model, sparse_neural_model, dense_neural_model,
  single_stage_retrieval;
 implementation.python: interactive;
 implementation.source: uncommitted changes
 """
 
-_INTEGER = """
+_INTEGER_PATHS = """
 platform.hardware.cpu: number of cores;
 platform.hardware.gpu: number of cores
 """
@@ -251,9 +251,9 @@ def _list_paths(lines: str) -> Iterator[str]:
 
 
 VALUE_TYPES = (
-    dict.fromkeys(_list_paths(_TEXT), "text")
-    | dict.fromkeys(_list_paths(_BOOLEAN), "yes or no")
-    | dict.fromkeys(_list_paths(_INTEGER), "an integer")
+    dict.fromkeys(_list_paths(_TEXT_PATHS), "text")
+    | dict.fromkeys(_list_paths(_BOOLEAN_PATHS), "yes or no")
+    | dict.fromkeys(_list_paths(_INTEGER_PATHS), "an integer")
     | dict.fromkeys(PRIMAD_COMPONENTS, "a mapping")
 )
 """Type of the value by path; other paths may have any value."""

@@ -143,7 +143,7 @@ def display_width(text: str) -> int:
 
 
 def measure_prefix(measure: str) -> str:
-    """Return the start of a line about a measure, such as `AP: `; empty if there is no measure."""
+    """Return the start of a line about a measure, such as `AP: `; empty without a measure."""
     return f"{plain(measure)}: " if measure else ""
 
 

@@ -226,7 +226,7 @@ def remote_size(url: str) -> int:
         return 0
 
 
-def list_files(url: str, *, pattern: bool) -> list[str] | None:
+def list_files(url: str, *, is_pattern: bool) -> list[str] | None:
     """List the files of a remote folder, or the files that match a pattern; None for a file."""
     file_system, path = _find_file_system(url)
     protocol = file_system.protocol
@@ -235,7 +235,7 @@ def list_files(url: str, *, pattern: bool) -> list[str] | None:
         return None
 
     def list_names() -> list[str] | None:
-        if pattern:
+        if is_pattern:
             infos = file_system.glob(path, detail=True)
             names = [name for name, info in infos.items() if info["type"] == "file"]
         elif not file_system.isdir(path):

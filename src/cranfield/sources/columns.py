@@ -796,7 +796,7 @@ _TEXT_COLUMNS = {"query", "text", "title", "snippet", "grade"}
 """Columns that contain text or grades instead of ids."""
 
 _MISSING_IDS = [*_MISSING_TEXTS, "NA", "N/A", "n/a", "#N/A", "-"]
-"""Texts that people write for a missing id. Logs have other texts for missing users."""
+"""Texts for a missing id. Logs have other texts for missing users."""
 
 
 def _warn_of_equal_ids(ids: pl.Series, noun: str, source: str, is_topic: bool) -> None:

@@ -425,7 +425,7 @@ class Schema:
     mapping: converts a mapping or a JSON object to columns, given the name of the source.
     nested: converts JSON whose records contain lists to columns, and the number of the record of
         each row; returns None for other JSON.
-    hint: advice in messages about a missing column, if there is no better advice.
+    hint: advice in messages about a missing column, without a better suggestion.
     decisive: kinds of `DECISIVE` columns that are refused.
     suspicions: conditions for refusing a row, by the reason.
     is_selected: whether the user selected the columns, so that other columns cause no warning.

@@ -396,7 +396,7 @@ _OTHER = re.compile(r"(readme|licen[cs]e)(\..*)?|.*\.(md|ya?ml)", re.IGNORECASE)
 """Names of files that are not runs and not metadata, in folders of runs."""
 
 
-def _select_runs(files: Sequence[str], *, explicit: bool = False) -> list[str]:
+def _select_runs(files: Sequence[str], *, is_explicit: bool = False) -> list[str]:
     """Return the files that are not metadata, READMEs or licences; warn of other skipped files."""
     names = {file: "" if file == "-" else Path(file).name for file in files}
     other_files = [
@@ -407,9 +407,9 @@ def _select_runs(files: Sequence[str], *, explicit: bool = False) -> list[str]:
         for file in files
         if names[file] not in other_files and not _METADATA.fullmatch(names[file])
     ]
-    if not runs and explicit:
+    if not runs and is_explicit:
         return list(files)
-    skipped = [name for name in other_files if explicit or not name.lower().startswith("readme")]
+    skipped = [name for name in other_files if is_explicit or not name.lower().startswith("readme")]
     if runs and skipped:
         examples = some_of(map(quoted, skipped), 3)
         warn(f"skipped files whose names do not look like runs: {examples}")
@@ -419,7 +419,7 @@ def _select_runs(files: Sequence[str], *, explicit: bool = False) -> list[str]:
 def list_named_files(texts: Sequence[str]) -> Iterator[tuple[str | None, str]]:
     """Yield the name (or None) and path of each file of paths, globs, folders and `NAME=FILE`."""
     names: set[str] = set()
-    for text in _select_runs(texts, explicit=True):
+    for text in _select_runs(texts, is_explicit=True):
         name, path = split_name(text)
         if name in names:
             raise InputError(f"two runs have the name {quoted(name)}; give them different names")
@@ -473,7 +473,7 @@ def list_run_files(path: str) -> Iterator[str]:
         is_pattern = has_magic(path)
         # A path with a suffix is not a folder, and a request would take time.
         is_file = not is_pattern and Source(path).suffix != ""
-        names = None if is_file else list_files(path, pattern=is_pattern)
+        names = None if is_file else list_files(path, is_pattern=is_pattern)
         if names == []:
             reason = "no file matches the pattern" if is_pattern else "the folder has no file"
             raise InputError(reason, source=hide_credentials(path))

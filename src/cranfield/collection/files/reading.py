@@ -723,7 +723,7 @@ def _warn_of_rising_scores(
     upper, lower = scores[order][:-1], scores[order][1:]
     rising_codes = codes[is_same_topic & (lower > upper)]
     has_falls = (is_same_topic & (lower < upper)).any()
-    # The scores of two topics of two documents may rise by chance.
+    # The scores of two topics of two documents may rise by coincidence.
     if not has_falls and rising_codes.size >= 4 and np.ptp(rising_codes) > 0:
         warn(
             f"{rows.origin.name}: the scores of every topic rise in the order of the file, but the"

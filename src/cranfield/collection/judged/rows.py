@@ -56,7 +56,7 @@ def row_keys(cell: Ints, rank: Ints) -> Ints:
 
 
 def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Floats:
-    """Divide; the ratio is 0 for a denominator of 0, as in trec_eval."""
+    """Divide two arrays; the ratio is 0 for a denominator of 0, as in trec_eval."""
     numerator, denominator = np.broadcast_arrays(numerator, denominator)
     dtype = np.result_type(numerator, denominator, np.float64)
     out: Floats = np.zeros(numerator.shape, dtype)

@@ -481,11 +481,10 @@ class Schema:
             if matches:
                 positions[column.name] = matches[0]
             elif column.required:
-                is_headless = any(isinstance(name, str) and is_number(name) for name in names)
-                reason = (
-                    self._describe_missing_header if is_headless else self._describe_missing_column
-                )
-                raise InputError(reason(column, names), source=source)
+                describe = self._describe_missing_column
+                if any(isinstance(name, str) and is_number(name) for name in names):
+                    describe = self._describe_missing_header
+                raise InputError(describe(column, names), source=source)
         in_order = (column.name for column in self.columns if column.name in positions)
         return {name: positions[name] for name in in_order}
 

@@ -304,21 +304,20 @@ def _split_systems(name: str | None, data: Any, options: Mapping[str, Any]) -> I
         if path == "-":
             raise
         table_options = {name: options[name] for name in ("encoding", "separator", "columns")}
-        systems_in_json = _split_json_systems(path, options["format"])
-        return [
-            (name, _convert_to_table(path, run, **table_options)) for name, run in systems_in_json
-        ] or [(None, data)]
+        runs = _split_json_systems(path, options["format"])
+        tables = [(name, _convert_to_table(path, run, **table_options)) for name, run in runs]
+        return tables or [(None, data)]
     if table is None:
         return [(None, data)]
     systems = table.split_by_system()
-    is_kept = path is None or path == "-" or is_url(path)
-    for text in warnings if is_kept or len(systems) > 1 else ():
+    is_read_once = path is None or path == "-" or is_url(path)
+    for text in warnings if is_read_once or len(systems) > 1 else ():
         warn(text)
     if len(systems) > 1:
         return systems
     table.warn_of_systems()
-    # The table of a file that can be read again, with its warnings, is not kept in memory.
-    return [(None, table if is_kept else data)]
+    # A file that can be read again, with its warnings, is not kept in memory.
+    return [(None, table if is_read_once else data)]
 
 
 def _convert_to_table(path: str | None, run: Any, **options: Any) -> Any:
@@ -329,8 +328,8 @@ def _convert_to_table(path: str | None, run: Any, **options: Any) -> Any:
         return run
     if table is None:
         return run
-    named = replace(table.table, source=Source(path or "").name)
-    return replace(table, table=named, path=path)
+    table_of_file = replace(table.table, source=Source(path or "").name)
+    return replace(table, table=table_of_file, path=path)
 
 
 def _split_json_systems(path: str | None, form: str) -> Iterator[Item]:

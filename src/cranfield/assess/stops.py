@@ -20,8 +20,8 @@ from cranfield.base.spec import (
     OPEN_PROBABILITY,
     Registry,
     Spec,
-    docstring_summary,
     format_parameters,
+    get_summary,
     integer,
     number,
     parameter,
@@ -85,7 +85,7 @@ def rules() -> pl.DataFrame:
         "rule",
         {
             "parameters": format_parameters,
-            "what it does": docstring_summary,
+            "what it does": get_summary,
             "source": attrgetter("source"),
         },
     )

@@ -611,6 +611,6 @@ def format_parameters(spec_class: type[Spec]) -> str:
     return ", ".join(f"{name}={p.default!r}" for name, p in spec_class.parameters.items())
 
 
-def docstring_summary(component: object) -> str:
+def get_summary(component: object) -> str:
     """Return the summary of the docstring of a class or function."""
     return (getdoc(component) or "").split("\n\n")[0].replace("\n", " ")

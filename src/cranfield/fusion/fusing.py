@@ -24,7 +24,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.parallel import available_threads, ordered_results
-from cranfield.base.spec import docstring_summary, format_parameters
+from cranfield.base.spec import format_parameters, get_summary
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, map_runs
@@ -217,7 +217,7 @@ def fusion_methods() -> pl.DataFrame:
             "uses": lambda kind: "scores" if kind.by_score else "ranks",
             "parameters": format_parameters,
             "other names": lambda kind: ", ".join(FUSIONS.find_aliases(kind.name)),
-            "what it does": docstring_summary,
+            "what it does": get_summary,
             "source": attrgetter("source"),
         },
     )

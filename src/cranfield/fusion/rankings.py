@@ -64,9 +64,7 @@ def select_top_rows(
         sizes = np.minimum(sizes, depth)
     scores = run.scores[rows] if scored else np.zeros(0)
     docs = run.docs[rows]
-    ranks = (
-        join_ranges(np.zeros_like(sizes), sizes)[1] + 1 if run.ranks is None else run.ranks[rows]
-    )
+    ranks = join_ranges(0 * sizes, sizes)[1] + 1 if run.ranks is None else run.ranks[rows]
     has_scores = not (scored and sizes.max() > 1 and np.array_equal(scores, -ranks.astype(float)))
     tied = 0.0 if ties in BY_ROW else order.n_tied / max(len(run.docs), 1)
     return RunTop(

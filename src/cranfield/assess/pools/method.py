@@ -18,8 +18,8 @@ from cranfield.base.spec import (
     Registry,
     Spec,
     component_name,
-    docstring_summary,
     format_parameters,
+    get_summary,
     integer,
     parameter,
 )
@@ -284,7 +284,7 @@ def methods() -> pl.DataFrame:
             "learns": attrgetter("learns"),
             "parameters": format_parameters,
             "other names": lambda kind: ", ".join(METHODS.find_aliases(component_name(kind))),
-            "what it does": docstring_summary,
+            "what it does": get_summary,
             "source": attrgetter("source"),
         },
     )

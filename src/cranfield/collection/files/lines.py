@@ -648,13 +648,11 @@ def _lacks_grade(fields: list[str], layout: Layout) -> bool:
 def _detect_judgment_format(fields: list[str]) -> str | None:
     """Return the format of sampled judgments whose columns have the types of the fields."""
     for form, columns in JUDGMENT_FORMATS.items():
-        typed_fields = [*zip(fields, columns.values(), strict=False)]
+        typed = [*zip(fields, columns.values(), strict=False)]
         if (
             len(fields) == len(columns)
-            and all(is_number(field) for field, dtype in typed_fields if dtype is float)
-            and all(
-                parse_integer(field) is not None for field, dtype in typed_fields if dtype is int
-            )
+            and all(is_number(field) for field, dtype in typed if dtype is float)
+            and all(parse_integer(field) is not None for field, dtype in typed if dtype is int)
         ):
             return form
     return None

@@ -251,9 +251,9 @@ def _convert_vespa_hits(hits: Sequence[Any]) -> Iterator[Any]:
 
 def _has_list(record: Any) -> bool:
     """Return True for the record of a topic, with a list of documents."""
-    return isinstance(record, Mapping) and (
-        _find_hits(record) is not None or bool(_find_lists(record))
-    )
+    if not isinstance(record, Mapping):
+        return False
+    return _find_hits(record) is not None or bool(_find_lists(record))
 
 
 def _get_field(record: Any, path: str) -> Any:

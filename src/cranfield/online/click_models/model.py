@@ -27,8 +27,8 @@ from cranfield.base.errors import (
 from cranfield.base.spec import (
     Registry,
     Spec,
-    docstring_summary,
     format_parameters,
+    get_summary,
     integer,
     number,
     parameter,
@@ -437,7 +437,7 @@ def models() -> pl.DataFrame:
         {
             "learns": lambda kind: ", ".join(kind.variables),
             "parameters": format_parameters,
-            "description": docstring_summary,
+            "description": get_summary,
             "source": attrgetter("source"),
         },
     )

@@ -14,14 +14,7 @@ import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.spec import (
-    Registry,
-    Spec,
-    choice,
-    docstring_summary,
-    format_parameters,
-    parameter,
-)
+from cranfield.base.spec import Registry, Spec, choice, format_parameters, get_summary, parameter
 from cranfield.base.text import counted
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.run import Run
@@ -372,7 +365,7 @@ def interleaving_methods() -> pl.DataFrame:
         {
             "rankers": lambda kind: str(kind.max_rankers or "2 or more"),
             "parameters": format_parameters,
-            "description": docstring_summary,
+            "description": get_summary,
             "source": attrgetter("source"),
         },
     )

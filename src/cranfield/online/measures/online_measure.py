@@ -19,7 +19,7 @@ import narwhals.stable.v2 as nw
 import polars as pl
 
 from cranfield.base.errors import InputError, MeasureError, quoted
-from cranfield.base.spec import Registry, Spec, docstring_summary, format_parameters
+from cranfield.base.spec import Registry, Spec, format_parameters, get_summary
 from cranfield.online.log.query_log import MISSING_TABLES, QueryLog
 from cranfield.online.log.scanning import check_types, check_values, refuse_lazy_counts
 
@@ -485,7 +485,7 @@ def catalogue() -> pl.DataFrame:
         {
             "kind": lambda measure: measure().value_kind,
             "parameters": format_parameters,
-            "description": docstring_summary,
+            "description": get_summary,
             "formula": attrgetter("formula"),
             "lowest": lambda kind: kind.range[0],
             "highest": lambda kind: kind.range[1],

@@ -481,10 +481,10 @@ class Schema:
             if matches:
                 positions[column.name] = matches[0]
             elif column.required:
-                describe = self._describe_missing_column
+                reason = self._describe_missing_column(column, names)
                 if any(isinstance(name, str) and is_number(name) for name in names):
-                    describe = self._describe_missing_header
-                raise InputError(describe(column, names), source=source)
+                    reason = self._describe_missing_header(names)
+                raise InputError(reason, source=source)
         in_order = (column.name for column in self.columns if column.name in positions)
         return {name: positions[name] for name in in_order}
 
@@ -590,7 +590,7 @@ class Schema:
             hint = did_you_mean(column.name, map(str, names), show=quoted) + hint
         return f"has no {column.name} column{usual}; columns: {columns}{hint}"
 
-    def _describe_missing_header(self, _: Column, names: Sequence[object]) -> str:
+    def _describe_missing_header(self, names: Sequence[object]) -> str:
         """Describe a table without a header, with an example of a header."""
         usual = self.lines_as_rows if len(names) == len(self.lines_as_rows) else self.tuples
         example = ", ".join(usual or self.required)

@@ -28,7 +28,7 @@ BAD_FILES = {
         ("page,query,time\n1,a,NaN\n", "pages.csv:2: time 'NaN' is not a time"),
         ("page,query\n1,\n", "pages.csv:2: has no query"),
         ("page,query\n", "is empty; expected at least one row"),
-        ("\ufeff", "is empty: a table of pages"),
+        ("\ufeff", "is empty; expected at least one row"),
         ("page\n1\n", "has no query column"),
         ("page,query,found\n1,a,-2\n", "pages.csv:2: found '-2' is not an integer >= 0"),
     ],

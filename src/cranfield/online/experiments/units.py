@@ -84,7 +84,7 @@ _LABEL_KIND = replace(
 DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}"  # Start of times as text, which then sort in order of time
 
 _TIME_KIND = ValueKind(
-    lambda cell: None if is_absent(cell) else str(cell).strip(), problem="not a time", missing=absent
+    lambda x: None if is_absent(x) else str(x).strip(), problem="not a time", missing=is_absent
 )
 
 

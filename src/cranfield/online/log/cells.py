@@ -311,7 +311,8 @@ FLAG = _kind(_convert_flag, pl.Boolean, "neither true nor false")
 
 
 def _describe_invalid_time(cell: Any) -> str:
-    is_day = (number := parse_number(cell)) is not None and _DAY_NUMBERS[0] <= number <= _DAY_NUMBERS[1]
+    number, (first, last) = parse_number(cell), _DAY_NUMBERS
+    is_day = number is not None and first <= number <= last
     remedy = "; format the cells as 2026-03-01 08:00:00 in the spreadsheet" if is_day else ""
     return f"not a time (ISO 8601, or s, ms, us or ns since 1970){remedy}"
 

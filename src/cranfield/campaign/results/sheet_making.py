@@ -18,7 +18,7 @@ from cranfield.base.arrays import competition_ranks
 from cranfield.base.errors import PolicyError, check_choice, quoted
 from cranfield.base.files import whole_file
 from cranfield.base.kinds import OneOf
-from cranfield.base.text import capitalised, counted
+from cranfield.base.text import capitalise, counted
 from cranfield.campaign.checks.checking import select_public_metadata
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.pages import (

@@ -200,7 +200,7 @@ def sheets(
             position = frame["doc"][rows].rank("ordinal").to_numpy()
         elif arranged == "shuffled":
             position = named_stream(seed, topic, _ORDER_STREAM).permutation(rows.size)
-        doc, repetition = ranges(np.zeros_like(counts), counts)
+        doc, repetition = join_ranges(np.zeros_like(counts), counts)
         assessor = (first_assessor[doc] + repetition) % len(names)
         topic_position = np.full(doc.size, 0 if arranged == "judging" else topic_index)
         assignments.append(np.stack([assessor, topic_position, position[doc], rows[doc]]))

@@ -207,8 +207,8 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
         if name == "stat":
             if isinstance(size, float) and 0 < size <= 1:
                 raise PolicyError(
-                    f"size must be an integer from 1 to {MAX_DEPTH:,} with the design 'stat', got the"
-                    f" proportion {size}"
+                    f"size must be an integer from 1 to {MAX_DEPTH:,} with the design 'stat', got"
+                    f" the proportion {size}"
                 )
             check_integer("size", size, 1, MAX_DEPTH)
         else:

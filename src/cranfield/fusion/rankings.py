@@ -125,7 +125,7 @@ def _align_topics(top: RunTop, docs: Ints, topic_numbers: Mapping[str, int]) -> 
         return NumberedTop(starts, docs, top.scores)
     first_rows = np.zeros(len(topic_numbers), dtype=np.int64)
     first_rows[topics] = np.cumsum(top.sizes) - top.sizes
-    _, rows = ranges(first_rows, first_rows + sizes)
+    _, rows = join_ranges(first_rows, first_rows + sizes)
     return NumberedTop(starts, docs[rows], top.scores[rows] if top.scores.size else top.scores)
 
 
@@ -224,7 +224,7 @@ class Rankings(Pairs):
         sizes = np.stack([np.diff(top.starts) for top in tops], axis=1)
         offsets = np.cumsum([0, *(top.starts[-1] for top in tops[:-1])])
         first_rows = np.stack([top.starts[:-1] for top in tops], axis=1) + offsets
-        _, rows = ranges(first_rows.ravel(), (first_rows + sizes).ravel())
+        _, rows = join_ranges(first_rows.ravel(), (first_rows + sizes).ravel())
         topic = np.repeat(np.arange(len(topics)), sizes.sum(axis=1))
         pairs = topic * len(ids) + np.concatenate([top.docs for top in tops])[rows]
         pairs, ranked = np.unique(pairs, return_inverse=True)

@@ -211,7 +211,7 @@ class Sessions:
         n_judgments = np.bincount(judgments.codes, minlength=len(judgments.topics))
         starts = np.cumsum(n_judgments) - n_judgments
         topic = np.array([code for _, code in pairs])
-        codes, positions = ranges(starts[topic], starts[topic] + n_judgments[topic])
+        codes, positions = join_ranges(starts[topic], starts[topic] + n_judgments[topic])
         rows = sorted_rows[positions]
         return Qrels(
             topics=tuple(name for name, _ in pairs),

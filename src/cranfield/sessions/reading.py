@@ -129,7 +129,7 @@ CLICK_COLUMNS = Schema(
 TOPICS = Schema(
     "table of session topics",
     (SESSION, TOPIC),
-    lines=Lines(("session", "topic"), 2, cut=lambda line: between_tabs(line, {2}) or line.split()),
+    lines=Lines(("session", "topic"), 2, split=lambda x: split_at_tabs(x, {2}) or x.split()),
     mapping=_convert_topics,
 )
 

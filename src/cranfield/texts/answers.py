@@ -231,7 +231,7 @@ def _read_answer_table(data: Any, name: str | None) -> Table:
 
 
 def _iterate_answers(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
-    for system, topics in pairs_of(data, "system", "topic: answer", "answers"):
+    for system, topics in nested_items(data, "system", "topic: answer", "answers"):
         for topic, answer in topics.items():
             row: dict[str, Any] = {"system": system, "topic": topic}
             nuggets = answer

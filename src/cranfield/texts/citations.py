@@ -317,7 +317,7 @@ def _warn_unmatched(support: Table, citations: pl.DataFrame) -> None:
 
 
 def _iterate_citations(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
-    for system, topics in pairs_of(data, "system", "topic: sentences", "citations"):
+    for system, topics in nested_items(data, "system", "topic: sentences", "citations"):
         for topic, sentences in topics.items():
             if not _check_list(sentences, topic):
                 yield {"system": system, "topic": topic, "sentence": None}

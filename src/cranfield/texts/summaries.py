@@ -27,7 +27,7 @@ from cranfield.sources.columns import (
     two_columns,
 )
 from cranfield.sources.schemas import Column, Schema, unnamed
-from cranfield.sources.values import Cells, absent
+from cranfield.sources.values import Cells, is_absent
 from cranfield.texts.gold import SYSTEM, TEXT, TOPIC, check_topics, name_systems, warn_missing
 
 Tokeniser = Callable[[str], list[str]]
@@ -90,7 +90,7 @@ _TEXTS = Schema(
     "table of texts",
     (_TEXT_TOPIC, Column("text", replace(TEXT, missing=is_absent), "system text"), SYSTEM),
     noun="summaries",
-    otherwise="csv",
+    default_format="csv",
     mapping=_convert_texts,
     nested=_convert_alce,
     suspicions=unnamed("system"),

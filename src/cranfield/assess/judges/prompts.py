@@ -134,7 +134,7 @@ def _read_texts(
         f"table of {noun}s",
         (schemas.Column("id", ID, f"id of a {noun}"),),
         noun=f"the {noun}s",
-        lines=Lines(("id", "text"), 2, cut=partial(str.split, maxsplit=1)),
+        lines=Lines(("id", "text"), 2, split=partial(str.split, maxsplit=1)),
         mapping=two_columns("id", "text"),
         is_selected=True,
     )

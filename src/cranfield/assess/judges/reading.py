@@ -35,7 +35,7 @@ from cranfield.sources.values import BOOLEAN_GRADES, GRADE_OR_NONE
 _STATUS = replace(
     GRADE_OR_NONE,
     # A file may have both true and 1.
-    prepare=lambda cells: [TRUTHS.get(str(cell).strip().lower(), cell) for cell in cells],
+    prepare=lambda cells: [BOOLEAN_GRADES.get(str(cell).strip().lower(), cell) for cell in cells],
 )
 _LABELS = replace(
     QRELS,
@@ -224,7 +224,9 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
         raise InputError(reason, source=table.source)
     table = replace(table, frame=table.frame.drop("result_status"))
     # Columns such as texts of answers cannot explain why a document has two labels.
-    other_columns = {name: cells for name, cells in unread.items() if not schema.describes(name)}
+    other_columns = {
+        name: cells for name, cells in unread.items() if not schema.is_descriptive(name)
+    }
     judgments = SystemTable(table, other_columns, "", rows=rows.to_numpy())
     qrels_options = {name: options[name] for name in ("separator", "on_duplicate")}
     labels = read_qrels(judgments, **qrels_options)

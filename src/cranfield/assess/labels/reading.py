@@ -47,7 +47,7 @@ from cranfield.sources.columns import (
     read_table,
     two_columns,
 )
-from cranfield.sources.schemas import GROUPS, Column, Schema, optional, schema_of_lines, spelt
+from cranfield.sources.schemas import USUAL_NAMES, Column, Schema, optional, schema_of_lines, spelt
 from cranfield.sources.summaries import find_summaries
 from cranfield.sources.values import (
     GRADE,
@@ -106,7 +106,7 @@ def read_lines(
     n_tab_fields = len(first_line.split(b"\t"))
     n_fields = n_tab_fields if n_tab_fields in _FIELDS_BY_COUNT else len(first_line.split())
     if not n_fields:
-        raise LABELS.empty(source.name)
+        raise LABELS.empty_error(source.name)
     fields = _FIELDS_BY_COUNT.get(n_fields) if columns is None else columns
     if fields is None:
         reason = f"expected lines of 4 or 5 fields, got {n_fields}"
@@ -305,7 +305,9 @@ def _unpivot(
     rows = [row for row, _ in labels]
     other_columns = [k for k, name in enumerate(names) if name not in workers]
     # Further columns of workers or grades may be gold grades.
-    unused = [names[k] for k in other_columns if schema.find_column(names[k]) in {"worker", "grade"}]
+    unused = [
+        names[k] for k in other_columns if schema.find_column(names[k]) in {"worker", "grade"}
+    ]
     if unused:
         warn(f"{table.source}: columns not used: {some_of(map(quoted, unused), 12)}")
     cells_by_name = {names[k]: table.cells(k) for k in other_columns if names[k] not in unused}

@@ -26,7 +26,7 @@ class DocumentState(MethodState):
 
     def find_rows(self, docs: Indices) -> Ints:
         """Find the indices into `cells` of the rankings that contain each of the documents."""
-        return ranges(self.pool.document_starts[docs], self.pool.document_starts[docs + 1])[1]
+        return join_ranges(self.pool.document_starts[docs], self.pool.document_starts[docs + 1])[1]
 
 
 class WeightedSumState(DocumentState):

@@ -141,7 +141,7 @@ class Table:
 
     def description(self, first_sentence: str | None = None) -> str:
         """Return the title and the notes as sentences, after an optional first sentence."""
-        notes = map(capitalised, (self.typeface_note, *self.notes))
+        notes = map(capitalise, (self.typeface_note, *self.notes))
         parts = [first_sentence or "", self.title, *notes]
         return " ".join(part if part[-1] in ".?!" else f"{part}." for part in parts if part)
 

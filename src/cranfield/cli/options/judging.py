@@ -158,7 +158,7 @@ class ReadingOptions:
             human_names, run_names = self._column_names
             optional = human_names.ambiguous_columns
             unprefixed = {name: field for name, field in self.columns.items() if "." not in name}
-            names = requested_columns(unprefixed, "qrels", None).names
+            names = request_columns(unprefixed, "qrels", None).names
             human_names.ambiguous_columns = frozenset(names)
         grades = self.map_grades and GradeMap.of(self.map_grades)
         # Judges may give words or texts where people give integers.

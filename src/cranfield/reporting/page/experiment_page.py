@@ -36,7 +36,7 @@ def experiment_page(
         "metric": len(report.metrics),
     }
     counts = ", ".join(counted(count, noun) for noun, count in sizes.items())
-    looks = [] if report.looks is None else _look_charts(report, report.looks, plural(unit))
+    looks = [] if report.looks is None else _look_charts(report, report.looks, pluralise(unit))
     segments = _segment_tables(report)
     headings = {
         "answer": "Answer",

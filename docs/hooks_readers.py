@@ -10,7 +10,7 @@ from mkdocs.structure.files import File, Files
 from navigation import section
 
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX
-from cranfield.sources.schemas import DECISIVE, PLAIN, Schema
+from cranfield.sources.schemas import DECISIVE, DESCRIPTIVE_NAMES, Schema
 
 PAGE = "readers.md"
 
@@ -159,7 +159,7 @@ def page() -> Iterator[str]:
         "| Semicolons separate the columns of a CSV or TSV file | It is read (not by `scan_log`);"
         " numbers may have a decimal comma, if no number of the table has a point. |",
         "| A column is not read | One line says so: `columns not used: ...`. Nothing is said of"
-        f" columns with one value in all rows, of texts that describe a row ({names(PLAIN)}) and of other names of a column that is"
+        f" columns with one value in all rows, of texts that describe a row ({names(DESCRIPTIVE_NAMES)}) and of other names of a column that is"
         " read. |",
         "| A column that is not read changes what rows mean | The table is refused (exit status 2)."
         " Which of them each table refuses is said below; values that are all the same"

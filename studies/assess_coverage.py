@@ -33,7 +33,7 @@ from cranfield.assess.judges.reading import GradeScale
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.streams import stream
 from studies.common import covers, print_head, print_row, rounded, run_main
-from studies.few_judgments import RANDOM, drawn, llmjudge, made_up, pool_of
+from studies.few_judgments import RANDOM, drawn, llmjudge, made_up, thread_pool
 
 SEED = 20261125
 SHARES_OF_ITEMS = (0.05, 0.2, 0.5)
@@ -133,7 +133,7 @@ def documents(folder: Path, samples: int) -> None:
         human = replace(labels.human, grades=grades)
         for right in RIGHT:
             judge = made_up(human, 2 * right - 1, int(100 * right))
-            pool = pool_of(runs, human, judge, "P@10")
+            pool = thread_pool(runs, human, judge, "P@10")
             truth, counts = pool.by_people.mean(axis=0), np.bincount(pool.topics)
             for size in (20, 50):
                 total = np.zeros(5)

@@ -132,7 +132,7 @@ class Pool:
     by_judge: Floats
 
 
-def pool_of(runs: Any, human: Qrels, judge: Qrels, measure: str) -> Pool:
+def thread_pool(runs: Any, human: Qrels, judge: Qrels, measure: str) -> Pool:
     """Weigh the documents of a pool that people judged as a whole."""
     wanted = cf.parse_measure(measure)
     truth = cf.evaluate(runs, human, [wanted])[wanted].values
@@ -263,7 +263,7 @@ def main(
         print_head(*HEAD)
         for judge in ("Olz-gpt4o", "TREMA-nuggets", RANDOM):
             for measure in MEASURES:
-                pool = pool_of(runs, labels.human, labels.of(judge), measure)
+                pool = thread_pool(runs, labels.human, labels.of(judge), measure)
                 documents("label sets", judge, pool, measure, 20, samples)
         if trec8 is not None:
             human = cf.read_qrels(str(trec8 / "qrels.trec8.adhoc.txt.gz"))
@@ -271,7 +271,7 @@ def main(
             for right in (0.9, 0.0):
                 judge_labels = made_up(human, right, int(10 * right))
                 for measure in ("P@10", "DCG@10", "RBP"):
-                    pool = pool_of(many, human, judge_labels, measure)
+                    pool = thread_pool(many, human, judge_labels, measure)
                     documents("TREC-8", f"right in {right:.0%}", pool, measure, 100, samples // 4)
     if "topics" in parts:
         print_head(*BY_TOPIC_HEAD)

@@ -219,7 +219,7 @@ SEVERAL = {
 """Parameters that take several values, none of which is a single text."""
 
 INSIDE = {
-    *("scores_by(measures)", "OnlineMeasure.rows(keys)", "OnlineMeasure.summands(keys)"),
+    *("compute_scores(measures)", "OnlineMeasure.rows(keys)", "OnlineMeasure.summands(keys)"),
     *("text_table(head)", "text_table(rows)", "text_table(left)"),
 }
 """Parameters that only the library itself fills: checked before these methods are called."""

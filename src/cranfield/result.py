@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.showing import Plotted
+from cranfield.base.showing import WithPlots
 from cranfield.base.text import counted, html, json_text, latex, markdown, plain
 from cranfield.base.version import __version__
 from cranfield.tabular import MAX_ROWS, NOTE_STYLE, Column, Table, make_table, table_from_frame
@@ -48,7 +48,7 @@ def interval_columns(interval: str, note: str = "", *, prefix: str = "") -> dict
     }
 
 
-class Result(Plotted):
+class Result(WithPlots):
     """Base class of results.
 
     A subclass is a frozen dataclass. Its fields hold the settings and the values that

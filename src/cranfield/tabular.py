@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.base.errors import PolicyError, check_list, optional_module, quoted
 from cranfield.base.files import whole_file
-from cranfield.base.text import capitalised, counted, display_width, html, latex, markdown, plain
+from cranfield.base.text import capitalise, counted, display_width, html, latex, markdown, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,7 +141,7 @@ class Table:
 
     def description(self, first_sentence: str | None = None) -> str:
         """Return the title and the notes as sentences, after an optional first sentence."""
-        notes = map(capitalised, (self.typeface_note, *self.notes))
+        notes = map(capitalise, (self.typeface_note, *self.notes))
         parts = [first_sentence or "", self.title, *notes]
         return " ".join(part if part[-1] in ".?!" else f"{part}." for part in parts if part)
 

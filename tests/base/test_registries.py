@@ -18,7 +18,7 @@ from cranfield.assess.labels import CROWD_MODELS
 from cranfield.assess.pools.method import METHODS as POOLING
 from cranfield.assess.sampling_designs import DESIGNS
 from cranfield.assess.stops import RULES
-from cranfield.base.spec import Registry, name_of
+from cranfield.base.spec import Registry, component_name
 from cranfield.fusion.methods import FUSIONS
 from cranfield.measures import REGISTRY
 from cranfield.meta.study import STUDIES
@@ -55,7 +55,7 @@ def test_every_spelling_means_one_thing(registry: Registry[Any]) -> None:
     meanings: dict[str, set[str]] = {}
     for name in registry.names():
         assert registry.find(name) == name
-        for known in (name, *registry.other_names(name)):
+        for known in (name, *registry.find_aliases(name)):
             spelled = known.upper().replace("-", " ")
             assert registry.find(known) == registry.find(spelled) == name
             meanings.setdefault(known.casefold().replace("-", ""), set()).add(name)
@@ -64,20 +64,20 @@ def test_every_spelling_means_one_thing(registry: Registry[Any]) -> None:
 
 @pytest.mark.parametrize("registry", [*SPECS, *OTHERS, REGISTRY], ids=noun)
 def test_names_and_aliases_are_read_as_the_modules_declare_them(registry: Registry[Any]) -> None:
-    for name in registry.module_of:
+    for name in registry.module_by_name:
         about = getattr(registry[name], "info", registry[name])
-        assert tuple(getattr(about, "aliases", ())) == tuple(registry.other_names(name))
+        assert tuple(getattr(about, "aliases", ())) == tuple(registry.find_aliases(name))
     things = [
         thing for module in registry.modules for thing in vars(import_module(module)).values()
     ]
     if registry.base is None:
-        assert not registry.modules or {*registry.components} <= {*registry.module_of}
+        assert not registry.modules or {*registry.components} <= {*registry.module_by_name}
     else:
         classes = [one for one in things if isinstance(one, type) and "name" in vars(one)]
         # A result that is not a study has an annotated name.
         own = [one for one in classes if "name" not in inspect.get_annotations(one)]
-        names = {name_of(one) for one in own if issubclass(one, registry.base)}
-        assert not registry.modules or {*registry.module_of} == names
+        names = {component_name(one) for one in own if issubclass(one, registry.base)}
+        assert not registry.modules or {*registry.module_by_name} == names
 
 
 @pytest.mark.parametrize("registry", [*SPECS, *OTHERS], ids=noun)
@@ -114,7 +114,7 @@ def test_a_name_waits_for_its_module_that_another_thread_imports(
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     registry: Registry[Any] = Registry("function")
-    vars(registry)["module_of"] = {"double": "slow_component"}
+    vars(registry)["module_by_name"] = {"double": "slow_component"}
     monkeypatch.setattr(sys, "registry_of_the_test", registry, raising=False)
     try:
         with ThreadPoolExecutor(2) as pool:

@@ -214,7 +214,7 @@ def groups_value(rows: list[Record]) -> Any:
 
 def read_intent(source: Any) -> Any:
     t = read_intents(source)
-    kinds = [bool(kind) for kind in t.navigational]
+    kinds = [bool(kind) for kind in t.is_navigational]
     return ordered(zip(t.topics, t.intents, t.probabilities.tolist(), kinds, strict=True)), []
 
 

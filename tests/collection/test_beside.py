@@ -98,7 +98,7 @@ def test_intents_of_ntcir() -> None:
     table = read_intents(path)
     assert table.topics[:4] == ("0001", "0001", "0001", "0002")
     assert table.probabilities[0] == 0.5714
-    assert table.navigational.tolist()[:5] == [True, True, False, False, False]
+    assert table.is_navigational.tolist()[:5] == [True, True, False, False, False]
 
 
 def test_lengths_of_judged_runs() -> None:
@@ -189,7 +189,7 @@ def test_topics_of_the_web_track(tmp_path: Path) -> None:
     table = read_intents(path)
     assert table.intents == ("1", "2")
     assert table.probabilities.tolist() == [0.5, 0.5]
-    assert table.navigational.tolist() == [False, True]
+    assert table.is_navigational.tolist() == [False, True]
     path.write_text('<web>\n<topic number="1"></web>')
     refuses(r"topics.xml:2: is not well-formed XML: mismatched tag", read_intents, path)
     path.write_text('<!DOCTYPE web [<!ENTITY a "b">]>\n<web/>')

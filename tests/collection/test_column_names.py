@@ -16,7 +16,7 @@ import cranfield as cf
 from cranfield.base.errors import collect_warnings
 from cranfield.collection.document_tables import read_lengths
 from cranfield.sources.columns import Columns
-from cranfield.sources.schemas import DECISIVE, GROUPS, Column, Schema, spelt
+from cranfield.sources.schemas import DECISIVE, USUAL_NAMES, Column, Schema, spelt
 from tests.collection.refusals import refuses, warns
 
 
@@ -60,19 +60,19 @@ def test_two_columns_of_one_meaning(schema: Schema) -> None:
                 # However it is spelt, and wherever it stands.
                 for given in (name, name.upper().replace("_", " ")):
                     names = [*others, given]
-                    assert schema.places(names, "t")[column.name] == len(others)
+                    assert schema.find_positions(names, "t")[column.name] == len(others)
             for name, second in pairwise(group):
                 if spelt(second) != spelt(name):
                     reason = f"two columns for the .*'{name}' and '{second}'"
-                    refuses(reason, schema.places, [name, *others, second], "t")
+                    refuses(reason, schema.find_positions, [name, *others, second], "t")
             later = [name for names in free[rank + 1 :] for name in names]
             for name, lower in [*product(group[:1], later), *product(group, later[:1])]:
                 names = [lower, *others, name]
-                assert schema.places(names, "t")[column.name] == len(names) - 1
+                assert schema.find_positions(names, "t")[column.name] == len(names) - 1
 
 
 def test_a_name_is_once_in_the_list_of_a_meaning() -> None:
-    for meaning, groups in GROUPS.items():
+    for meaning, groups in USUAL_NAMES.items():
         names = [spelt(name) for group in groups for name in group.split()]
         assert len(names) == len(set(names)), meaning
 

@@ -93,7 +93,10 @@ def test_tables(memory: Any) -> None:
         ("nix://x/a.run", "nix://x/a.run: cannot be read: protocol not known: nix"),
         ("http://127.0.0.1:9/a.run", "http://127.0.0.1:9/a.run: "),
         ("memory://x/bad.run", "memory://x/bad.run:1: "),
-        ("memory://x/cut.run.gz", "memory://x/cut.run.gz: the archive is truncated or damaged"),
+        (
+            "memory://x/cut.run.gz",
+            "memory://x/cut.run.gz: the compressed data are truncated or damaged",
+        ),
     ],
 )
 def test_errors_are_one_line(memory: Any, path: str, reason: str) -> None:

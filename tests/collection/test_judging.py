@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.collection import pairs
 from cranfield.collection.files import reading
-from cranfield.collection.judged.coverage import SPELLING
+from cranfield.collection.judged.coverage import ID_DIFFERENCES
 from tests.collection.refusals import refuses, written
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2, "j": -1}, "2": {"a": 1}, "3": {"z": 1}}
@@ -194,7 +194,7 @@ def test_nothing_in_common() -> None:
     for topic, hint in (*spellings, ("Q10", False), ("1", False)):
         with pytest.raises(cf.InputError) as caught:
             cf.judge({topic: {"a": 1.0}}, qrels)
-        assert str(caught.value).endswith(f"; they differ in {SPELLING}") == hint
+        assert str(caught.value).endswith(f"; they differ in {ID_DIFFERENCES}") == hint
     # A zero within a number is not a leading zero.
     refuses(r"have '11'\)$", cf.judge, {"101": {"a": 1.0}}, {"11": {"a": 1}})
 
@@ -204,7 +204,7 @@ def test_a_topic_in_another_spelling_is_noted(topic: str, judged: str) -> None:
     run = {"2026": {"a": 1.0}, topic: {"a": 1.0}}
     note = (
         f"topic '{topic}' of the runs and topic '{judged}' of the judgments differ only in"
-        f" {SPELLING}; they are read as different topics"
+        f" {ID_DIFFERENCES}; they are read as different topics"
     )
     for topics in ("qrels", "run"):
         notes = cf.judge(run, {"2026": {"a": 1}, judged: {"a": 1}}, topics=topics).coverage.notes

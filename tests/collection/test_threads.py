@@ -16,7 +16,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.base.parallel import at_most, available_threads, in_threads, ordered_results
+from cranfield.base.parallel import (
+    available_threads,
+    in_threads,
+    limit_threads,
+    ordered_results,
+)
 from cranfield.collection.files.lines import RUN, detect_layout, parse_lines
 from cranfield.sources import chunks
 from cranfield.sources.chunks import Source
@@ -48,7 +53,7 @@ def _read(path: Path, size: int, threads: int, **options: Any) -> Any:
         warnings.simplefilter("always")
         patch.setattr(chunks, "CHUNK_BYTES", size)
         try:
-            with at_most(threads):
+            with limit_threads(threads):
                 run = cf.read_run(path, **options)
         except cf.CranfieldError as error:
             return str(error), getattr(error, "line", None)
@@ -147,7 +152,7 @@ def test_an_error_of_the_source_comes_after_those_of_lines(tmp_path: Path) -> No
 
     lines = b"1 Q0 d 1 1 t\n" * 3
     for broken, message in ((b"1 Q0 e 1 x t\n", "score 'x'"), (b"", "truncated or damaged")):
-        with pytest.MonkeyPatch.context() as patch, at_most(3):
+        with pytest.MonkeyPatch.context() as patch, limit_threads(3):
             patch.setattr(chunks, "open_decompressed", lambda raw, all=lines + broken: Ends(all))
             patch.setattr(chunks, "CHUNK_BYTES", 13)
             path = tmp_path / "a.run"
@@ -194,8 +199,8 @@ def test_parts_are_asked_for_while_others_are_worked_on() -> None:
 
 def test_pools_do_not_multiply() -> None:
     assert available_threads() >= 1
-    with at_most(1):
+    with limit_threads(1):
         assert available_threads() == 1
-        with at_most(None):
+        with limit_threads(None):
             assert available_threads() == 1
     assert in_threads(lambda _: available_threads(), range(4), 2) == [1] * 4

@@ -106,7 +106,7 @@ def test_declared_formats_are_read_and_written(tmp_path: Path) -> None:
     for name, columns in JUDGMENT_FORMATS.items():
         row = {"topic": "q", "doc": "d", "grade": 1, "stratum": "a", "inclusion": 0.5}
         read = tuple(column for column, kind in columns.items() if kind is not None)
-        assert QRELS_FORMATS[name].read == read
+        assert QRELS_FORMATS[name].selected_columns == read
         assert list(QRELS_FORMATS[name].columns) == list(columns)
         judgments = cf.read_qrels([{column: row[column] for column in read}])
         cf.write_qrels(judgments, tmp_path / name, format=name)

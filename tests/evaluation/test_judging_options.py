@@ -9,7 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.collection import policies
-from cranfield.collection.judged.judging import Judging
+from cranfield.collection.judged.judging import JudgingOptions
 from cranfield.evaluation.evaluate_runs import SessionOptions
 from tests.collection.refusals import refuses
 
@@ -26,11 +26,11 @@ def test_types_list_the_presets() -> None:
 def test_what_judge_takes_evaluate_takes() -> None:
     judged = inspect.signature(cf.judge).parameters
     named = [name for name, one in judged.items() if one.kind is one.KEYWORD_ONLY]
-    assert Judging.__annotations__.keys() == {*named} - {"compat"}
+    assert JudgingOptions.__annotations__.keys() == {*named} - {"compat"}
     for function in (cf.evaluate, cf.score_samplings):
         shown = inspect.signature(function).parameters
         assert all(shown[name].default == judged[name].default for name in named)
-        order = [name for name in shown if name in Judging.__annotations__]
+        order = [name for name in shown if name in JudgingOptions.__annotations__]
         assert order == [name for name in named if name != "compat"]
         assert not any(one.kind is one.VAR_KEYWORD for one in shown.values())
 

@@ -12,7 +12,7 @@ import pytest
 
 from cranfield import evaluate_answers
 from cranfield.base.errors import CranfieldWarning, InputError, MeasureError
-from cranfield.sources.values import finite
+from cranfield.sources.values import parse_number
 from cranfield.texts import judge_answers, read_nuggets
 from tests.collection.refusals import refuses, warns, written
 
@@ -165,7 +165,7 @@ def test_json_with_a_name_twice(tmp_path: Path) -> None:
 
 
 def test_numbers() -> None:
-    assert [finite(one) for one in ("٣", "1,5", b"1", [1], 10**400)] == [None] * 5
+    assert [parse_number(one) for one in ("٣", "1,5", b"1", [1], 10**400)] == [None] * 5
 
 
 def test_scores_have_labels_and_names() -> None:

@@ -24,8 +24,8 @@ from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.streams import named_stream
 from cranfield.base.text import counted
 from cranfield.collection.files.writing import write_lines, write_table
-from cranfield.collection.judged.rows import ranges
-from cranfield.collection.qrels import topic_order
+from cranfield.collection.judged.rows import join_ranges
+from cranfield.collection.qrels import sort_topics
 from cranfield.result import Column, Columns, TableResult
 from cranfield.sources.chunks import Source
 
@@ -180,7 +180,7 @@ def sheets(
     frame = _read_pairs(documents)
     groups = frame.with_row_index("row").group_by("topic", maintain_order=True).agg("row")
     rows_of_topic = {str(topic): np.array(rows) for topic, rows in groups.iter_rows()}
-    topics = topic_order(list(rows_of_topic))
+    topics = sort_topics(list(rows_of_topic))
     # Entire topics are assigned largest first, each to the assessor with the fewest documents.
     loads, assessor_of_topic = [0] * len(names), dict[str, int]()
     for topic in sorted(topics, key=lambda topic: -rows_of_topic[topic].size):
@@ -200,7 +200,7 @@ def sheets(
             position = frame["doc"][rows].rank("ordinal").to_numpy()
         elif arranged == "shuffled":
             position = named_stream(seed, topic, _ORDER_STREAM).permutation(rows.size)
-        doc, repetition = ranges(np.zeros_like(counts), counts)
+        doc, repetition = join_ranges(np.zeros_like(counts), counts)
         assessor = (first_assessor[doc] + repetition) % len(names)
         topic_position = np.full(doc.size, 0 if arranged == "judging" else topic_index)
         assignments.append(np.stack([assessor, topic_position, position[doc], rows[doc]]))

@@ -22,7 +22,7 @@ from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import PolicyError, as_numbers, check_integer, quoted
 from cranfield.base.spec import Registry
 from cranfield.collection.judged.rows import number_rows, ratio, scan
-from cranfield.collection.policies import DEEPEST
+from cranfield.collection.policies import MAX_DEPTH
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,10 +207,10 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
         if name == "stat":
             if isinstance(size, float) and 0 < size <= 1:
                 raise PolicyError(
-                    f"size must be an integer from 1 to {DEEPEST:,} with the design 'stat', got the"
-                    f" proportion {size}"
+                    f"size must be an integer from 1 to {MAX_DEPTH:,} with the design 'stat', got"
+                    f" the proportion {size}"
                 )
-            check_integer("size", size, 1, DEEPEST)
+            check_integer("size", size, 1, MAX_DEPTH)
         else:
             _check_size("size", size)
         return size, f"{name}(size={size})"
@@ -220,7 +220,7 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
             f" {quoted(strata)}"
         )
     for end, sample_size in strata.items():
-        check_integer("the last rank of a stratum", end, 1, DEEPEST)
+        check_integer("the last rank of a stratum", end, 1, MAX_DEPTH)
         _check_size(f"the sample size down to rank {end}", sample_size)
     strata = dict(sorted(strata.items()))
     return strata, f"{name}({', '.join(f'{end}={n}' for end, n in strata.items())})"

@@ -20,15 +20,15 @@ from cranfield.base.spec import (
     OPEN_PROBABILITY,
     Registry,
     Spec,
-    fraction_of,
+    format_parameters,
+    get_summary,
     integer,
     number,
     parameter,
-    parameters_of,
-    summary_of,
+    to_fraction,
 )
 from cranfield.base.text import counted
-from cranfield.collection.policies import DEEPEST
+from cranfield.collection.policies import MAX_DEPTH
 from cranfield.result import Column, Columns, Result
 
 BLOCK_SIZE = 1 << 20  # Maximum number of entries of the arrays computed at a time
@@ -83,7 +83,11 @@ def rules() -> pl.DataFrame:
     """
     return RULES.table(
         "rule",
-        {"parameters": parameters_of, "what it does": summary_of, "source": attrgetter("source")},
+        {
+            "parameters": format_parameters,
+            "what it does": get_summary,
+            "source": attrgetter("source"),
+        },
     )
 
 
@@ -151,7 +155,7 @@ class RecallTest(Rule):
         # Among urns with equal numbers of relevant documents before them, the longest has the
         # smallest p; it starts at the first document or after a relevant one.
         urn_starts = np.r_[0, state.judgments_to_relevant]
-        recall = fraction_of(self.recall)
+        recall = to_fraction(self.recall)
         for rows in row_slices(after.size, urn_starts.size, BLOCK_SIZE):
             s = after[rows]
             r = state.relevant_after[s]
@@ -160,7 +164,7 @@ class RecallTest(Rule):
             n_outside, urn_size = state.pool_size - s[row], s[row] - urn_starts[urn]
             p = _compute_lower_tail(r[row] - urn, n_missing[row], urn_size, n_outside)
             np.minimum.at(value[rows], row, p)
-        bound = np.full(after.size, float(1 - fraction_of(self.confidence)))
+        bound = np.full(after.size, float(1 - to_fraction(self.confidence)))
         return value, bound, value < bound
 
 
@@ -396,9 +400,9 @@ def stopping(
     labels: Any,
     rules: str | Rule | Iterable[str | Rule],
     *,
-    total: Annotated[int, Integer(1, DEEPEST)],
+    total: Annotated[int, Integer(1, MAX_DEPTH)],
     rel: Annotated[int, Integer(0)] = 1,
-    every: Annotated[int, Integer(1, DEEPEST)] = 1,
+    every: Annotated[int, Integer(1, MAX_DEPTH)] = 1,
     targets: Any = None,
 ) -> Stopping:
     """Apply stopping rules to the judgments of a topic, after each judgment or at intervals.

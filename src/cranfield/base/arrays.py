@@ -17,7 +17,7 @@ TINY = 1e-200  # values with a smaller magnitude are rounded to 0
 
 
 def best_first(values: Floats, lower_is_better: bool = False) -> Indices:
-    """Return the stable order of values, the best first and NaN last.
+    """Return the indices that sort values, the best first and NaN last; ties keep their order.
 
     Examples
     --------
@@ -46,10 +46,10 @@ def without_noise(values: Floats) -> Floats:
     """
     values = np.asarray(values, float)
     is_rounded = np.isfinite(values) & (np.abs(values) > TINY)
-    size = np.where(is_rounded, np.abs(values), 1.0)
-    unit = 10.0 ** (11 - np.floor(np.log10(size)))
+    magnitude = np.where(is_rounded, np.abs(values), 1.0)
+    scale = 10.0 ** (11 - np.floor(np.log10(magnitude)))
     return np.where(
-        is_rounded, np.round(values * unit) / unit, np.where(np.isfinite(values), 0, values)
+        is_rounded, np.round(values * scale) / scale, np.where(np.isfinite(values), 0, values)
     )
 
 
@@ -84,7 +84,7 @@ def competition_ranks(values: Floats, lower_is_better: bool = False) -> Ints:
 
 
 def row_slices(n_rows: int, n_columns: int, max_numbers: int) -> Iterator[slice]:
-    """Yield slices of rows that hold at most `max_numbers` numbers, but at least one row."""
+    """Yield slices of rows with at most `max_numbers` numbers; a longer row has its own slice."""
     size = max(1, max_numbers // max(1, n_columns))
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))

@@ -94,10 +94,13 @@ def file_error(error: Exception, action: str, path: object) -> InputError:
 ErrorType = TypeVar("ErrorType", bound=InputError)
 
 
-def convert_error(error: InputError, kind: type[ErrorType], source: str | None = None) -> ErrorType:
+def convert_error(
+    error: InputError, error_class: type[ErrorType], source: str | None = None
+) -> ErrorType:
     """Return a copy of an input error as another class, with `source` if it is given."""
     source = error.source if source is None else source
-    return kind(error.reason, source=source, line=error.line, topic=error.topic, doc=error.doc)
+    location = {"topic": error.topic, "doc": error.doc}
+    return error_class(error.reason, source=source, line=error.line, **location)
 
 
 @contextmanager
@@ -138,30 +141,30 @@ class CranfieldWarning(UserWarning):
         super().__init__(one_line(str(text)))
 
 
-_OPTION_OF: ContextVar[Callable[[str], str]] = ContextVar("option_of", default=lambda argument: "")
+_FIND_OPTION: ContextVar[Callable[[str], str]] = ContextVar("find_option", default=lambda _: "")
 
 
 @contextmanager
-def options_in_notes(option_of: Callable[[str], str]) -> Iterator[None]:
+def options_in_notes(find_option: Callable[[str], str]) -> Iterator[None]:
     """Let notes within the context name options of a command instead of Python arguments."""
-    token = _OPTION_OF.set(option_of)
+    token = _FIND_OPTION.set(find_option)
     try:
         yield
     finally:
-        _OPTION_OF.reset(token)
+        _FIND_OPTION.reset(token)
 
 
 def command_option(argument: str) -> str:
     """Return the running command's option for a Python argument; empty outside of commands."""
-    return _OPTION_OF.get()(argument)
+    return _FIND_OPTION.get()(argument)
 
 
-_COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
+_COLLECTED_WARNINGS: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 
 
 def warn(text: str) -> None:
     """Warn at the line that called this package; :func:`collect_warnings` delays the warning."""
-    collected = _COLLECTED.get()
+    collected = _COLLECTED_WARNINGS.get()
     if collected is None:
         warnings.warn(CranfieldWarning(text), stacklevel=_find_caller())
     else:
@@ -184,15 +187,15 @@ def _find_caller() -> int:
 def collect_warnings() -> Iterator[list[str]]:
     """Collect the warnings of this thread, to issue them later and in order."""
     collected: list[str] = []
-    token = _COLLECTED.set(collected)
+    token = _COLLECTED_WARNINGS.set(collected)
     try:
         yield collected
     finally:
-        _COLLECTED.reset(token)
+        _COLLECTED_WARNINGS.reset(token)
 
 
 def quoted(value: object, limit: int = 60) -> str:
-    """Return text for a message: quoted, with escaped control characters, at most `limit` long.
+    """Quote the first `limit` characters of a value for a message, and escape control characters.
 
     Examples
     --------
@@ -226,7 +229,7 @@ for _public in (
 
 
 def plain_repr(value: Any, limit: int = 60) -> str:
-    """Return a short repr of any value, also of an integer that is too long for Python to print."""
+    """Return a short repr; describe an integer that has too many digits for Python to print."""
     try:
         text = repr(value)
     except ValueError:
@@ -265,9 +268,9 @@ def check_proportion(name: str, value: Any) -> None:
     # Fractions cannot be formatted as other numbers before Python 3.12.
     is_fraction = isinstance(value, Rational) and not isinstance(value, Integral)
     if not is_number or is_fraction or not 0 < value < 1:
-        kind = "float" if is_fraction else "number"
+        noun = "float" if is_fraction else "number"
         text = str(value) if isinstance(value, float) else plain_repr(value)
-        raise PolicyError(f"{name} must be a {kind} between 0 and 1 (exclusive), got {text}")
+        raise PolicyError(f"{name} must be a {noun} between 0 and 1 (exclusive), got {text}")
 
 
 def check_number(
@@ -278,7 +281,7 @@ def check_number(
     *,
     above: float | None = None,
 ) -> None:
-    """Raise an error unless the value is a finite number within bounds.
+    """Raise an error unless the value is a finite number within bounds; `above` is exclusive.
 
     Infinity is allowed only if the maximum is infinity.
 
@@ -297,12 +300,12 @@ def check_number(
         or (low is not None and (value < low or value == above))
     ):
         has_maximum = maximum is not None and isfinite(maximum)
-        word = "above" if above is not None else "from" if has_maximum else ">="
-        first = "" if low is None else f" {word} {low:g}"
+        relation = "above" if above is not None else "from" if has_maximum else ">="
+        lower = "" if low is None else f" {relation} {low:g}"
         is_huge = is_number and not is_float and isinstance(value, Rational)
-        last = f" to {maximum:g}" if has_maximum else " that fits a float" if is_huge else ""
+        upper = f" to {maximum:g}" if has_maximum else " that fits a float" if is_huge else ""
         text = plain_repr(value) if not is_number or isinstance(value, Rational) else f"{value:g}"
-        raise PolicyError(f"{name} must be a number{first}{last}, got {text}")
+        raise PolicyError(f"{name} must be a number{lower}{upper}, got {text}")
 
 
 def as_array(values: Any, message: str, dtype: Any = None) -> NDArray[Any]:
@@ -316,14 +319,14 @@ def as_array(values: Any, message: str, dtype: Any = None) -> NDArray[Any]:
 
 
 def has_numbers(array: NDArray[Any]) -> bool:
-    """Return True if all entries are real numbers, fractions included."""
+    """Return True if all entries are real numbers; fractions and Booleans count as numbers."""
     if array.dtype == object:
         return all(isinstance(entry, Real) for entry in array.ravel())
     return array.dtype.kind in "biuf"
 
 
 def as_numbers(values: Any, noun: str) -> Floats:
-    """Convert numbers to an array of floats, with NaN for masked values; refuse other values.
+    """Convert numbers to an array of floats, with NaN for masked values; refuse other types.
 
     >>> as_numbers("x", "scores")
     Traceback (most recent call last):
@@ -334,7 +337,7 @@ def as_numbers(values: Any, noun: str) -> Floats:
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         if isinstance(values, np.ma.MaskedArray):
             return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
-        # A fast path: to build the message would take most of the time.
+        # A fast path: building the message would take most of the time.
         return np.asarray(values, dtype=np.float64)
     message = f"{noun} must be numbers, got {quoted(values)}"
     array = as_array(values, message)
@@ -356,7 +359,7 @@ def as_indices(values: Any, noun: str, size: int) -> Indices:
     array = as_array(values, message)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise PolicyError(message)
-    outside = array[(array < 0) | (array >= size)]
-    if outside.size:
-        raise PolicyError(f"{noun} must be indices from 0 to {size - 1}, got {outside[0]}")
+    invalid_indices = array[(array < 0) | (array >= size)]
+    if invalid_indices.size:
+        raise PolicyError(f"{noun} must be indices from 0 to {size - 1}, got {invalid_indices[0]}")
     return array.astype(np.intp)

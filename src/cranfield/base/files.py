@@ -16,9 +16,9 @@ from typing import IO
 
 from cranfield.base.errors import InputError, PolicyError, file_error, quoted
 
-_LINKS = 40  # maximum number of symbolic links to follow, as on Linux
+_MAX_LINKS = 40  # maximum number of symbolic links to follow, as on Linux
 
-_STREAM = re.compile(r"/(?:dev|proc/self|proc/\d+)/fd/(\d+)")
+_STREAM_PATH = re.compile(r"/(?:dev|proc/self|proc/\d+)/fd/(\d+)")
 
 
 @contextmanager
@@ -28,25 +28,27 @@ def whole_file(
     """Open a temporary file for writing, and rename it to `path` when it is complete.
 
     Only the owner can read a `private` file. A `synced` file survives a power failure after the end
-    of the context. A `new` file never replaces a file that another process has created meanwhile.
-    With any of these options a link is replaced; otherwise its target is written.
+    of the context. A `new` file does not replace a file that another process has created meanwhile,
+    if the file system has hard links. With any of these options a link is replaced; otherwise its
+    target is written.
     """
     target = Path(fspath(path))
-    name = stream = None
+    temporary_name = descriptor = None
     try:
         if not (private or synced or new):
-            target, stream = _follow_links(target)
+            target, descriptor = _follow_links(target)
         # A stream of this process, a pipe or a device cannot be replaced, and is written directly.
-        if stream is not None:
+        if descriptor is not None:
             sys.stdout.flush()
-            file: IO[bytes] = os.fdopen(os.dup(stream), "wb")
+            file: IO[bytes] = os.fdopen(os.dup(descriptor), "wb")
         elif target.exists() and not target.is_file():
             file = target.open("wb")
         else:
-            handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+            prefix = f".{target.name[:40]}."
+            handle, temporary_name = tempfile.mkstemp(prefix=prefix, dir=target.parent)
             file = os.fdopen(handle, "wb")
     except (OSError, ValueError) as error:
-        # For example for a name that is too long or contains a null character.
+        # The name may be too long, or contain a null character.
         raise file_error(error, "written", target) from error
     try:
         with file:
@@ -54,26 +56,26 @@ def whole_file(
             if synced:
                 file.flush()
                 os.fsync(file.fileno())
-        if name is not None and not private:
+        if temporary_name is not None and not private:
             # mkstemp creates files that only their owner can read.
-            Path(name).chmod(0o666 & ~_umask())
-        if name is not None:
-            _rename(Path(name), target, new=new)
+            Path(temporary_name).chmod(0o666 & ~_read_umask())
+        if temporary_name is not None:
+            _rename(Path(temporary_name), target, new=new)
             if synced:
                 sync_folder(target.parent)
     except OSError as error:
         raise file_error(error, "written", target) from error
     finally:
-        if name is not None:
-            Path(name).unlink(missing_ok=True)
+        if temporary_name is not None:
+            Path(temporary_name).unlink(missing_ok=True)
 
 
 def _follow_links(path: Path) -> tuple[Path, int | None]:
-    """Follow links to a path, or to a stream such as `/dev/stdout`, whose number is returned."""
-    for _ in range(_LINKS):
+    """Follow links; also return the descriptor of a stream such as `/dev/stdout`, or None."""
+    for _ in range(_MAX_LINKS):
         if not path.is_symlink():
             break
-        stream = _STREAM.fullmatch(str(path))
+        stream = _STREAM_PATH.fullmatch(str(path))
         if stream:
             return path, int(stream[1])
         path = path.parent / path.readlink()
@@ -84,7 +86,7 @@ def _follow_links(path: Path) -> tuple[Path, int | None]:
 def whole_folder(
     path: str | PathLike[str], *, private: bool = False, synced: bool = False
 ) -> Iterator[Path]:
-    """Yield a temporary folder; at the end, rename it to `path`, which must be free or empty."""
+    """Yield a temporary folder; at the end, rename it to `path`, which must be new or empty."""
     try:
         target = Path(fspath(path)).resolve()
         is_occupied = target.exists() and not (target.is_dir() and not any(target.iterdir()))
@@ -97,7 +99,7 @@ def whole_folder(
     try:
         yield building
         if not private:
-            building.chmod(0o777 & ~_umask())
+            building.chmod(0o777 & ~_read_umask())
         if target.exists():
             target.rmdir()
         building.replace(target)
@@ -131,7 +133,7 @@ def _rename(temporary: Path, target: Path, *, new: bool) -> None:
     temporary.replace(target)
 
 
-def _umask() -> int:
+def _read_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask

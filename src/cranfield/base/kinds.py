@@ -91,7 +91,7 @@ class Flag:
 class Numbers:
     """A list of integers >= `minimum`; if `minimum` is None, a list of real numbers.
 
-    Only the command line checks the numbers by it; functions check the numbers themselves.
+    The bound is for the command line: `check` only refuses text, as functions check the numbers.
     """
 
     minimum: int | None = 1
@@ -108,12 +108,12 @@ Seed = Annotated[int, Integer(0, noun="the seed")]
 @cache
 def allowed_values(function: Callable[..., Any]) -> Mapping[str, AllowedValues]:
     """Return the allowed values of the parameters of a function, by name."""
-    hints = _hints(function).items()
-    return {name: kind for name, hint in hints if (kind := allowed_by_hint(hint)) is not None}
+    hints = _get_hints(function).items()
+    return {name: values for name, hint in hints if (values := allowed_by_hint(hint)) is not None}
 
 
 @cache
-def _hints(function: Callable[..., Any]) -> Mapping[str, Any]:
+def _get_hints(function: Callable[..., Any]) -> Mapping[str, Any]:
     return get_type_hints(function, include_extras=True)
 
 
@@ -123,60 +123,60 @@ def _allows_none(hint: Any) -> bool:
 
 def replace_keywords(function: Function, parameters: Iterable[Parameter]) -> Function:
     """Replace `**keywords` in the signature of a function by parameters."""
-    declared = signature(function)
-    named = [p for p in declared.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    function.__signature__ = declared.replace(parameters=[*named, *parameters])  # type: ignore[attr-defined]
+    old_signature = signature(function)
+    named = [p for p in old_signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    function.__signature__ = old_signature.replace(parameters=[*named, *parameters])  # type: ignore[attr-defined]
     return function
 
 
 def check_arguments(
     function: Callable[..., Any],
     arguments: Mapping[str, Any],
-    judging: Callable[..., Any] | None = None,
+    judging_function: Callable[..., Any] | None = None,
 ) -> dict[str, Any]:
     """Check the arguments of a function by its annotations; return its keyword-only arguments.
 
     `arguments` are the `locals()` of the function at its start. Variable keyword arguments must be
-    keyword-only arguments of `judging`. Numbers of NumPy are converted to Python.
+    keyword-only parameters of `judging_function`. NumPy numbers are converted to Python numbers.
     """
-    parameters = _parameters(function)
-    for name, kind in allowed_values(function).items():
-        if arguments[name] is not None or not _allows_none(_hints(function)[name]):
-            kind.check(name, arguments[name])
+    parameters = _get_parameters(function)
+    for name, allowed in allowed_values(function).items():
+        if arguments[name] is not None or not _allows_none(_get_hints(function)[name]):
+            allowed.check(name, arguments[name])
     for name, parameter in parameters.items():
         if parameter.kind is not Parameter.VAR_KEYWORD or name not in arguments:
             continue
-        if judging is None:
+        if judging_function is None:
             check_keywords(function, arguments[name])
             continue
-        accepted = _keywords(judging)
+        accepted = _list_keywords(judging_function)
         for keyword in arguments[name]:
             if keyword not in accepted:
-                names = dict.fromkeys((*_keywords(function), *accepted))
+                names = dict.fromkeys((*_list_keywords(function), *accepted))
                 hint = did_you_mean(
                     keyword, names, otherwise=f"expected one of: {', '.join(names)}"
                 )
                 raise ArgumentError(f"{function.__name__} has no option {quoted(keyword)}{hint}")
-    return {k: _to_python(arguments[k]) for k in _keywords(function) if k in arguments}
+    return {k: _to_python(arguments[k]) for k in _list_keywords(function) if k in arguments}
 
 
 def check_keywords(
     function: Callable[..., Any], keywords: Iterable[str], *more_functions: Callable[..., Any]
 ) -> None:
     """Raise a TypeError for a keyword argument that none of the functions accepts."""
-    accepted = [name for f in (function, *more_functions) for name in _keywords(f)]
+    accepted = [name for f in (function, *more_functions) for name in _list_keywords(f)]
     for keyword in keywords:
         if keyword not in accepted:
             raise TypeError(f"{function.__name__}() got an unexpected keyword argument {keyword!r}")
 
 
 @cache
-def _parameters(function: Callable[..., Any]) -> Mapping[str, Parameter]:
+def _get_parameters(function: Callable[..., Any]) -> Mapping[str, Parameter]:
     return signature(function).parameters
 
 
-def _keywords(function: Callable[..., Any]) -> list[str]:
-    return [p.name for p in _parameters(function).values() if p.kind is Parameter.KEYWORD_ONLY]
+def _list_keywords(function: Callable[..., Any]) -> list[str]:
+    return [p.name for p in _get_parameters(function).values() if p.kind is Parameter.KEYWORD_ONLY]
 
 
 def _to_python(value: Any) -> Any:
@@ -187,6 +187,6 @@ def _to_python(value: Any) -> Any:
 def allowed_by_hint(hint: Any) -> AllowedValues | None:
     """Return the allowed values that an annotation declares, such as `Integer(1)`, or None."""
     if hasattr(hint, "__metadata__"):
-        return next((kind for kind in hint.__metadata__ if hasattr(kind, "check")), None)
-    kinds = (allowed_by_hint(part) for part in get_args(hint))
-    return next((kind for kind in kinds if kind is not None), None)
+        return next((values for values in hint.__metadata__ if hasattr(values, "check")), None)
+    by_argument = (allowed_by_hint(inner) for inner in get_args(hint))
+    return next((values for values in by_argument if values is not None), None)

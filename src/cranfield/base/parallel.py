@@ -42,10 +42,10 @@ BACKENDS = ("serial", "loky", "threading", "dask", "ray")
 
 _MAX_THREADS = 8  # default maximum number of threads of a computation, to bound memory
 
-_THREAD = threading.local()
+_STATE = threading.local()
 
 
-def n_processors() -> int:
+def count_processors() -> int:
     """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -53,30 +53,30 @@ def n_processors() -> int:
 
 
 def available_threads() -> int:
-    """Return the number of threads that this thread may start; 1 within :func:`pool_of`."""
-    return getattr(_THREAD, "limit", None) or min(_MAX_THREADS, n_processors())
+    """Return the number of threads that this thread may start; 1 within a :func:`thread_pool`."""
+    return getattr(_STATE, "limit", None) or min(_MAX_THREADS, count_processors())
 
 
 @contextmanager
-def at_most(threads: int | None) -> Iterator[None]:
+def limit_threads(threads: int | None) -> Iterator[None]:
     """Limit the threads that this thread may start within the context; None changes nothing."""
-    limit_before = getattr(_THREAD, "limit", None)
-    _THREAD.limit = threads or limit_before
+    limit_before = getattr(_STATE, "limit", None)
+    _STATE.limit = threads or limit_before
     try:
         yield
     finally:
-        _THREAD.limit = limit_before
+        _STATE.limit = limit_before
 
 
 @contextmanager
-def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:
+def thread_pool(threads: int) -> Iterator[ThreadPoolExecutor]:
     """Yield a pool of threads, each of which starts no further threads.
 
     On GeneratorExit it does not wait for its threads: the garbage collector may run in one of them.
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    pool = ThreadPoolExecutor(threads, initializer=setattr, initargs=(_THREAD, "limit", 1))
+    pool = ThreadPoolExecutor(threads, initializer=setattr, initargs=(_STATE, "limit", 1))
     wait = True
     try:
         yield pool
@@ -90,29 +90,29 @@ def pool_of(threads: int) -> Iterator[ThreadPoolExecutor]:
 def in_threads(
     function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
 ) -> list[Result]:
-    """Apply a function to parts in `jobs` threads, by default one per processor."""
-    return list(one_by_one(function, parts, jobs))
+    """Apply a function to each part in `jobs` threads, by default one per processor."""
+    return list(iterate_in_threads(function, parts, jobs))
 
 
-def one_by_one(
+def iterate_in_threads(
     function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
 ) -> Generator[Result, None, None]:
     """Yield the results of :func:`in_threads` in order, as soon as they are available."""
     if jobs is not None:
         check_integer("jobs", jobs, 1)
     work = list(parts)
-    threads = min(len(work), jobs or n_processors())
+    threads = min(len(work), jobs or count_processors())
     if threads <= 1:
         yield from map(function, work)
         return
-    with pool_of(threads) as pool:
+    with thread_pool(threads) as pool:
         yield from pool.map(function, work)
 
 
 def ordered_results(
     function: Callable[[Part], Result], parts: Iterable[Part], threads: int
 ) -> Generator[Result, None, None]:
-    """Yield the results in order, with at most `threads` + 1 parts in memory at a time.
+    """Yield the results of a function in order, with at most `threads` + 1 parts in memory.
 
     If iterating over the parts raises an error, the results of all earlier parts are yielded first.
     """
@@ -128,7 +128,7 @@ def ordered_results(
             yield function(part)
         return
     waiting: deque[Future[Result]] = deque()
-    with pool_of(threads) as pool:
+    with thread_pool(threads) as pool:
         for part, error in pairs:
             if error is None:
                 waiting.append(pool.submit(function, part))
@@ -150,7 +150,7 @@ def _with_errors(parts: Iterable[Part]) -> Iterator[tuple[Any, Exception | None]
         yield None, error
 
 
-_TASKS = Path("/proc/self/task")
+_TASK_FOLDER = Path("/proc/self/task")
 
 _FORK_ERRORS: list[str] = []  # the reason why this process cannot use polars; empty if it can
 
@@ -166,7 +166,8 @@ def _has_polars_threads() -> bool:
     if "polars" not in sys.modules:
         return False
     try:
-        return any((task / "comm").read_text().startswith("polars") for task in _TASKS.iterdir())
+        names = ((task / "comm").read_text() for task in _TASK_FOLDER.iterdir())
+        return any(name.startswith("polars") for name in names)
     except OSError:
         return True
 
@@ -174,7 +175,7 @@ def _has_polars_threads() -> bool:
 _PARENT_USED_POLARS: list[bool] = []
 
 
-def _note_parent() -> None:
+def _record_parent() -> None:
     _PARENT_USED_POLARS[:] = [_has_polars_threads()]
 
 
@@ -188,7 +189,7 @@ def _mark_child() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_note_parent, after_in_child=_mark_child)
+    os.register_at_fork(before=_record_parent, after_in_child=_mark_child)
 
 
 Name = TypeVar("Name")
@@ -197,8 +198,8 @@ NamedTasks = Iterable[tuple[Name, Task]]
 
 MAX_JOBS = 100_000  # maximum number of jobs, beyond the size of any cluster
 
-_KILLED = {"KilledWorker", "WorkerCrashedError", "ActorDiedError"}
-"""Class names of the errors of Dask and Ray for a killed worker, as these are optional packages."""
+_KILLED_WORKER_ERRORS = {"KilledWorker", "WorkerCrashedError", "ActorDiedError"}
+"""Names of the error classes of Dask and Ray for a killed worker; both packages are optional."""
 
 
 def compute_tasks(
@@ -212,9 +213,9 @@ def compute_tasks(
     """Call a function with shared data and each task; yield names and results as they finish.
 
     Workers receive shared data once; :mod:`cloudpickle` sends functions that they cannot import.
-    `backend` is `serial` or a backend of joblib, by default that of a `joblib.parallel_config`, or
-    else processes if jobs is above 1. The backend `dask` uses the current client, the scheduler of
-    `DASK_SCHEDULER_ADDRESS`, or a local cluster.
+    `backend` is `serial` or a backend of joblib; by default, the backend that the caller set by
+    `joblib.parallel_config`, else processes if `jobs` is above 1. The backend `dask` uses the
+    current client, the scheduler of `DASK_SCHEDULER_ADDRESS`, or a local cluster.
     """
     if backend == "serial" or (backend is None and jobs == 1 and not has_joblib_backend()):
         for name, task in tasks:
@@ -224,7 +225,8 @@ def compute_tasks(
         try:
             yield from _call_by_joblib(_Call(function, shared), jobs, tasks)
         except Exception as error:
-            if not isinstance(error, BrokenExecutor) and type(error).__name__ not in _KILLED:
+            error_name = type(error).__name__
+            if not isinstance(error, BrokenExecutor) and error_name not in _KILLED_WORKER_ERRORS:
                 raise
             raise CranfieldError(
                 "a worker was killed, perhaps for lack of memory; use fewer jobs"
@@ -233,10 +235,10 @@ def compute_tasks(
 
 
 def has_joblib_backend() -> bool:
-    """Return True if the caller configured a backend of joblib."""
+    """Return True if the caller set a backend of joblib other than loky, or several workers."""
     if "joblib" not in sys.modules:
         return False
-    active, jobs = _active_backend()
+    active, jobs = _get_active_backend()
     # The default of joblib is loky with one worker.
     return bool(type(active).__name__ != "LokyBackend" or jobs not in (None, 1))
 
@@ -270,7 +272,7 @@ class _Call:
     shared: Any
     version: str = __version__
 
-    def named_result(self, name: Any, task: Any) -> tuple[Any, Any]:
+    def compute_named_result(self, name: Any, task: Any) -> tuple[Any, Any]:
         check_fork()
         if self.version != __version__:
             raise CranfieldError(
@@ -302,7 +304,7 @@ def _joblib_backend(jobs: int, backend: str | None) -> Iterator[None]:
             yield
 
 
-def _active_backend() -> Any:
+def _get_active_backend() -> Any:
     from joblib.parallel import get_active_backend
 
     return get_active_backend()
@@ -313,11 +315,11 @@ def _call_by_joblib(
 ) -> Iterator[tuple[Any, Any]]:
     import joblib
 
-    active = _active_backend()[0]
+    active = _get_active_backend()[0]
     if type(active).__name__ == "DaskDistributedBackend":
         _report_killed_tasks(active)
     if getattr(active, "supports_sharedmem", False):
-        function = call.named_result
+        function = call.compute_named_result
     else:
         import numpy as np
         from joblib.externals.loky.backend.reduction import dumps
@@ -325,7 +327,7 @@ def _call_by_joblib(
         # joblib sends a large array to each worker once, or shares its memory.
         data = bytes(dumps(call))
         pickled = np.frombuffer(data, dtype=np.uint8)
-        function = partial(_unpickled, pickled, hashlib.blake2b(data).hexdigest())
+        function = partial(_call_pickled, pickled, hashlib.blake2b(data).hexdigest())
     calls = (joblib.delayed(function)(name, task) for name, task in tasks)
     options: dict[str, Any] = {"n_jobs": jobs, "batch_size": 1, "pre_dispatch": "2*n_jobs"}
     try:
@@ -353,7 +355,7 @@ def _report_killed_tasks(backend: Any) -> None:
     if name in vars(backend):
         return
 
-    def submitted(function: Any, callback: Any = None) -> Any:
+    def submit_and_report(function: Any, callback: Any = None) -> Any:
         def report(future: Future[Any]) -> None:
             if callback is not None and not future.cancelled() and future.exception() is not None:
                 callback(future)
@@ -362,28 +364,28 @@ def _report_killed_tasks(backend: Any) -> None:
         future.add_done_callback(report)
         return future
 
-    def retrieved(result: Any) -> Any:
+    def retrieve_result(result: Any) -> Any:
         return result.result() if hasattr(result, "add_done_callback") else retrieve(result)
 
-    setattr(backend, name, submitted)
-    backend.retrieve_result_callback = retrieved
+    setattr(backend, name, submit_and_report)
+    backend.retrieve_result_callback = retrieve_result
 
 
-_calls: dict[str, _Call] = {}  # the last call that this worker received, by its hash
+_last_call: dict[str, _Call] = {}  # the last call that this worker received, by its hash
 
 
-def _unpickled(pickled: Any, digest: str, name: Any, task: Any) -> tuple[Any, Any]:
-    call = _calls.get(digest)
+def _call_pickled(pickled: Any, digest: str, name: Any, task: Any) -> tuple[Any, Any]:
+    call = _last_call.get(digest)
     if call is None:
         call = pickle.loads(pickled)
-        _calls.clear()
-        _calls[digest] = call
-    return call.named_result(name, task)
+        _last_call.clear()
+        _last_call[digest] = call
+    return call.compute_named_result(name, task)
 
 
 @contextmanager
 def _dask_client(jobs: int) -> Iterator[Any]:
-    """Yield the current client, a client of DASK_SCHEDULER_ADDRESS, or of a local cluster."""
+    """Yield the current client, else one of DASK_SCHEDULER_ADDRESS, else one of a local cluster."""
     distributed = optional_module("distributed", "distributed", purpose="this backend")
     try:
         current_client = distributed.get_client()

@@ -8,8 +8,8 @@ from scipy.special import betaincinv
 from cranfield.base.arrays import Floats, Ints
 
 
-def wilson(proportion: Floats, size: Floats, quantile: Floats | float) -> tuple[Floats, Floats]:
-    """Return the interval of Wilson (1927) for proportions of `size` trials; NaN for 0 trials.
+def wilson(proportion: Floats, n_trials: Floats, quantile: Floats | float) -> tuple[Floats, Floats]:
+    """Compute the interval of Wilson (1927) of proportions of `n_trials` trials; NaN for 0 trials.
 
     `quantile` is the (1 + confidence) / 2 quantile of the normal or Student's t distribution.
 
@@ -17,16 +17,18 @@ def wilson(proportion: Floats, size: Floats, quantile: Floats | float) -> tuple[
     >>> low.round(4).tolist(), high.round(4).tolist()
     ([0.2189], [0.3958])
     """
-    square = quantile**2
+    squared_quantile = quantile**2
     with np.errstate(divide="ignore", invalid="ignore"):
-        centre = (proportion + square / (2 * size)) / (1 + square / size)
-        spread = np.sqrt(proportion * (1 - proportion) / size + square / (4 * size**2))
-        half_width = quantile / (1 + square / size) * spread
+        ratio = squared_quantile / n_trials
+        centre = (proportion + squared_quantile / (2 * n_trials)) / (1 + ratio)
+        variance = proportion * (1 - proportion) / n_trials
+        spread = np.sqrt(variance + squared_quantile / (4 * n_trials**2))
+        half_width = quantile / (1 + ratio) * spread
         return np.maximum(centre - half_width, 0.0), np.minimum(centre + half_width, 1.0)
 
 
 def clopper_pearson(successes: Ints, trials: Ints, confidence: float) -> tuple[Floats, Floats]:
-    """Return the exact interval of a proportion (Clopper and Pearson, 1934); NaN for 0 trials.
+    """Compute the exact interval of Clopper and Pearson (1934) of a proportion; NaN for 0 trials.
 
     The interval excludes a proportion if and only if twice the smaller binomial tail for that
     proportion is below 1 - confidence.

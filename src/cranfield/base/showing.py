@@ -8,7 +8,7 @@ from typing import Any
 LOADERS: dict[str, Callable[[], Any]] = {}
 """Functions that load the modules of charts, of prose and of the names of measures.
 
-These modules import this module, so that it cannot import them: the package sets the functions.
+The package sets them: those modules import this module, which therefore cannot import them.
 """
 
 
@@ -47,7 +47,7 @@ class Plots:
         return text
 
 
-class Plotted:
+class WithPlots:
     """Base class of results with charts."""
 
     @property

@@ -93,6 +93,8 @@ OPEN_PROBABILITY = number(0, 1, open_low=True, open_high=True)
 
 
 def choice(*options: str) -> Check:
+    """Return a check of one of several texts."""
+
     def check(value: Any) -> str:
         if not isinstance(value, str) or value not in options:
             raise ValueError(f"one of {', '.join(map(repr, options))}")
@@ -102,16 +104,18 @@ def choice(*options: str) -> Check:
 
 
 def flag(value: Any) -> bool:
+    """Check a Boolean."""
     if not isinstance(value, bool):
         raise ValueError("True or False")
     return value
 
 
 def optional(check: Check) -> Check:
+    """Return a check that also allows None."""
     return lambda value: None if value is None else check(value)
 
 
-def fraction_of(number: float) -> Fraction:
+def to_fraction(number: float) -> Fraction:
     """Return the rational number that a float approximates, such as 1/3.
 
     This is a fraction with a denominator up to a million whose nearest float is `number`, or else
@@ -120,19 +124,19 @@ def fraction_of(number: float) -> Fraction:
 
     Examples
     --------
-    >>> print(fraction_of(0.8), fraction_of(1 / 3), fraction_of(0.123456789))
+    >>> print(to_fraction(0.8), to_fraction(1 / 3), to_fraction(0.123456789))
     4/5 1/3 123456789/1000000000
-    >>> print(fraction_of(1234567.7890123))
+    >>> print(to_fraction(1234567.7890123))
     12345677890123/10000000
     """
-    # About max_denominator^2 * ulp of the floats are nearest to such a fraction.
+    # A proportion of about max_denominator^2 * ulp of all floats is nearest to such a fraction.
     spacing = ulp(max(abs(number), 1.0))
     max_denominator = max(1, min(10**6, int((1e-3 / spacing) ** 0.5)))
     fraction = Fraction(number).limit_denominator(max_denominator)
     return fraction if float(fraction) == number else Fraction(repr(float(number)))
 
 
-def checked(
+def check_parameter(
     owner: str,
     name: str,
     value: Any,
@@ -147,23 +151,23 @@ def checked(
         raise error_class(f"{owner}: {name} must be {error}, got {text}") from None
 
 
-def short_text(value: float) -> str:
-    """Return a number as text that reads back the same, without '.0' for integers."""
+def format_short(value: float) -> str:
+    """Format a number so that it reads back the same, without '.0' for integers."""
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
 MAX_DENOMINATOR = 1_000  # maximum denominator of a fraction in the text form of a number
 
 
-def number_text(value: float) -> str:
-    """Return a number as text, as :func:`short_text` does, but 1/3 instead of 0.3333333333333333.
+def format_number(value: float) -> str:
+    """Format a number like :func:`format_short`, but 1/3 instead of 0.3333333333333333.
 
     Examples
     --------
-    >>> number_text(0.8), number_text(1 / 3), number_text(0.123456789012)
+    >>> format_number(0.8), format_number(1 / 3), format_number(0.123456789012)
     ('0.8', '1/3', '0.123456789012')
     """
-    text = short_text(value)
+    text = format_short(value)
     if len(text) > 12 and 1e-3 <= abs(value) <= MAX_DENOMINATOR:
         fraction = Fraction(value).limit_denominator(MAX_DENOMINATOR)
         if float(fraction) == value:
@@ -172,6 +176,7 @@ def number_text(value: float) -> str:
 
 
 def any_name(value: Any) -> str:
+    """Check a text that is not blank."""
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a name")
     return value.strip()
@@ -195,7 +200,7 @@ class NamedWeights:
 
     def proportions(self, names: tuple[str, ...]) -> tuple[float, ...]:
         """Return each name's weight divided by the sum of all weights; 0 without a weight."""
-        total = sum(number for _, number in self.pairs)
+        total = sum(weight for _, weight in self.pairs)
         by_name = dict(self.pairs)
         return tuple(by_name.get(name, 0.0) / total for name in names)
 
@@ -204,30 +209,31 @@ class NamedWeights:
 
     @property
     def text(self) -> str:
-        items = (f"{name!r}: {number_text(number)}" for name, number in self.pairs)
+        items = (f"{name!r}: {format_number(weight)}" for name, weight in self.pairs)
         return f"{{{', '.join(items)}}}"
 
 
 def named_weights(value: Any) -> NamedWeights:
+    """Check a mapping of names to weights."""
     description = "a mapping of names to numbers >= 0, such as {'a': 2, 'b': 1}"
     if isinstance(value, NamedWeights):
         return value
     if not isinstance(value, Mapping) or not value:
         raise ValueError(description)
-    for key, number in value.items():
+    for key, weight in value.items():
         if not isinstance(key, str) or not key.strip():
             raise ValueError(description)
-        if isinstance(number, bool) or not isinstance(number, (int, float, Fraction)):
+        if isinstance(weight, bool) or not isinstance(weight, (int, float, Fraction)):
             raise ValueError(description)
         # An integer may be too large for a float; NaN is not in the interval.
-        if not 0 <= number <= 1e15:
+        if not 0 <= weight <= 1e15:
             raise ValueError(description)
     if not any(value.values()):
         raise ValueError("a mapping with at least one number above 0")
     if len({key.strip() for key in value}) < len(value):
         raise ValueError("a mapping with distinct names")
     return NamedWeights(
-        tuple(sorted((key.strip(), float(number)) for key, number in value.items()))
+        tuple(sorted((key.strip(), float(weight)) for key, weight in value.items()))
     )
 
 
@@ -247,7 +253,7 @@ class Spec:
     # Specs are not dataclasses, whose creation would dominate the import time.
     def __init_subclass__(cls) -> None:
         attributes = {
-            name: value for kind in reversed(cls.__mro__) for name, value in vars(kind).items()
+            name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()
         }
         cls.parameters = {
             name: value for name, value in attributes.items() if isinstance(value, Parameter)
@@ -256,8 +262,8 @@ class Spec:
     def __init__(self, /, **parameters: Any) -> None:
         self.check_names(parameters)
         vars(self)["explicit"] = frozenset(parameters)
-        for name, declared in self.parameters.items():
-            self._set(name, parameters.get(name, declared.default))
+        for name, definition in self.parameters.items():
+            self._set(name, parameters.get(name, definition.default))
 
     @classmethod
     def base_name(cls) -> str:
@@ -266,7 +272,7 @@ class Spec:
 
     def _set(self, name: str, value: Any) -> None:
         check = self.parameters[name].check
-        vars(self)[name] = checked(self.base_name(), name, value, check, self.error)
+        vars(self)[name] = check_parameter(self.base_name(), name, value, check, self.error)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
@@ -275,16 +281,16 @@ class Spec:
 
     def __call__(self, /, **parameters: Any) -> Self:
         """Return a copy with other parameters."""
-        return self._with(type(self).translated(parameters))
+        return self._with_parameters(type(self).translate_parameters(parameters))
 
-    def _with(self, parameters: Mapping[str, Any]) -> Self:
+    def _with_parameters(self, parameters: Mapping[str, Any]) -> Self:
         current = {name: value for name, value in vars(self).items() if name in self.parameters}
         changed = type(self)(**{**current, **parameters})
         vars(changed)["explicit"] = self.explicit | set(parameters)
         return changed
 
     @classmethod
-    def translated(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def translate_parameters(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Translate the parameters of other tools; subclasses may override it."""
         return dict(parameters)
 
@@ -294,7 +300,7 @@ class Spec:
         names = cls.parameter_names()
         for name, value in parameters.items():
             if name not in names and not (name in cls.parameters and value is None):
-                choices = f"expected one of: {', '.join(names)}" if names else "it has none"
+                choices = f"expected one of: {', '.join(names)}" if names else "expected none"
                 raise cls.error(
                     f"{cls.base_name()}: unknown parameter {quoted(name)}; {choices}"
                     f"{did_you_mean(name, names, 1)}"
@@ -306,11 +312,11 @@ class Spec:
         return list(cls.parameters)
 
     def parameter_text(self, excluded: str = "") -> str:
-        """Return the parameters other than defaults, in brackets; omit the one named `excluded`."""
+        """Return the values other than defaults, in parentheses; omit the parameter `excluded`."""
         settings = [
-            f"{name}={text_of(value)}"
-            for name, declared in self.parameters.items()
-            if name != excluded and (value := getattr(self, name)) != declared.default
+            f"{name}={format_value(value)}"
+            for name, definition in self.parameters.items()
+            if name != excluded and (value := getattr(self, name)) != definition.default
         ]
         return f"({', '.join(sorted(settings))})" if settings else ""
 
@@ -327,13 +333,14 @@ class Spec:
         return hash(str(self))
 
 
-def text_of(value: Any) -> str:
+def format_value(value: Any) -> str:
+    """Format the value of a parameter as in a text form."""
     if isinstance(value, float):
-        return number_text(value)
+        return format_number(value)
     return str(value.text) if hasattr(value, "text") else repr(value)
 
 
-def keywords_of(call: ast.Call, text: str, error: type[Exception]) -> dict[str, Any]:
+def parse_keywords(call: ast.Call, text: str, error: type[Exception]) -> dict[str, Any]:
     """Return the parameters of a parsed call `Name(param=value, ...)`; values must be literals."""
     parameters: dict[str, Any] = {}
     for keyword in call.keywords:
@@ -341,11 +348,11 @@ def keywords_of(call: ast.Call, text: str, error: type[Exception]) -> dict[str, 
             raise error(f"{quoted(text)}: expected parameters as name=value")
         if keyword.arg in parameters:
             raise error(f"{quoted(text)}: {keyword.arg} occurs twice")
-        parameters[keyword.arg] = literal(keyword.value, text, error)
+        parameters[keyword.arg] = parse_literal(keyword.value, text, error)
     return parameters
 
 
-class _Fractions(ast.NodeTransformer):
+class _FractionReplacer(ast.NodeTransformer):
     """Replace fractions of two numbers, such as 1/3, by the nearest float."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
@@ -356,10 +363,10 @@ class _Fractions(ast.NodeTransformer):
         return ast.Constant(numerator / denominator)
 
 
-def literal(node: ast.expr, text: str, error: type[Exception]) -> Any:
+def parse_literal(node: ast.expr, text: str, error: type[Exception]) -> Any:
     """Return the value of a literal: a number, a fraction such as 1/3, a string or a mapping."""
     try:
-        value = ast.literal_eval(_Fractions().visit(node))
+        value = ast.literal_eval(_FractionReplacer().visit(node))
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError):
         raise error(
             f"{quoted(text)}: expected a number, a fraction such as 1/3, a 'text' or a {{mapping}}"
@@ -371,17 +378,17 @@ def literal(node: ast.expr, text: str, error: type[Exception]) -> Any:
     return value
 
 
-_FORM = re.compile(r"\s*([^()]*?)\s*(\(.*\))?\s*", re.DOTALL)
+_TEXT_FORM = re.compile(r"\s*([^()]*?)\s*(\(.*\))?\s*", re.DOTALL)
 _MAX_LENGTH = 200  # maximum length of a text form
 
 
-@lru_cache(maxsize=4096)  # A lookup normalises all names of a registry
-def _normalised(name: str) -> str:
+@lru_cache(maxsize=4096)  # a lookup normalises all names of a registry
+def _normalise(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name).casefold()
 
 
 _DECLARATION = r"""\n(?:
-    @(?:{})\b (?:  # a decorator: its name and aliases, or else those of the function
+    @(?:{})\b (?:  # a decorator: the name and aliases it declares, or else the function
         \(\s* "([^"\n]+)" (?:,\s* aliases=(\([^)]*\)))?
         | .*? \ndef[ ](\w+)
     )
@@ -406,8 +413,8 @@ def declarations(module: str, decorators: str = "") -> Iterator[tuple[str, tuple
     source = _ROOT.joinpath(*module.split(".")).with_suffix(".py").read_text("utf-8")
     for match in re.finditer(pattern, source, re.DOTALL | re.VERBOSE):
         name, aliases, function, own_name, own_aliases = match.groups()
-        declared = name or own_name or function.replace("_", "-")
-        yield declared, ast.literal_eval(aliases or own_aliases or "()")
+        component = name or own_name or function.replace("_", "-")
+        yield component, ast.literal_eval(aliases or own_aliases or "()")
 
 
 T = TypeVar("T")
@@ -470,7 +477,7 @@ class Registry(MutableMapping[str, T]):
         return modules
 
     @cached_property
-    def _declared(self) -> list[tuple[str, str, tuple[str, ...]]]:
+    def _components(self) -> list[tuple[str, str, tuple[str, ...]]]:
         return [
             (name, module, aliases)
             for module in self.modules
@@ -478,22 +485,22 @@ class Registry(MutableMapping[str, T]):
         ]
 
     @cached_property
-    def module_of(self) -> dict[str, str]:
-        """Name of each component's module, by component name."""
-        return {name: module for name, module, _ in self._declared}
+    def module_by_name(self) -> dict[str, str]:
+        """Names of modules, by the name of the component that they declare."""
+        return {name: module for name, module, _ in self._components}
 
     @cached_property
     def aliases(self) -> dict[str, str]:
         """Names of components by alias."""
-        declared = {alias: name for name, _, aliases in self._declared for alias in aliases}
-        return declared | self._extra_aliases
+        by_alias = {alias: name for name, _, aliases in self._components for alias in aliases}
+        return by_alias | self._extra_aliases
 
     def __getitem__(self, name: str) -> T:
         # A decorator adds a component before its module is complete: `import_module` waits for the
         # thread that imports it. Sources are not read only to find the module of a component.
-        is_declared = name not in self.components or "module_of" in vars(self)
-        if is_declared and name in self.module_of:
-            module = import_module(self.module_of[name])
+        needs_module = name not in self.components or "module_by_name" in vars(self)
+        if needs_module and name in self.module_by_name:
+            module = import_module(self.module_by_name[name])
             if name not in self.components:
                 self.components[name] = self._component(vars(module), name)
         return self.components[name]
@@ -503,7 +510,7 @@ class Registry(MutableMapping[str, T]):
             return module[name.replace("-", "_")]
         classes = (value for value in module.values() if isinstance(value, type))
         components = (component for component in classes if issubclass(component, self.base))
-        return next(component for component in components if name_of(component) == name)
+        return next(component for component in components if component_name(component) == name)
 
     def __setitem__(self, name: str, component: T) -> None:
         self.components[name] = component
@@ -512,7 +519,7 @@ class Registry(MutableMapping[str, T]):
         del self.components[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self.module_of or name in self.components
+        return name in self.module_by_name or name in self.components
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
@@ -522,7 +529,7 @@ class Registry(MutableMapping[str, T]):
 
     def names(self) -> list[str]:
         """Return all names, without importing modules."""
-        return list(dict.fromkeys((*self.module_of, *self.components)))
+        return list(dict.fromkeys((*self.module_by_name, *self.components)))
 
     def where(self, **attributes: Any) -> dict[str, T]:
         """Return, by name, the components whose attributes have the specified values."""
@@ -532,7 +539,7 @@ class Registry(MutableMapping[str, T]):
             if all(getattr(component, key) == value for key, value in attributes.items())
         }
 
-    def other_names(self, name: str) -> list[str]:
+    def find_aliases(self, name: str) -> list[str]:
         """Return the aliases of a component."""
         return [alias for alias, target in self.aliases.items() if target == name]
 
@@ -540,8 +547,8 @@ class Registry(MutableMapping[str, T]):
         """Return the name of a component by its name or alias, in any spelling."""
         if not isinstance(name, str):
             raise self.error(f"expected the name of a {self.noun}, got {name!r}")
-        spellings = {_normalised(form): form for form in (*self.aliases, *self.names())}
-        plain_name = _normalised(name)
+        spellings = {_normalise(spelling): spelling for spelling in (*self.aliases, *self.names())}
+        plain_name = _normalise(name)
         if plain_name in self._reasons:
             raise self.error(f"unknown {self.noun} {quoted(name)}: {self._reasons[plain_name]}")
         if plain_name not in spellings:
@@ -565,7 +572,7 @@ class Registry(MutableMapping[str, T]):
             article = "an" if self.noun[0] in "aeiou" else "a"
             got = type(text).__name__
             raise self.error(f"expected {article} {self.noun} or its text form, got {got}")
-        form = _FORM.fullmatch(text)
+        form = _TEXT_FORM.fullmatch(text)
         message = f"{quoted(text)} is not a valid {self.noun}; expected Name(param=value)"
         if form is None or len(text) > _MAX_LENGTH:
             raise self.error(message)
@@ -578,7 +585,7 @@ class Registry(MutableMapping[str, T]):
             raise self.error(message)
         if tree.args:
             raise self.error(f"{quoted(text)}: expected parameters as name=value")
-        return spec_class(**keywords_of(tree, text, self.error))
+        return spec_class(**parse_keywords(tree, text, self.error))
 
     def table(self, head: str, columns: Mapping[str, Callable[[T], Any]]) -> pl.DataFrame:
         """Return a table with a row for each component, and its name in the column `head`.
@@ -594,16 +601,16 @@ class Registry(MutableMapping[str, T]):
         return pl.DataFrame({head: self.names(), **values})
 
 
-def name_of(component: Any) -> str:
+def component_name(component: Any) -> str:
     """Return the name of a class in a registry."""
     return str(component.base_name() if hasattr(component, "base_name") else component.name)
 
 
-def parameters_of(spec_class: type[Spec]) -> str:
+def format_parameters(spec_class: type[Spec]) -> str:
     """Return the parameters of a class of specs, with their defaults, as text."""
     return ", ".join(f"{name}={p.default!r}" for name, p in spec_class.parameters.items())
 
 
-def summary_of(component: object) -> str:
+def get_summary(component: object) -> str:
     """Return the summary of the docstring of a class or function."""
     return (getdoc(component) or "").split("\n\n")[0].replace("\n", " ")

@@ -25,7 +25,7 @@ def stream(seed: int, *key: int) -> Generator:
     # NumPy also accepts lists, and a deeply nested one crashes the process.
     check_integer("seed", seed, 0)
     for number in key:
-        check_integer("a key of a random stream (an integer that numbers it)", number, 0)
+        check_integer("each integer of the key of a random stream", number, 0)
     return default_rng(SeedSequence(seed, spawn_key=key))
 
 
@@ -46,8 +46,8 @@ def hash_name(name: str) -> int:
     return int.from_bytes(digest[:16], "big")
 
 
-def uniforms(seed: int, first: int, n_rows: int, width: int, *key: int) -> Floats:
-    """Return uniform numbers in [0, 1) for rows from `first` on; shape (n_rows, width).
+def uniforms(seed: int, first_row: int, n_rows: int, width: int, *key: int) -> Floats:
+    """Return uniform numbers in [0, 1) for rows from `first_row` on; shape (n_rows, width).
 
     A row does not depend on the other requested rows, so its numbers are the same however the rows
     are split into batches.
@@ -58,5 +58,5 @@ def uniforms(seed: int, first: int, n_rows: int, width: int, *key: int) -> Float
     """
     n_blocks = -(-width // 4)  # Philox generates blocks of four numbers.
     state = SeedSequence(seed, spawn_key=key).generate_state(2, np.uint64)
-    source = Generator(Philox(key=state).advance(first * n_blocks))
-    return source.random((n_rows, 4 * n_blocks))[:, :width]
+    rng = Generator(Philox(key=state).advance(first_row * n_blocks))
+    return rng.random((n_rows, 4 * n_blocks))[:, :width]

@@ -11,30 +11,30 @@ from typing import Any
 from unicodedata import combining, east_asian_width
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless the number is 1.
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun, in the plural unless the count is 1.
 
     Examples
     --------
     >>> counted(1, "query"), counted(2, "query"), counted(1_200, "run")
     ('1 query', '2 queries', '1,200 runs')
     """
-    return f"1 {noun}" if number == 1 else f"{number:,} {plural(noun)}"
+    return f"1 {noun}" if count == 1 else f"{count:,} {pluralise(noun)}"
 
 
-def plural(noun: str) -> str:
+def pluralise(noun: str) -> str:
     """Return the regular plural of a noun."""
     has_ies = noun.endswith("y") and noun[-2:-1] not in tuple("aeiou")
     return f"{noun[:-1]}ies" if has_ies else f"{noun}s"
 
 
-def number_range(numbers: Any) -> str:
+def format_range(numbers: Any) -> str:
     """Return the range of an array of integers as text, such as `2 to 5`, or `2` if all are 2."""
     lowest, highest = numbers.min(), numbers.max()
     return f"{lowest:,}" if lowest == highest else f"{lowest:,} to {highest:,}"
 
 
-def capitalised(line: str) -> str:
+def capitalise(line: str) -> str:
     """Capitalise a line unless it starts with a name that has a capital already, such as nDCG."""
     name = line.partition(" ")[0]
     return line if name != name.lower() else line[:1].upper() + line[1:]
@@ -86,15 +86,15 @@ def nearest(name: object, names: Iterable[str], limit: int = 3) -> list[str]:
     >>> nearest("ndgc", ["nDCG", "DCG", "AP"])
     ['nDCG']
     """
-    # Imported here as only errors need it.
+    # Imported here, as only errors need it.
     from difflib import SequenceMatcher
 
     name_text = str(name).casefold()
     # Of names that differ in case only, the last one is used.
-    by_case = {n.casefold(): n for n in names}
-    similarity = {by_case[n]: SequenceMatcher(None, name_text, n).ratio() for n in by_case}
-    lowest = max(MIN_SIMILARITY, max(similarity.values(), default=0.0) - MAX_SIMILARITY_GAP)
-    near_names = [n for n in similarity if similarity[n] >= lowest]
+    by_casefold = {n.casefold(): n for n in names}
+    similarity = {by_casefold[n]: SequenceMatcher(None, name_text, n).ratio() for n in by_casefold}
+    threshold = max(MIN_SIMILARITY, max(similarity.values(), default=0.0) - MAX_SIMILARITY_GAP)
+    near_names = [n for n in similarity if similarity[n] >= threshold]
     return sorted(near_names, key=similarity.__getitem__, reverse=True)[:limit]
 
 
@@ -106,7 +106,7 @@ def did_you_mean(
     otherwise: str = "",
     show: Callable[[str], str] = str,
 ) -> str:
-    """Suggest the most similar names, or return `otherwise` if there are none.
+    """Suggest the most similar names, formatted by `show`; return `otherwise` if there are none.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def display_width(text: str) -> int:
 
 
 def measure_prefix(measure: str) -> str:
-    """Return the start of a line about a measure, such as `AP: `; empty if there is no measure."""
+    """Return the start of a line about a measure, such as `AP: `; empty without a measure."""
     return f"{plain(measure)}: " if measure else ""
 
 
@@ -160,7 +160,7 @@ def one_line(text: str, limit: int = _MAX_LENGTH) -> str:
     >>> one_line("a\nb" + "c" * 100, 12)
     'a\\nbcc…ccccc'
     """
-    # Escaping only lengthens text, so the middle is cut in any case.
+    # Escaping never shortens text, so the middle of a long text is not needed.
     shortened = text if len(text) <= limit else f"{text[:limit]}…{text[-limit:]}"
     safe, half = plain(shortened), limit // 2
     return safe if len(safe) <= limit else f"{safe[:half]}…{safe[half + 1 - limit :]}"
@@ -170,7 +170,7 @@ _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-    # In the old font encoding of LaTeX these would come out as other characters.
+    # In the font encoding OT1 of LaTeX these would be printed as other characters.
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
@@ -241,18 +241,20 @@ def html(text: str) -> str:
 
 def json_text(content: Any) -> str:
     """Return values of Python or NumPy as JSON; NaN and infinity become null."""
-    return json.dumps(_json_values(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return (
+        json.dumps(_to_json_values(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    )
 
 
-def _json_values(value: Any) -> Any:
+def _to_json_values(value: Any) -> Any:
     """Convert values of NumPy to Python, dates to text, and non-finite numbers to None."""
     # Arrays and scalars of NumPy have `tolist`, so NumPy need not be loaded to recognise them.
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):
-        return {key: _json_values(inner) for key, inner in value.items()}
+        return {key: _to_json_values(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_json_values(inner) for inner in value]
+        return [_to_json_values(inner) for inner in value]
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, float) and not math.isfinite(value):

@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from cranfield.base.errors import PolicyError, file_error, quoted
 from cranfield.base.files import make_folder, whole_file
-from cranfield.base.text import capitalised, counted, markdown, plain
+from cranfield.base.text import capitalise, counted, markdown, plain
 from cranfield.campaign.opened_campaign import PathName
 from cranfield.campaign.rules.task_rules import format_time
 from cranfield.measures import parse_measure
@@ -55,7 +55,7 @@ def text_environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters |= {"counted": counted, "markdown": markdown, "plain": plain}
-    environment.globals["capitalised"] = capitalised
+    environment.globals["capitalised"] = capitalise
     return environment
 
 
@@ -68,7 +68,7 @@ def page_environment() -> Environment:
         "lower_is_better": lower_is_better,
         "newline": Markup("\n"),
     }
-    environment.globals |= {"capitalised": capitalised, "shortened": shorten_letters}
+    environment.globals |= {"capitalised": capitalise, "shortened": shorten_letters}
     environment.globals |= {"draw_bars": draw_bars, "draw_curves": draw_curves}
     environment.filters |= {"position": position, "decimal": parse_decimal, "number": format_number}
     environment.filters["time"] = format_time

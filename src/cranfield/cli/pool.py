@@ -82,13 +82,13 @@ def options_of_sheets(conditions: Sequence[str]) -> tuple[cli.Decorator, ...]:
 
 def parse_amount(text: str, name: str = "--size") -> int | float:
     """Parse an integer, or a percentage as a proportion."""
-    from cranfield.base.spec import fraction_of
-    from cranfield.sources.values import integer_in, is_number
+    from cranfield.base.spec import to_fraction
+    from cranfield.sources.values import is_number, parse_integer
 
     amount = text.strip()
     if amount.endswith("%") and is_number(percentage := amount.removesuffix("%")):
-        return float(fraction_of(float(percentage)) / 100)
-    count = integer_in(amount)
+        return float(to_fraction(float(percentage)) / 100)
+    count = parse_integer(amount)
     if count is None:
         raise PolicyError(
             f"{name} must be an integer or a percentage such as 10%, got {quoted(text)}"
@@ -97,12 +97,12 @@ def parse_amount(text: str, name: str = "--size") -> int | float:
 
 
 def parse_strata(text: str) -> dict[int, int | float]:
-    from cranfield.sources.values import integer_in
+    from cranfield.sources.values import parse_integer
 
     strata: dict[int, int | float] = {}
     for stratum in text.split(","):
         end, colon, amount = stratum.partition(":")
-        last_rank = integer_in(end.strip())
+        last_rank = parse_integer(end.strip())
         if not colon or last_rank is None:
             raise PolicyError(
                 "--strata must be pairs of a rank and a proportion or number of documents, such as"

@@ -1,4 +1,4 @@
-"""Collections: judgments, runs, and judged runs, which are both together."""
+"""Test collections: judgments, runs, and runs with their judgments."""
 
 import lazy_loader
 

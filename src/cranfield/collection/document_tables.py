@@ -26,7 +26,7 @@ class DocumentTable(IndexedTable):
 
     docs: document id of each row.
     values: length of the document, or its weight in the group.
-    codes: position in `names` of the group of each row; 0 for lengths.
+    codes: group of each row, as an index into `names`; 0 for lengths.
     names: names of the groups; empty for lengths.
     source: name of the input in messages.
     """
@@ -39,14 +39,14 @@ class DocumentTable(IndexedTable):
 
     def rows_of(self, docs: pl.Series) -> tuple[Ints, Ints]:
         """Return pairs (row of `docs`, row of this table) of the same document, in any order."""
-        return self._index.pairs(docs)
+        return self._index.matching_rows(docs)
 
     def __repr__(self) -> str:
         groups = f", {counted(len(self.names), 'group')}" if self.names else ""
         return f"DocumentTable({counted(len(self.docs), 'row')}{groups})"
 
 
-def _memberships(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+def _convert_memberships(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     rows: list[tuple[Any, Any, Any]] = []
     for doc, value in data.items():
         is_single = isinstance(value, str | bytes) or not isinstance(value, Iterable)
@@ -71,7 +71,7 @@ _GROUPS = schema_of_lines(
     DOC,
     Column("group", ID),
     optional("weight", NUMBER),
-    mapping=_memberships,
+    mapping=_convert_memberships,
     suspicions={"document occurs twice in one group": pl.struct("doc", "group").is_duplicated()}
     | negative("weight"),
 )
@@ -129,14 +129,14 @@ def read_groups(data: Any) -> DocumentTable:
     columns = read_columns(data, _GROUPS)
     table = columns.table(_GROUPS)
     frame = table.frame
-    for k in TOPIC.named_in(columns.names):
+    for k in TOPIC.find_in(columns.names):
         name, topics = quoted(columns.names[k]), pl.Series("topic", map(str, columns.cells(k)))
         n_groups = pl.col("group").n_unique()
-        is_other = frame.select(n_groups.over("doc") != n_groups.over("doc", topics)).to_series()
+        differs = frame.select(n_groups.over("doc") != n_groups.over("doc", topics)).to_series()
         reason = (
             f"groups of a document must be the same for all topics, got different groups by {name}"
         )
-        for row in is_other.arg_true()[:1]:
+        for row in differs.arg_true()[:1]:
             raise table.error_at_row(int(row), reason, doc=frame["doc"][int(row)])
         if topics.n_unique() > 1:
             warn(f"{table.source}: columns not used: {name}")

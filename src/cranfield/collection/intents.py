@@ -14,18 +14,19 @@ from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import TOPIC
-from cranfield.collection.judged.rows import ranges
-from cranfield.collection.qrels import Qrels, topic_order
+from cranfield.collection.judged.rows import join_ranges
+from cranfield.collection.qrels import Qrels, sort_topics
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import read_table, three_columns
 from cranfield.sources.schemas import Column, optional, schema_of_lines
 from cranfield.sources.text import read_xml
 from cranfield.sources.values import ID, NUMBER
 
-_TYPES = {
+_IS_NAVIGATIONAL = {
     **dict.fromkeys(("inf", "informational", "faceted"), False),
     **dict.fromkeys(("nav", "navigational"), True),
 }
+_TYPE_NAMES = list(_IS_NAVIGATIONAL)
 
 _INTENTS = schema_of_lines(
     "table of intents",
@@ -39,9 +40,9 @@ _INTENTS = schema_of_lines(
             "probability"
         ).is_between(0, 1),
         "intent {intent} occurs twice": pl.struct("topic", "intent").is_duplicated(),
-        f"type of an intent must be one of {', '.join(_TYPES)}; got {{type}}": ~pl.col("type")
+        f"type of an intent must be one of {', '.join(_TYPE_NAMES)}; got {{type}}": ~pl.col("type")
         .str.to_lowercase()
-        .is_in([*_TYPES]),
+        .is_in(_TYPE_NAMES),
     },
 )
 
@@ -57,7 +58,7 @@ class IntentTable:
     topics: tuple[str, ...]
     intents: tuple[str, ...]
     probabilities: Floats
-    navigational: np.ndarray[Any, np.dtype[np.bool_]]
+    is_navigational: np.ndarray[Any, np.dtype[np.bool_]]
     name: str
 
     def __repr__(self) -> str:
@@ -98,13 +99,13 @@ def read_intents(data: Any) -> IntentTable:
         data = _read_topics(source)
     table = read_table(data, _INTENTS)
     frame = table.frame
-    kinds = frame["type"].fill_null("inf").str.to_lowercase()
+    types = frame["type"].fill_null("inf").str.to_lowercase()
     _warn_of_sums(frame, table.source)
     return IntentTable(
         tuple(frame["topic"]),
         tuple(frame["intent"]),
         frame["probability"].to_numpy(),
-        np.array([_TYPES[kind] for kind in kinds], dtype=bool),
+        np.array([_IS_NAVIGATIONAL[name] for name in types], dtype=bool),
         table.source,
     )
 
@@ -114,12 +115,12 @@ def _warn_of_sums(frame: pl.DataFrame, name: str) -> None:
     sums = frame.group_by("topic", maintain_order=True).agg(pl.col("probability").sum(), pl.len())
     deviating = sums.filter((pl.col("probability") - 1).abs() > 0.005 * pl.col("len") + 1e-6)
     if deviating.height:
-        topic, total, _ = deviating.row(0)
+        topic, probability_sum, _ = deviating.row(0)
         n_others = deviating.height - 1
         others = f" (also in {counted(n_others, 'more topic')})" if n_others else ""
         warn(
             f"{name}: the probabilities of the intents of topic {quoted(topic)} sum to"
-            f" {total:.4g}, not 1{others}"
+            f" {probability_sum:.4g}, not 1{others}"
         )
 
 
@@ -147,7 +148,7 @@ class Intents:
     exists: whether a topic has an intent at a position; shape (topics, n).
     probability: Pr(intent | topic), 0 without an intent; shape (topics, n). Equal probabilities of
         a topic sum to 1; probabilities that were read need not, as intents may be excluded.
-    navigational: whether the intent is navigational; shape (topics, n).
+    is_navigational: whether the intent is navigational; shape (topics, n).
     starts: first entry of each judgment, and the number of all entries; shape (judgments + 1,).
     position, grade: intent (by its position) and grade of each entry, in order of judgment and
         intent.
@@ -159,7 +160,7 @@ class Intents:
     names: tuple[tuple[str, ...], ...]
     exists: NDArray[np.bool_]
     probability: Floats
-    navigational: NDArray[np.bool_]
+    is_navigational: NDArray[np.bool_]
     starts: Ints
     position: Ints
     grade: NDArray[np.int32]
@@ -175,7 +176,7 @@ class Intents:
 
     def entries(self, judgments: Ints) -> tuple[Ints, Ints]:
         """Return the entries of judgments: position in `judgments`, and index of the entry."""
-        return ranges(self.starts[judgments], self.starts[judgments + 1])
+        return join_ranges(self.starts[judgments], self.starts[judgments + 1])
 
     def grades(self, judgments: Ints) -> NDArray[np.int32]:
         """Return the grades of judgments by intent, 0 without an entry; shape (judgments, n)."""
@@ -200,7 +201,7 @@ class Intents:
         return order
 
     def exclude_irrelevant(self, rel: int, topic: Ints) -> Intents:
-        """Exclude the intents without a document of grade `rel` or higher."""
+        """Exclude intents without a judgment of grade `rel` or higher; `topic` has its topics."""
         if rel <= 1:
             return self
         exists = np.zeros_like(self.exists)
@@ -220,7 +221,7 @@ class Intents:
             names=tuple(self.names[code] if code >= 0 else () for code in codes.tolist()),
             exists=self.exists[codes] & is_judged[:, None],
             probability=np.where(is_judged[:, None], self.probability[codes], 0.0),
-            navigational=self.navigational[codes] & is_judged[:, None],
+            is_navigational=self.is_navigational[codes] & is_judged[:, None],
             starts=np.searchsorted(judgment, np.arange(judgments.size + 1)),
             position=self.position[entry],
             grade=self.grade[entry],
@@ -228,60 +229,60 @@ class Intents:
         )
 
 
-def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
+def build_intents(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
     """Return the grades by intent, in the order of `flat`, the judgments without subtopics."""
     if qrels.subtopics is None:
         raise InputError("expected judgments by subtopic, got none", source=qrels.origin.name)
     subtopics, subtopic_codes = qrels.numbered_subtopics
     intent = qrels.codes * np.int64(len(subtopics)) + subtopic_codes
-    # Intents of a topic with a relevant document, each as one number.
+    # The (topic, intent) pairs with a relevant document, each as one number.
     relevant_intents = np.unique(intent[qrels.grades >= 1])
     intents_of_topic: dict[int, list[tuple[str, int]]] = {}
-    for row, number in enumerate(relevant_intents.tolist()):
-        code, name = divmod(number, len(subtopics))
-        intents_of_topic.setdefault(code, []).append((subtopics[name], row))
+    for index, number in enumerate(relevant_intents.tolist()):
+        code, subtopic_code = divmod(number, len(subtopics))
+        intents_of_topic.setdefault(code, []).append((subtopics[subtopic_code], index))
     table_rows: dict[tuple[str, str], tuple[float, bool]] = {}
     if table is not None:
         keys = zip(table.topics, table.intents, strict=True)
-        values = zip(table.probabilities.tolist(), table.navigational.tolist(), strict=True)
+        values = zip(table.probabilities.tolist(), table.is_navigational.tolist(), strict=True)
         table_rows = dict(zip(keys, values, strict=True))
     size = max((len(names) for names in intents_of_topic.values()), default=1)
     shape = (len(qrels.topics), size)
-    exists, navigational = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+    exists, is_navigational = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
     probability = np.zeros(shape)
     names: list[tuple[str, ...]] = []
     position = np.zeros(relevant_intents.size, dtype=np.int64)
     for code, topic in enumerate(qrels.topics):
-        rows = dict(intents_of_topic.get(code, []))
-        intents = topic_order(list(rows))
+        index_of = dict(intents_of_topic.get(code, []))
+        intents = sort_topics(list(index_of))
         for i, name in enumerate(intents):
-            position[rows[name]] = i
+            position[index_of[name]] = i
             if table is not None and (topic, name) not in table_rows:
                 reason = (
                     f"intent {quoted(name)} has relevant documents, but no probability in the table"
                 )
                 raise InputError(reason, source=table.name, topic=topic)
-            probability[code, i], navigational[code, i] = table_rows.get(
+            probability[code, i], is_navigational[code, i] = table_rows.get(
                 (topic, name), (1.0 / len(intents), False)
             )
         exists[code, : len(intents)] = True
         names.append(tuple(intents))
     entry_rows = np.flatnonzero((qrels.grades != 0) & np.isin(intent, relevant_intents))
-    column = position[np.searchsorted(relevant_intents, intent[entry_rows])]
+    entry_position = position[np.searchsorted(relevant_intents, intent[entry_rows])]
     judgment = qrels.documents[entry_rows]
-    order = np.lexsort((column, judgment))
-    lowest = flat.grades.copy()
-    np.minimum.at(lowest, qrels.documents, qrels.grades)
+    order = np.lexsort((entry_position, judgment))
+    lowest_grades = flat.grades.copy()
+    np.minimum.at(lowest_grades, qrels.documents, qrels.grades)
     return Intents(
         tuple(names),
         exists,
         probability,
-        navigational,
+        is_navigational,
         np.searchsorted(judgment[order], np.arange(len(flat) + 1)),
-        column[order],
+        entry_position[order],
         qrels.grades[entry_rows[order]],
         flat.docs,
         np.arange(len(flat)),
         table is not None,
-        int((lowest < flat.grades).sum()),
+        int((lowest_grades < flat.grades).sum()),
     )

@@ -21,7 +21,7 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, warn
 from cranfield.base.parallel import available_threads, in_threads, state_without_caches
 from cranfield.base.text import counted
-from cranfield.collection.judged.rows import ranges
+from cranfield.collection.judged.rows import join_ranges
 from cranfield.sources.chunks import Origin
 from cranfield.tabular import FrameMixin, frame_html
 
@@ -44,8 +44,8 @@ def number_values(values: pl.Series) -> tuple[pl.Series, Codes]:
         codes = np.arange(len(names), dtype=np.int32)
     else:
         names = names.unique(maintain_order=True)
-        numbers = pl.Series(np.arange(len(names), dtype=np.int32))
-        codes = segment_values.replace_strict(names, numbers, return_dtype=pl.Int32).to_numpy()
+        name_codes = pl.Series(np.arange(len(names), dtype=np.int32))
+        codes = segment_values.replace_strict(names, name_codes, return_dtype=pl.Int32).to_numpy()
     return names, np.repeat(codes, lengths)
 
 
@@ -65,7 +65,7 @@ def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
 
 def find_duplicate(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int, int] | None:
     """Return the two rows of the first duplicate (topic, document) pair, or None."""
-    blocks = _blocks_of_topics(codes)
+    blocks = _split_by_topic(codes)
     if not any(in_threads(lambda block: _has_equal(keys[block]), blocks, available_threads())):
         return None
     rows = pl.Series(keys).is_duplicated().arg_true().to_numpy()
@@ -80,8 +80,8 @@ def _has_equal(keys: Keys) -> bool:
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
-def _blocks_of_topics(codes: NDArray[Any]) -> list[slice]:
-    """Return slices that contain whole topics; small slices if rows are ordered by topic."""
+def _split_by_topic(codes: NDArray[Any]) -> list[slice]:
+    """Return slices of whole topics: one slice, or small ones if rows are ordered by topic."""
     starts = np.zeros(1, dtype=np.int64)
     if codes.size > BLOCK and (codes[1:] >= codes[:-1]).all():
         starts = np.unique(np.searchsorted(codes, codes[::BLOCK]))
@@ -99,13 +99,13 @@ def find_first_rows(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> Indices
 
 
 class KeyIndex:
-    """Index of a set of keys by their leading bits; fast if most compared keys are absent."""
+    """Index of keys by their leading bits; fast if most keys that are looked up are absent."""
 
     def __init__(self, keys: Keys) -> None:
         self._order: Indices = np.argsort(keys)
         ordered = keys[self._order]
-        self._unique = not bool((ordered[1:] == ordered[:-1]).any())
-        if not self._unique:
+        self._is_unique = not bool((ordered[1:] == ordered[:-1]).any())
+        if not self._is_unique:
             # A stable sort takes longer, and only equal keys need it.
             self._order = np.argsort(keys, kind="stable")
         # 8 slots per key: small enough for the cache, and few absent keys share a slot.
@@ -118,16 +118,16 @@ class KeyIndex:
         # The largest possible key at the end stops every search.
         self._sorted: Keys = np.append(ordered, ~np.uint64(0))
 
-    def candidates(self, keys: Keys) -> tuple[Indices, Indices]:
+    def find_equal_keys(self, keys: Keys) -> tuple[Indices, Indices]:
         """Return pairs (row, row of the index) of equal keys, in any order."""
         starts = range(0, max(keys.size, 1), BLOCK)
         blocks = in_threads(
-            lambda start: self._candidates(keys[start : start + BLOCK]), starts, available_threads()
+            lambda start: self._find_keys(keys[start : start + BLOCK]), starts, available_threads()
         )
         rows = [rows + start for start, (rows, _) in zip(starts, blocks, strict=True)]
         return np.concatenate(rows), np.concatenate([others for _, others in blocks])
 
-    def _candidates(self, keys: Keys) -> tuple[Indices, Indices]:
+    def _find_keys(self, keys: Keys) -> tuple[Indices, Indices]:
         slots = (keys >> self._shift).view(np.int64)
         # Most slots are free, and their mask takes less of the cache.
         rows = np.flatnonzero(self._is_used[slots])
@@ -136,12 +136,13 @@ class KeyIndex:
         while is_before.size:
             positions[is_before] += 1
             is_before = is_before[self._sorted[positions[is_before]] < keys[is_before]]
-        equal = np.flatnonzero((self._sorted[positions] == keys) & (positions < self._order.size))
-        rows, positions = rows[equal], positions[equal]
-        if not self._unique:
-            counts = np.searchsorted(self._sorted[:-1], keys[equal], "right") - positions
-            numbers, positions = ranges(positions, positions + counts)
-            rows = rows[numbers]
+        is_equal = (self._sorted[positions] == keys) & (positions < self._order.size)
+        equal_rows = np.flatnonzero(is_equal)
+        rows, positions = rows[equal_rows], positions[equal_rows]
+        if not self._is_unique:
+            counts = np.searchsorted(self._sorted[:-1], keys[equal_rows], "right") - positions
+            indices, positions = join_ranges(positions, positions + counts)
+            rows = rows[indices]
         return rows, self._order[positions]
 
 
@@ -169,9 +170,9 @@ class DocIndex:
         self._docs = docs
         self._index = KeyIndex(docs.hash().to_numpy())
 
-    def pairs(self, docs: pl.Series) -> tuple[Indices, Indices]:
+    def matching_rows(self, docs: pl.Series) -> tuple[Indices, Indices]:
         """Return pairs (row, row of the index) of the same document, in any order."""
-        positions, rows = self._index.candidates(docs.hash().to_numpy())
+        positions, rows = self._index.find_equal_keys(docs.hash().to_numpy())
         # Different documents may have equal keys, so compare the documents.
         is_equal = (docs[positions] == self._docs[rows]).to_numpy()
         return positions[is_equal], rows[is_equal]
@@ -220,7 +221,7 @@ class Pairs:
 
     def matching_rows(self, others: Pairs) -> tuple[Indices, Indices]:
         """Return pairs (row, row of `others`) of the same topic and document, in any order."""
-        own_rows, other_rows = others.index.candidates(self.keys)
+        own_rows, other_rows = others.index.find_equal_keys(self.keys)
         # Different pairs may have equal keys, so compare topics and documents.
         is_equal = others.codes_of(self.topics)[self.codes[own_rows]] == others.codes[other_rows]
         is_equal &= (self.docs[own_rows] == others.docs[other_rows]).to_numpy()
@@ -232,7 +233,7 @@ class Pairs:
 
 
 class ReadPairs(Pairs, FrameMixin):
-    """Rows that were read; `origin` is their source in messages."""
+    """A table that was read; `origin` is its source in messages."""
 
     origin: Origin
 
@@ -353,13 +354,13 @@ class UngradedError(InputError):
     """Raised for judgments without any grade."""
 
 
-def warn_of_ungraded(source: str, dropped: int, rows: int) -> None:
+def warn_of_ungraded(source: str, n_dropped: int, n_rows: int) -> None:
     """Warn of rows without a grade; refuse judgments without any grade."""
-    if dropped == rows:
-        raise UngradedError(f"none of {counted(rows, 'row')} has a grade", source=source)
-    if dropped:
-        verbs = "has no grade and counts" if dropped == 1 else "have no grade and count"
-        warn(f"{source}: {dropped:,} of {counted(rows, 'row')} {verbs} as unjudged")
+    if n_dropped == n_rows:
+        raise UngradedError(f"none of {counted(n_rows, 'row')} has a grade", source=source)
+    if n_dropped:
+        verbs = "has no grade and counts" if n_dropped == 1 else "have no grade and count"
+        warn(f"{source}: {n_dropped:,} of {counted(n_rows, 'row')} {verbs} as unjudged")
 
 
 def warn_of_missing_grades(source: str) -> None:

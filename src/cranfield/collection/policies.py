@@ -1,4 +1,4 @@
-"""Policies of reading and judging, and their values. Imports no large libraries."""
+"""Policies of reading and judging, and their values; imports no large libraries."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ FORMATS = ("auto", "trec", "ntcir", *JUDGMENT_FORMATS, "csv", "tsv", "json", "js
 SEPARATORS = ("auto", "tab", "blank")
 """Separators of the columns of a text file; `auto` detects it for each line."""
 
-NUMBERS = ("auto", "ranks", "scores")
+NUMBER_MEANINGS = ("auto", "ranks", "scores")
 """Meanings of the number in runs of topic, document and number; `auto` detects it for each file."""
 
 LINE_FORMATS = frozenset({"text", "trec", "ntcir"})
-"""Formats of runs that may have a header."""
+"""Formats with a row per line, in which a run may begin with its metadata."""
 
 DUPLICATES = {
     "error": "refuse duplicate documents of a topic",
@@ -82,10 +82,10 @@ CHOICES: dict[str, dict[str, str]] = {
 }
 """Values of each policy (the first value is the default), and their effects."""
 
-DEEPEST = 10**9
+MAX_DEPTH = 10**9
 """Maximum length of a ranking."""
 
-MAX_VALUES = {"depth": DEEPEST, "max_grade": 2**31 - 1, "topics_with_grade": 2**31 - 1}
+MAX_VALUES = {"depth": MAX_DEPTH, "max_grade": 2**31 - 1, "topics_with_grade": 2**31 - 1}
 """Policies whose value is None or an integer >= 1, and the largest integer."""
 
 NUMBER_EFFECTS = {

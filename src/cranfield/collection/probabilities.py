@@ -38,8 +38,8 @@ def _columns_of_mapping(data: Mapping[Any, Any], source: str) -> Mapping[str, Ce
     if not any(isinstance(values, (list, tuple)) for values in columns["probability"]):
         return columns
     try:
-        by_grade = zip(*columns.pop("probability"), strict=True)
-        return columns | {f"p{k}": list(values) for k, values in enumerate(by_grade)}
+        grade_columns = zip(*columns.pop("probability"), strict=True)
+        return columns | {f"p{k}": list(values) for k, values in enumerate(grade_columns)}
     except (TypeError, ValueError):
         reason = "expected the same number of probabilities for each document"
         raise InputError(reason, source=source) from None
@@ -122,9 +122,9 @@ class Probabilities(FrameMixin):
         by_doc = self.docs.arg_sort().to_numpy()
         for code, topic in enumerate(self.topics):
             rows = by_doc[self.codes[by_doc] == code]
-            numbers = named_stream(seed, topic, block).random((DRAWS_PER_BLOCK, rows.size))
+            uniforms = named_stream(seed, topic, block).random((DRAWS_PER_BLOCK, rows.size))
             for level in range(bounds.shape[1]):
-                levels[:, rows] += numbers >= bounds[rows, level]
+                levels[:, rows] += uniforms >= bounds[rows, level]
         return self.grades[levels]
 
     def at_least(self, grade: int) -> Floats:
@@ -190,17 +190,18 @@ def read_probabilities(data: Any) -> Probabilities:
         return Probabilities(*ids, grades, values, flat.origin)
     columns = read_columns(data, PROBABILITIES)
     names = [str(name) for name in columns.names]
-    by_grade = sorted(filter(_GRADE_COLUMN.fullmatch, names), key=lambda name: int(name[1:]))
+    grade_names = sorted(filter(_GRADE_COLUMN.fullmatch, names), key=lambda name: int(name[1:]))
     schema = PROBABILITIES
-    if by_grade:
-        if _PROBABILITY.named_in([name for name in names if name not in by_grade]):
-            reason = f"expected a column probability, or {', '.join(by_grade)}, got both"
+    if grade_names:
+        if _PROBABILITY.find_in([name for name in names if name not in grade_names]):
+            reason = f"expected a column probability, or {', '.join(grade_names)}, got both"
             raise InputError(reason, source=columns.source)
-        columns_by_grade = (Column(name, NUMBER, None) for name in by_grade)
-        schema = replace(schema, columns=(TOPIC, DOC, *columns_by_grade))
+        grade_columns = (Column(name, NUMBER, None) for name in grade_names)
+        schema = replace(schema, columns=(TOPIC, DOC, *grade_columns))
     frame = columns.table(schema).frame
-    if by_grade:
-        grades, values = np.array([int(name[1:]) for name in by_grade]), frame.select(by_grade)
+    if grade_names:
+        grades = np.array([int(name[1:]) for name in grade_names])
+        values = frame.select(grade_names)
     else:
         grades, values = np.arange(2), frame.select(p0=1 - pl.col("probability"), p1="probability")
     topics, codes = number_values(frame["topic"])

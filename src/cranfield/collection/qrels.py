@@ -20,17 +20,18 @@ from cranfield.collection.pairs import (
     Keys,
     ReadPairs,
     find_first_rows,
+    find_label_positions,
     number_values,
     pair_keys,
     refuse_duplicates,
     topic_column,
 )
-from cranfield.collection.run import rows_of_mask
+from cranfield.collection.run import mask_to_rows
 from cranfield.sources.chunks import Origin
 
 _NORMAL = pl.col("doc").str.normalize("NFKC").str.strip_chars().str.to_lowercase()
 FORM_OF_DOC = _NORMAL.str.strip_suffix(".0").str.replace_all(r"(^|\D)0+(\d)", "$1$2")
-"""Expression for the normal form of document ids; spellings of one id have equal forms."""
+"""Expression for the normal form of document ids, which is equal for all spellings of one id."""
 
 N_COMPARED = 10
 """Number of topics whose document ids are compared in normal form."""
@@ -88,8 +89,8 @@ class Qrels(ReadPairs):
                 reason = f"subtopics must be {len(self.docs)} strings, one per judgment"
                 raise InputError(reason, source=self.origin.name)
             # A document may occur once for each subtopic.
-            names, numbers = self.numbered_subtopics
-            codes = self.codes * np.int64(len(names)) + numbers
+            names, subtopic_codes = self.numbered_subtopics
+            codes = self.codes * np.int64(len(names)) + subtopic_codes
             keys = self.docs.hash().to_numpy() ^ (codes.astype(np.uint64) * HASH_MULTIPLIER)
             refuse_duplicates(self, keys, codes, "document judged for the same subtopic")
 
@@ -108,10 +109,9 @@ class Qrels(ReadPairs):
         return np.asarray((np.cumsum(first == np.arange(first.size)) - 1)[first])
 
     @cached_property
-    def place(self) -> NDArray[np.int64]:
-        """Position of each topic, by code, in sorted order; see :func:`topic_order`."""
-        order = {name: place for place, name in enumerate(topic_order(self.topics))}
-        return np.array([order[name] for name in self.topics], dtype=np.int64)
+    def topic_positions(self) -> NDArray[np.int64]:
+        """Position of each topic, by code, in sorted order; see :func:`sort_topics`."""
+        return find_label_positions(self.topics, sort_topics(self.topics))
 
     @cached_property
     def forms(self) -> pl.DataFrame:
@@ -168,7 +168,7 @@ class Qrels(ReadPairs):
         >>> qrels.restricted((qrels.docs == "d2").to_numpy())
         Qrels(2 topics, 1 judgment, grades 0 to 0)
         """
-        rows = rows_of_mask(mask, len(self))
+        rows = mask_to_rows(mask, len(self))
         if not rows.size:
             raise InputError("expected at least one judgment, got none", source=self.origin.name)
         return self._select(rows)
@@ -186,7 +186,7 @@ class Qrels(ReadPairs):
         return frame.with_columns(**{name: pl.Series(v) for name, v in self.columns.items()})
 
 
-def topic_order(topics: Sequence[str]) -> list[str]:
+def sort_topics(topics: Sequence[str]) -> list[str]:
     """Sort topics: in numeric order if all are numbers, else by the bytes of their ids."""
     if all(topic.isascii() and topic.isdecimal() and len(topic) < 19 for topic in topics):
         # Two sorts, as tuples as keys would trigger garbage collection.
@@ -195,7 +195,7 @@ def topic_order(topics: Sequence[str]) -> list[str]:
 
 
 def sorted_codes(names: pl.Series) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """Return the distinct names in :func:`topic_order`, and the index of each row's name."""
-    labels = topic_order(names.unique().to_list())
+    """Return the distinct names as :func:`sort_topics` sorts them, and the index of each row's."""
+    labels = sort_topics(names.unique().to_list())
     codes = names.replace_strict(labels, range(len(labels)), return_dtype=pl.Int64)
     return tuple(labels), codes.to_numpy()

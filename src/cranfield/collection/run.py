@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Bools, Indices
 from cranfield.base.errors import PolicyError, quoted, warn
 from cranfield.base.text import counted
-from cranfield.collection.metadata.reading import MetadataPlace
+from cranfield.collection.metadata.reading import MetadataLocation
 from cranfield.collection.pairs import (
     Codes,
     ReadPairs,
@@ -50,7 +50,7 @@ class Run(ReadPairs):
         The rank column of the file, 0 for values that are not integers; None without a rank column.
     origin
         Source of the rows, for messages.
-    described
+    metadata_source
         Location of the metadata, which :attr:`metadata` reads.
     unranked
         Mask of the rows whose rank is not an integer, shape (rows,); None if all are integers.
@@ -74,7 +74,7 @@ class Run(ReadPairs):
     scores: NDArray[np.float64]
     ranks: NDArray[np.int32] | None = None
     origin: Origin = field(default=Origin("a run"))
-    described: MetadataPlace | None = None
+    metadata_source: MetadataLocation | None = None
     unranked: Bools | None = None
     chunks: int = 0
 
@@ -90,7 +90,7 @@ class Run(ReadPairs):
         InputError
             If the metadata cannot be read.
         """
-        return None if self.described is None else self.described.read()
+        return None if self.metadata_source is None else self.metadata_source.read()
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.topics), 'topic')}, {counted(len(self), 'document')}"
@@ -122,7 +122,7 @@ class Run(ReadPairs):
         >>> run.restricted((run.docs == "d2").to_numpy()).to_polars().rows()
         [('q1', 'd2', 1.5)]
         """
-        rows = rows_of_mask(mask, len(self))
+        rows = mask_to_rows(mask, len(self))
         codes = self.codes[rows]
         first = np.full(len(self.topics), rows.size)
         # Assigned in reverse order, so that the first row of each topic remains.
@@ -135,7 +135,7 @@ class Run(ReadPairs):
 
     def without(self, excluded: NDArray[np.bool_]) -> Run:
         """Return the run without some rows; topics without any other row have an empty ranking."""
-        rows = rows_of_mask(~excluded, len(self))
+        rows = mask_to_rows(~excluded, len(self))
         return self if rows.size == len(self) else self._select(rows)
 
     def merged(self, separator: str) -> Run:
@@ -208,22 +208,22 @@ def best_rows(
     ranks: NDArray[np.int32] | None,
     unranked: Bools | None,
 ) -> tuple[Indices, dict[str, Any]]:
-    """Return the first row of each document, and its best score and best rank of all rows."""
-    last = np.iinfo(np.int32).max
-    numbers = np.full(scores.size, last) if ranks is None else ranks
-    numbers = numbers if unranked is None else np.where(unranked, last, numbers)
-    frame = pl.DataFrame({"topic": codes, "doc": docs, "score": scores, "rank": numbers})
+    """Return the first row of each document, and its best score and best rank in all rows."""
+    no_rank = np.iinfo(np.int32).max
+    known_ranks = np.full(scores.size, no_rank) if ranks is None else ranks
+    known_ranks = known_ranks if unranked is None else np.where(unranked, no_rank, known_ranks)
+    frame = pl.DataFrame({"topic": codes, "doc": docs, "score": scores, "rank": known_ranks})
     best = (
         frame.with_row_index("row")
         .group_by("topic", "doc", maintain_order=True)
         .agg(pl.col("row").first(), pl.col("score").max(), pl.col("rank").min())
     )
-    number = best["rank"].to_numpy()
-    is_unranked = None if unranked is None else number == last
+    best_ranks = best["rank"].to_numpy()
+    is_unranked = best_ranks == no_rank
     return best["row"].to_numpy().astype(np.intp), {
         "scores": best["score"].to_numpy(),
-        "ranks": None if ranks is None else np.where(number == last, 0, number).astype(np.int32),
-        "unranked": is_unranked,
+        "ranks": None if ranks is None else np.where(is_unranked, 0, best_ranks).astype(np.int32),
+        "unranked": None if unranked is None else is_unranked,
     }
 
 
@@ -234,24 +234,25 @@ def warn_of_missing_ranks(
     ranks: NDArray[np.int32],
     noun: str = "topic",
 ) -> None:
-    """Warn of missing ranks; ranks of ties, such as 1, 1, 3, are not missing any."""
-    deepest = np.full(len(topics), 0, dtype=np.int64)
-    np.maximum.at(deepest, codes, ranks)
-    lowest = min(int(ranks.min(initial=1)), 1)
-    n_missing = (deepest - lowest + 1 - np.bincount(codes, minlength=len(topics))).clip(0)
+    """Warn of missing ranks; no rank is missing if ties share one, as in 1, 1, 3."""
+    max_ranks = np.full(len(topics), 0, dtype=np.int64)
+    np.maximum.at(max_ranks, codes, ranks)
+    min_rank = min(int(ranks.min(initial=1)), 1)
+    n_missing = (max_ranks - min_rank + 1 - np.bincount(codes, minlength=len(topics))).clip(0)
     if n_missing.any():
         topic = int(n_missing.argmax())
-        own = np.sort(ranks[codes == topic]) - lowest
-        first = int(np.argmax(own > np.arange(own.size)))
-        rank = lowest + (int(own[first - 1]) + 1 if first else 0)
+        topic_ranks = np.sort(ranks[codes == topic]) - min_rank
+        gap = int(np.argmax(topic_ranks > np.arange(topic_ranks.size)))
+        rank = min_rank + (int(topic_ranks[gap - 1]) + 1 if gap else 0)
         warn(
             f"{source}: {counted(int(n_missing.sum()), 'rank')} missing, such as rank {rank} of"
             f" {noun} {quoted(topics[topic])}; documents below missing ranks move up"
         )
 
 
-def rows_of_mask(mask: NDArray[np.bool_], rows: int) -> Indices:
+def mask_to_rows(mask: NDArray[np.bool_], n_rows: int) -> Indices:
     mask = np.asarray(mask)
-    if mask.dtype != np.bool_ or mask.shape != (rows,):
-        raise PolicyError(f"expected {rows} Boolean values, got {mask.dtype} of shape {mask.shape}")
+    if mask.dtype != np.bool_ or mask.shape != (n_rows,):
+        got = f"{mask.dtype} of shape {mask.shape}"
+        raise PolicyError(f"expected {n_rows} Boolean values, got {got}")
     return np.flatnonzero(mask)

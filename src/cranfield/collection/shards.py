@@ -30,10 +30,10 @@ from cranfield.collection.policies import CHOICES, MAX_VALUES, Policies, policie
 from cranfield.collection.qrels import Qrels, sorted_codes
 from cranfield.collection.run import Run
 from cranfield.sources.columns import convert_columns, read_table, two_columns
-from cranfield.sources.schemas import FRAMES, Column, Schema
+from cranfield.sources.schemas import TABLE_FORMATS, Column, Schema
 from cranfield.sources.values import ID
 
-_START = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
+_STATE = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
 
 _BLOCK = 1 << 16
 """Number of strings hashed at a time, to bound memory."""
@@ -54,33 +54,35 @@ def siphash(texts: pl.Series, key: tuple[int, int]) -> Keys:
     """
     out = np.empty(len(texts), dtype=np.uint64)
     for start in range(0, len(texts), _BLOCK):
-        part = texts.slice(start, _BLOCK)
+        block = texts.slice(start, _BLOCK)
         # Concatenation gives the bytes of all strings without a Python object for each.
-        data = np.frombuffer(str(part.str.join("").item()).encode() + bytes(8), dtype=np.uint8)
-        lengths = part.str.len_bytes().to_numpy().astype(np.int64)
-        out[start : start + _BLOCK] = _hashes(data, lengths, key)
+        data = np.frombuffer(str(block.str.join("").item()).encode() + bytes(8), dtype=np.uint8)
+        lengths = block.str.len_bytes().to_numpy().astype(np.int64)
+        out[start : start + _BLOCK] = _hash_concatenated(data, lengths, key)
     return out
 
 
-def _hashes(data: NDArray[np.uint8], lengths: NDArray[np.int64], key: tuple[int, int]) -> Keys:
+def _hash_concatenated(
+    data: NDArray[np.uint8], lengths: NDArray[np.int64], key: tuple[int, int]
+) -> Keys:
     """Hash concatenated strings, grouped by their number of words."""
-    begins = np.cumsum(lengths) - lengths
+    starts = np.cumsum(lengths) - lengths
     # A word begins at each byte.
     words = np.ndarray((data.size - 7,), dtype="<u8", buffer=data.data, strides=(1,))
     n_words = lengths // 8
     out = np.empty(lengths.size, dtype=np.uint64)
-    for number in np.flatnonzero(np.bincount(n_words)).tolist():
-        rows = np.flatnonzero(n_words == number)
-        positions, length = begins[rows], lengths[rows]
-        words_of_state = zip(_START, (*key, *key), strict=True)
+    for n_full_words in np.flatnonzero(np.bincount(n_words)).tolist():
+        rows = np.flatnonzero(n_words == n_full_words)
+        positions, length = starts[rows], lengths[rows]
+        words_of_state = zip(_STATE, (*key, *key), strict=True)
         state = [np.full(rows.size, word ^ half, dtype=np.uint64) for word, half in words_of_state]
-        for _ in range(number):
+        for _ in range(n_full_words):
             _absorb(state, words[positions].astype(np.uint64, copy=False))
             positions = positions + 8
         bits = (length % 8).astype(np.uint64) * np.uint64(8)
-        # Mask the bytes that belong to the next string.
-        last = words[positions] & ((np.uint64(1) << bits) - np.uint64(1))
-        _absorb(state, last | ((length & 255).astype(np.uint64) << np.uint64(56)))
+        # The mask removes the bytes of the next string.
+        last_words = words[positions] & ((np.uint64(1) << bits) - np.uint64(1))
+        _absorb(state, last_words | ((length & 255).astype(np.uint64) << np.uint64(56)))
         state[2] ^= np.uint64(255)
         for _ in range(4):
             _round(state)
@@ -138,7 +140,7 @@ class Sharding(ABC):
     labels: tuple[str, ...]
 
     @abstractmethod
-    def _of(self, docs: pl.Series) -> Shards: ...
+    def _find_shards(self, docs: pl.Series) -> Shards: ...
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
@@ -168,7 +170,7 @@ class Sharding(ABC):
             docs = convert_columns({"doc": docs}, _DOCUMENTS, "documents", allow_empty=True).frame[
                 "doc"
             ]
-        return self._of(docs)
+        return self._find_shards(docs)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -208,7 +210,7 @@ class RandomShards(Sharding):
         first, second = sequence.generate_state(2, np.uint64).tolist()
         return first, second
 
-    def _of(self, docs: pl.Series) -> Shards:
+    def _find_shards(self, docs: pl.Series) -> Shards:
         return (siphash(docs, self.key) % np.uint64(self.shards)).astype(np.int32)
 
     def describe(self) -> dict[str, Any]:
@@ -269,7 +271,7 @@ _SHARDS = Schema(
     "table of shards",
     (DOC, Column("shard", ID)),
     noun="shards",
-    formats=FRAMES,
+    formats=TABLE_FORMATS,
     tuples=None,
     mapping=two_columns("doc", "shard"),
     suspicions={"document occurs twice in the shards": pl.col("doc").is_duplicated()},
@@ -289,8 +291,8 @@ class TableShards(IndexedTable, Sharding):
     codes: Shards
     name: str = "shards"
 
-    def _of(self, docs: pl.Series) -> Shards:
-        query_rows, rows = self._index.pairs(docs)
+    def _find_shards(self, docs: pl.Series) -> Shards:
+        query_rows, rows = self._index.matching_rows(docs)
         out = np.full(len(docs), -1, dtype=np.int32)
         out[query_rows] = self.codes[rows]
         return out
@@ -312,7 +314,7 @@ def read_shards(data: Any) -> TableShards:
     data
         A dict `{document: shard}`, a data frame of any library, or the path of a file with named
         columns: CSV, TSV or Parquet by its suffix, compressed or not. The columns are `doc` and
-        `shard`, or other usual names for them, such as `docno`; others are ignored.
+        `shard`, or other usual names for them, such as `docno`; no other column is read.
 
     Returns
     -------
@@ -394,19 +396,19 @@ class JudgedShards(Scorable):
         """The shards' names, in order."""
         return self.sharding.labels
 
-    def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
+    def compute_scores(self, measures: Sequence[Scorer]) -> list[Floats]:
         """Return the scores by shard; NaN if a shard has no relevant document of the topic."""
         # Copies, so that the cached views are freed afterwards.
         copies = (replace(judged, views={}) for judged in self.shards)
-        by_shard = [judged.scores_by(measures) for judged in copies]
+        by_shard = [judged.compute_scores(measures) for judged in copies]
         return [
-            np.where(self._gaps(measure)[:, None], np.nan, np.stack(values, axis=2))
+            np.where(self._find_gaps(measure)[:, None], np.nan, np.stack(values, axis=2))
             for measure, *values in zip(measures, *by_shard, strict=True)
         ]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
         """Return the policies, the partition, and the number of cells without a score."""
-        gaps = self._gaps(measure)
+        gaps = self._find_gaps(measure)
         return {
             **self.shards[0].settings_for(measure),
             **self.sharding.describe(),
@@ -421,7 +423,7 @@ class JudgedShards(Scorable):
     def _relevant_from(self, measure: Scorer) -> int:
         return lowest_relevant_grade(measure) if self.rel is None else int(self.rel)
 
-    def _gaps(self, measure: Scorer) -> Bools:
+    def _find_gaps(self, measure: Scorer) -> Bools:
         """Return the mask of cells without a relevant document; shape (topics, shards)."""
         low = self._relevant_from(measure)
         bases = [judged.recall_base(low) for judged in self.shards]
@@ -448,7 +450,7 @@ class JudgedShards(Scorable):
         )
 
 
-class _Split(NamedTuple):
+class _SplitQrels(NamedTuple):
     sharding: Sharding
     qrels: tuple[Qrels, ...]
     n_unmapped: int
@@ -476,8 +478,8 @@ def judge_shards(
         run_list, qrels_read = read_inputs(runs, qrels, **options)
     whole = qrels_read.flat()
     lowest_judged = whole.lowest_judged(policy.negative)
-    lowest = {lowest_relevant_grade(measure) for measure in measures} if rel is None else {int(rel)}
-    grades = sorted({max(grade, lowest_judged) for grade in lowest or {1}})
+    rels = {lowest_relevant_grade(measure) for measure in measures} if rel is None else {int(rel)}
+    grades = sorted({max(grade, lowest_judged) for grade in rels or {1}})
     splits = [_split(whole, sharding, unmapped, grades) for sharding in shardings]
 
     judge_run = _ShardJudge(whole, splits, unmapped, policy)
@@ -491,8 +493,8 @@ def judge_shards(
     ) -> JudgedRuns:
         judged = assemble_runs(names, parts, judgments, policy, topics=topics)
         judged = judged.with_settings(run_list.settings)
-        highest = replace(judged.judgments, max_grade=policy.max_grade or max(whole.max_grade, 0))
-        judged = replace(judged, judgments=highest, views={})
+        max_grade = policy.max_grade or max(whole.max_grade, 0)
+        judged = replace(judged, judgments=replace(judged.judgments, max_grade=max_grade), views={})
         return judged.condensed() if policy.unjudged == "condensed" else judged
 
     whole_judged = assemble([part for part, _ in results], whole)
@@ -514,10 +516,10 @@ def judge_shards(
 
 @dataclass(frozen=True, eq=False)
 class _ShardJudge:
-    """Judge a run on the whole collection, and on the shards of each partition."""
+    """Function that judges a run on the whole collection, and on the shards of each partition."""
 
     whole: Qrels
-    splits: Sequence[_Split]
+    splits: Sequence[_SplitQrels]
     unmapped: str
     policies: Policies
 
@@ -528,9 +530,11 @@ class _ShardJudge:
         if policy.depth is not None:
             ranks = order_documents(run, policy.ties).ranks_of(np.arange(len(run)))
             run = run.restricted(ranks <= policy.depth)
-        return judged_run, [self._parts(run, judged_run, split) for split in self.splits]
+        return judged_run, [self._judge_shards(run, judged_run, split) for split in self.splits]
 
-    def _parts(self, run: Run, whole: JudgedRun, split: _Split) -> tuple[list[JudgedRun], int]:
+    def _judge_shards(
+        self, run: Run, whole: JudgedRun, split: _SplitQrels
+    ) -> tuple[list[JudgedRun], int]:
         """Judge a run on each shard; also return the number of its documents in no shard."""
         shard = split.sharding.of(run.docs)
         if self.unmapped == "error":
@@ -544,7 +548,7 @@ class _ShardJudge:
         return parts, int((shard < 0).sum())
 
 
-def _split(qrels: Qrels, sharding: Sharding, unmapped: str, grades: Sequence[int]) -> _Split:
+def _split(qrels: Qrels, sharding: Sharding, unmapped: str, grades: Sequence[int]) -> _SplitQrels:
     """Split judgments by shard, and check that each shard has a relevant document."""
     shard = sharding.of(qrels.docs)
     is_lost = shard < 0
@@ -552,18 +556,19 @@ def _split(qrels: Qrels, sharding: Sharding, unmapped: str, grades: Sequence[int
         _check_mapped(qrels, is_lost, "judgment")
     n_shards = len(sharding)
     for grade in grades:
-        relevant = qrels.grades >= grade
-        n_relevant = np.bincount(shard[relevant & ~is_lost], minlength=n_shards)
+        is_relevant = qrels.grades >= grade
+        n_relevant = np.bincount(shard[is_relevant & ~is_lost], minlength=n_shards)
         empty = np.flatnonzero(n_relevant == 0)
         if empty.size:
-            documents = counted(qrels.docs.gather(np.flatnonzero(relevant)).n_unique(), "document")
+            n_documents = qrels.docs.gather(np.flatnonzero(is_relevant)).n_unique()
+            documents = counted(n_documents, "document")
             raise CranfieldError(
                 f"shard {quoted(sharding.labels[empty[0]])} has no relevant document of any topic"
                 f" ({counted(n_shards, 'shard')}, {documents} of grade {grade} or higher);"
                 " use fewer shards"
             )
     parts = tuple(qrels.restricted(shard == k) for k in range(n_shards))
-    return _Split(sharding, parts, int(is_lost.sum()))
+    return _SplitQrels(sharding, parts, int(is_lost.sum()))
 
 
 def _check_mapped(table: Run | Qrels, is_lost: Bools, noun: str) -> None:

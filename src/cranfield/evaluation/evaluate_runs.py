@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from cranfield.base.errors import PolicyError, check_integer, check_list
 from cranfield.base.kinds import Function, check_keywords, replace_keywords
-from cranfield.collection.judged.judging import Judging, RankingOptions, judge
+from cranfield.collection.judged.judging import JudgingOptions, RankingOptions, judge
 from cranfield.collection.policies import Compat
 from cranfield.collection.shards import Sharding, judge_shards, make_sharding, random_shards
 from cranfield.evaluation.evaluation import Evaluation, score
@@ -25,7 +25,7 @@ class SessionOptions(RankingOptions, total=False):
     compat: Compat | None
 
 
-class ShardOptions(Judging, total=False):
+class ShardOptions(JudgingOptions, total=False):
     """Options of judging with the shards of a partition."""
 
     unmapped: str

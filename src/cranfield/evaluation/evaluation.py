@@ -20,7 +20,7 @@ from cranfield.base.errors import (
     warn,
 )
 from cranfield.base.scale_types import Scale
-from cranfield.base.showing import Plotted
+from cranfield.base.showing import WithPlots
 from cranfield.base.text import counted, names_or_count, some_of
 from cranfield.collection.judged.coverage import (
     Coverage,
@@ -340,7 +340,7 @@ class NotEvaluatedError(MeasureError, KeyError):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
+class Evaluation(FrameMixin, WithPlots, Mapping[str, Scores]):
     """Scores of several measures on the same input: a mapping of measures to scores.
 
     Attributes
@@ -461,7 +461,7 @@ class Evaluation(FrameMixin, Plotted, Mapping[str, Scores]):
         """Return the coverage, without unjudged documents if all measures estimate from samples."""
         coverage = self.whole.coverage
         if all(_estimates_from_samples(measure) for measure in self.measures):
-            return coverage.ignoring_unjudged()
+            return coverage.ignore_unjudged()
         return coverage
 
     @cached_property
@@ -599,7 +599,7 @@ def score(
     if isinstance(judged, JudgedRuns) and judged.policies.ties == "expected":
         score_arrays = expected_scores_by_measure(judged, parsed)
     else:
-        score_arrays = judged.scores_by(parsed)
+        score_arrays = judged.compute_scores(parsed)
     grades = judged.max_grade
     scores = {
         measure.label: Scores(

@@ -12,7 +12,7 @@ from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import some_of
 from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
-from cranfield.collection.judged.rows import NO_TIES, Rows, number_rows, ranges, ratio, scan
+from cranfield.collection.judged.rows import NO_TIES, Rows, join_ranges, number_rows, ratio, scan
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
 
@@ -265,7 +265,7 @@ def _expect_stop_values(ties: _Ties, actual: Floats) -> Floats:
     stop_probabilities, n_ranks = _compute_stop_probabilities(
         group, row_survival, count, size, last - first + 1, is_counted
     )
-    groups, offset = ranges(np.zeros_like(n_ranks), n_ranks)
+    groups, offset = join_ranges(np.zeros_like(n_ranks), n_ranks)
     rank = first[groups] + offset
     stop_gains = stop_gain[ties.find_topics(cell[groups]), rank - 1]
     expected_gains = stop_gains * reach[groups] * stop_probabilities

@@ -24,11 +24,11 @@ from cranfield.base.errors import (
 )
 from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.parallel import available_threads, ordered_results
-from cranfield.base.spec import parameters_of, summary_of
+from cranfield.base.spec import format_parameters, get_summary
 from cranfield.base.text import counted, some_of
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, map_runs
-from cranfield.collection.metadata.reading import MetadataPlace, header_of
+from cranfield.collection.metadata.reading import MetadataLocation, find_header
 from cranfield.collection.pairs import Codes
 from cranfield.collection.policies import TIES, TieOrder
 from cranfield.collection.run import Run
@@ -197,7 +197,9 @@ def fuse(
         scores=np.concatenate(scores),
         ranks=np.concatenate(ranks),
         origin=Origin(name),
-        described=_describe_fusion(name, fusion, norm, names, weights is not None, run_weights),
+        metadata_source=_describe_fusion(
+            name, fusion, norm, names, weights is not None, run_weights
+        ),
     )
 
 
@@ -213,9 +215,9 @@ def fusion_methods() -> pl.DataFrame:
         "method",
         {
             "uses": lambda kind: "scores" if kind.by_score else "ranks",
-            "parameters": parameters_of,
-            "other names": lambda kind: ", ".join(FUSIONS.other_names(kind.name)),
-            "what it does": summary_of,
+            "parameters": format_parameters,
+            "other names": lambda kind: ", ".join(FUSIONS.find_aliases(kind.name)),
+            "what it does": get_summary,
             "source": attrgetter("source"),
         },
     )
@@ -329,7 +331,7 @@ def _describe_fusion(
     names: Sequence[str],
     has_weights: bool,
     weights: Floats,
-) -> MetadataPlace:
+) -> MetadataLocation:
     """Describe the method and the runs in metadata of the fused run."""
     from cranfield.collection.metadata.metadata import Metadata
 
@@ -343,4 +345,4 @@ def _describe_fusion(
     text = Metadata({"tag": name, "method": method_entry}).to_yaml().rstrip("\n")
     lines = ("ir_metadata.start", *text.split("\n"), "ir_metadata.end")
     header = "".join(f"# {line}\n" for line in lines)
-    return MetadataPlace(header_of(header.encode(), name), tag=name)
+    return MetadataLocation(find_header(header.encode(), name), tag=name)

@@ -18,10 +18,10 @@ from cranfield.base.spec import (
     Registry,
     Spec,
     choice,
-    fraction_of,
     integer,
     number,
     parameter,
+    to_fraction,
 )
 from cranfield.collection.judged.rows import ratio
 from cranfield.fusion.rankings import Rankings
@@ -101,7 +101,7 @@ class RankBiasedCentroid(RankSum):
     )
 
     def rank_weights(self, n_ranks: int) -> list[Fraction]:
-        p = fraction_of(self.p)
+        p = to_fraction(self.p)
         return [(1 - p) * p**rank for rank in range(n_ranks)]
 
 

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import PolicyError, check_integer, quoted, warn
 from cranfield.base.text import some_of
-from cranfield.collection.judged.coverage import notes_on_contradictions
+from cranfield.collection.judged.coverage import describe_contradictions
 from cranfield.collection.judged.ranking import BY_ROW, order_documents
-from cranfield.collection.judged.rows import ranges
+from cranfield.collection.judged.rows import join_ranges
 from cranfield.collection.pairs import Codes, Pairs
-from cranfield.collection.qrels import topic_order
+from cranfield.collection.qrels import sort_topics
 from cranfield.collection.run import Run
 
 
@@ -60,11 +60,11 @@ def select_top_rows(
     order = order_documents(run, ties)
     rows, sizes = order.rows, order.counts
     if depth is not None:
-        rows = rows[ranges(np.zeros_like(sizes), sizes)[1] < depth]
+        rows = rows[join_ranges(np.zeros_like(sizes), sizes)[1] < depth]
         sizes = np.minimum(sizes, depth)
     scores = run.scores[rows] if scored else np.zeros(0)
     docs = run.docs[rows]
-    ranks = ranges(np.zeros_like(sizes), sizes)[1] + 1 if run.ranks is None else run.ranks[rows]
+    ranks = join_ranges(0 * sizes, sizes)[1] + 1 if run.ranks is None else run.ranks[rows]
     has_scores = not (scored and sizes.max() > 1 and np.array_equal(scores, -ranks.astype(float)))
     tied = 0.0 if ties in BY_ROW else order.n_tied / max(len(run.docs), 1)
     return RunTop(
@@ -80,7 +80,7 @@ def describe_runs(run_indices: Sequence[int], names: Sequence[str]) -> str:
 def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop]) -> None:
     """Warn of ranks that contradict scores, and of runs without a common topic."""
     counts = {name: top.contradictions for name, top in zip(names, tops, strict=True)}
-    notes = notes_on_contradictions(counts)
+    notes = describe_contradictions(counts)
     n_runs = Counter(topic for top in tops for topic in top.topics)
     isolated = [
         k
@@ -97,7 +97,7 @@ def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop]) -> None:
 
 def list_topics(tops: Iterable[RunTop]) -> list[str]:
     """List the topics of all runs, in order."""
-    return topic_order(list({topic for top in tops for topic in top.topics}))
+    return sort_topics(list({topic for top in tops for topic in top.topics}))
 
 
 def number_jointly(
@@ -125,7 +125,7 @@ def _align_topics(top: RunTop, docs: Ints, topic_numbers: Mapping[str, int]) -> 
         return NumberedTop(starts, docs, top.scores)
     first_rows = np.zeros(len(topic_numbers), dtype=np.int64)
     first_rows[topics] = np.cumsum(top.sizes) - top.sizes
-    _, rows = ranges(first_rows, first_rows + sizes)
+    _, rows = join_ranges(first_rows, first_rows + sizes)
     return NumberedTop(starts, docs[rows], top.scores[rows] if top.scores.size else top.scores)
 
 
@@ -224,7 +224,7 @@ class Rankings(Pairs):
         sizes = np.stack([np.diff(top.starts) for top in tops], axis=1)
         offsets = np.cumsum([0, *(top.starts[-1] for top in tops[:-1])])
         first_rows = np.stack([top.starts[:-1] for top in tops], axis=1) + offsets
-        _, rows = ranges(first_rows.ravel(), (first_rows + sizes).ravel())
+        _, rows = join_ranges(first_rows.ravel(), (first_rows + sizes).ravel())
         topic = np.repeat(np.arange(len(topics)), sizes.sum(axis=1))
         pairs = topic * len(ids) + np.concatenate([top.docs for top in tops])[rows]
         pairs, ranked = np.unique(pairs, return_inverse=True)

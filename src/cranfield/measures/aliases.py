@@ -1,4 +1,4 @@
-"""Names of measures in papers and other programs, translated to text forms."""
+"""Names of measures in papers and other programs, translate_parameters to text forms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from math import isfinite, sqrt
 
 from cranfield.base.errors import MeasureError, quoted
-from cranfield.base.spec import short_text
+from cranfield.base.spec import format_short
 from cranfield.measures.base import Measure
 
 Forms = tuple[tuple[str, str], ...]
@@ -430,7 +430,7 @@ def _find_parametric_name(measure: Measure) -> str | None:
     elif measure.name == "Rprec" and values["multiple"] is not None:
         default, name = measure(multiple=None), f"Rprec_mult_{values['multiple']:.2f}"
     elif measure.name == "Utility":
-        coefficients = ",".join(short_text(values[name]) for name in "abcd")
+        coefficients = ",".join(format_short(values[name]) for name in "abcd")
         default, name = measure(a=1, b=-1, c=0, d=0), f"utility_{coefficients}"
     elif measure.name == "SetF":
         default, name = measure(beta=1), f"set_F_{values['beta'] ** 2:g}"
@@ -441,7 +441,7 @@ def _find_parametric_name(measure: Measure) -> str | None:
     elif isinstance(gains := getattr(values.get("gains"), "kind", None), tuple):
         stem = _TREC_NAMES.get(str(measure(gains="linear")))
         return stem and f"{stem}_" + ",".join(
-            f"{grade}={short_text(gain)}" for grade, gain in gains
+            f"{grade}={format_short(gain)}" for grade, gain in gains
         )
     else:
         return None

@@ -14,7 +14,7 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import ArgumentError, CranfieldError, MeasureError
 from cranfield.base.scale_types import Scale
-from cranfield.base.spec import Spec, flag, integer, optional, parameter, short_text, text_of
+from cranfield.base.spec import Spec, flag, format_short, format_value, integer, optional, parameter
 from cranfield.collection.judged.coverage import describe_input
 from cranfield.collection.judged.judged_runs import JudgedRuns, runs_of_grades
 from cranfield.measures.families import ALIASES, KINDS, MODULES, REGISTRY
@@ -261,7 +261,7 @@ class Measure(Spec):
             raise MeasureError(
                 f"cutoff must be an integer, got {cutoff}; did you mean {self.name}(p={cutoff})?"
             )
-        return self._with({self.info.at_parameter: cutoff})
+        return self._with_parameters({self.info.at_parameter: cutoff})
 
     @classmethod
     def takes_cutoff(cls) -> bool:
@@ -297,7 +297,7 @@ class Measure(Spec):
             name, _, value = condition.partition("=")
             setting = getattr(self, name)
             # Works on a discount apply to its form, with any base of the logarithm.
-            text = repr(setting.form) if hasattr(setting, "form") else text_of(setting)
+            text = repr(setting.form) if hasattr(setting, "form") else format_value(setting)
             applies = text == value if value else setting != self.parameters[name].default
             if applies and source not in works:
                 works.append(source)
@@ -395,7 +395,7 @@ class Measure(Spec):
 
     def __str__(self) -> str:
         value = getattr(self, self.info.at_parameter)
-        value_text = short_text(value) if isinstance(value, float) else value
+        value_text = format_short(value) if isinstance(value, float) else value
         suffix = "" if value is None else f"@{value_text}"
         return self.base_name() + self.parameter_text(self.info.at_parameter) + suffix
 
@@ -452,7 +452,7 @@ def measure(name: str, **attributes: Any) -> Callable[[M], M]:
         ALIASES.update(dict.fromkeys(aliases, name))
         if "cutoff" not in cls.parameters:
             attributes["at_usage"] = "none"
-        synonyms = tuple(REGISTRY.other_names(name))
+        synonyms = tuple(REGISTRY.find_aliases(name))
         cls.info = Info(name=name, aliases=synonyms, **{**cls.shared, **attributes})
         REGISTRY[name] = cls
         return cls

@@ -30,5 +30,5 @@ REGISTRY: Registry[Any] = Registry(
 )
 """Measures by name; user-defined ones come last."""
 
-MODULES, ALIASES = REGISTRY.module_of, REGISTRY.aliases
+MODULES, ALIASES = REGISTRY.module_by_name, REGISTRY.aliases
 """The module of each measure by name, and the name of the measure by alias."""

@@ -16,12 +16,12 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import (
     Check,
-    fraction_of,
+    format_number,
+    format_short,
     integer,
-    number_text,
     optional,
     parameter,
-    short_text,
+    to_fraction,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Judgments, Rows
@@ -79,14 +79,14 @@ class Gain:
         """Return the gains with the values of a mapping converted to exact fractions."""
         if isinstance(self.kind, str):
             return self
-        fractions: Any = tuple((grade, fraction_of(gain)) for grade, gain in self.kind)
+        fractions: Any = tuple((grade, to_fraction(gain)) for grade, gain in self.kind)
         return Gain(fractions)
 
     @property
     def text(self) -> str:
         if isinstance(self.kind, str):
             return repr(self.kind)
-        pairs = (f"{grade}: {number_text(gain)}" for grade, gain in self.kind)
+        pairs = (f"{grade}: {format_number(gain)}" for grade, gain in self.kind)
         return "{" + ", ".join(pairs) + "}"
 
 
@@ -142,7 +142,7 @@ class Discount:
 
     def log_argument(self, rank: int) -> Fraction:
         """Return the number x for which the divisor at a rank is ln x / ln base."""
-        base = fraction_of(self.base)
+        base = to_fraction(self.base)
         arguments = {
             "log(rank+1)": Fraction(rank + 1),
             "max(1,log(rank))": max(base, Fraction(rank)),
@@ -174,7 +174,7 @@ class Discount:
 
     @property
     def text(self) -> str:
-        return repr(self.form.replace("log", f"log{short_text(self.base)}"))
+        return repr(self.form.replace("log", f"log{format_short(self.base)}"))
 
 
 _BASE = r"log(\d{1,9}(?:\.\d{1,9})?)"

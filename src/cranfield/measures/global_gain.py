@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Ints, row_slices
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Groups, Judgments, Rows, number_rows, ranges
+from cranfield.collection.judged.rows import Groups, Judgments, Rows, join_ranges, number_rows
 from cranfield.measures.base import Measure
 from cranfield.measures.gains import LINEAR, Gain, highest_grade
 from cranfield.measures.users.model import UnitGains
@@ -130,7 +130,7 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
             judgment, intent, gain = (
                 np.concatenate(column) for column in zip(*answer_blocks, strict=True)
             )
-            row_gains = _sum_gains_once(documents, judgment, intent, gain, intents.navigational)
+            row_gains = _sum_gains_once(documents, judgment, intent, gain, intents.is_navigational)
         levels = np.unique(np.concatenate([[0.0, max_gain or 0.0], judgment_gains, row_gains]))
         min_judged = judgments.judged_from
 
@@ -181,7 +181,7 @@ def _sum_gains_once(
 ) -> Floats:
     """Return the gain of each row, counting only the first answer to a navigational intent."""
     starts, stops = (np.searchsorted(judgment, rows.judgment, side) for side in ("left", "right"))
-    row, entry = ranges(starts, stops)
+    row, entry = join_ranges(starts, stops)
     entry_intent = intent[entry]
     satisfying = np.flatnonzero((gain[entry] > 0) & navigational[rows.topic[row], entry_intent])
     key = rows.cell[row[satisfying]] * navigational.shape[1] + entry_intent[satisfying]

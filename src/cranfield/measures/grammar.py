@@ -17,7 +17,7 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, as_numbers, quoted, warn
 from cranfield.base.scale_types import Scale, find_scale
-from cranfield.base.spec import keywords_of, literal
+from cranfield.base.spec import parse_keywords, parse_literal
 from cranfield.base.text import did_you_mean, nearest
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.aliases import (
@@ -323,14 +323,14 @@ def _build_measure(node: ast.expr, text: str) -> Measure:
         if isinstance(node.right, ast.Name):
             cutoff_text = quoted(node.right.id)
             raise MeasureError(f"{quoted(text)}: cutoff must be an integer, got {cutoff_text}")
-        tree, cutoff = node.left, literal(node.right, text, MeasureError)
+        tree, cutoff = node.left, parse_literal(node.right, text, MeasureError)
         if cutoff is None:
             raise MeasureError(f"{quoted(text)}: cutoff must be an integer, got None")
     arguments: list[ast.expr] = []
     parameters: dict[str, Any] = {}
     if isinstance(tree, ast.Call):
         arguments = tree.args
-        parameters = keywords_of(tree, text, MeasureError)
+        parameters = parse_keywords(tree, text, MeasureError)
         tree = tree.func
     if not isinstance(tree, ast.Name):
         raise _make_syntax_error(text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base.spec import text_of
+from cranfield.base.spec import format_value
 from cranfield.measures.families import KINDS, REGISTRY
 
 if TYPE_CHECKING:
@@ -78,8 +78,8 @@ class Entry:
         infos = {}
         for name in self.measure_class.parameter_names():
             parameter = self.measure_class.parameters[name]
-            value = None if self.measure is None else text_of(getattr(self.measure, name))
-            infos[name] = ParameterInfo(text_of(parameter.default), parameter.doc, value)
+            value = None if self.measure is None else format_value(getattr(self.measure, name))
+            infos[name] = ParameterInfo(format_value(parameter.default), parameter.doc, value)
         return infos
 
     def __str__(self) -> str:

@@ -185,7 +185,7 @@ class PPlusQ(IntentMeasure):
 
         def score(intent: IntentBlock) -> Floats:
             return np.where(
-                intent.navigational[:, None],
+                intent.is_navigational[:, None],
                 navigational.score(intent.judged),
                 informational.score(intent.judged),
             )

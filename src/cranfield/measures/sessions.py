@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
-from cranfield.base.spec import checked, choice, flag, integer, number, optional, parameter
+from cranfield.base.spec import check_parameter, choice, flag, integer, number, optional, parameter
 from cranfield.base.text import some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, number_rows, ranges, ratio, scan
+from cranfield.collection.judged.rows import Rows, join_ranges, number_rows, ratio, scan
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import Gain, GainMeasure, grade_gains, ideal_rows, or_word
 
@@ -98,11 +98,11 @@ def click_u(
             "click_u: lengths must be finite and at least 0, and gains finite,"
             f" got {some_of(map(str, length), 3)} and {some_of(map(str, gain), 3)}"
         )
-    snippet = checked("click_u", "snippet", snippet, _LENGTH, MeasureError)
-    proportion_read = checked(
+    snippet = check_parameter("click_u", "snippet", snippet, _LENGTH, MeasureError)
+    proportion_read = check_parameter(
         "click_u", "proportion_read", proportion_read, _PROPORTION, MeasureError
     )
-    limit = checked("click_u", "limit", limit, _POSITIVE, MeasureError)
+    limit = check_parameter("click_u", "limit", limit, _POSITIVE, MeasureError)
     cell = np.zeros(rank.size, dtype=np.int64)
     snippet_lengths = snippet * rank
     terms = _discount_clicks(
@@ -407,7 +407,7 @@ class NormalisedSessionDCG(SessionGainMeasure):
             length = np.clip(self.cutoff - offset, 0, length)
         topic = lists.cell % judged.shape[0]
         starts = ideal.starts[topic]
-        list_index, ideal_row = ranges(starts, starts + np.minimum(length, ideal.sizes[topic]))
+        list_index, ideal_row = join_ranges(starts, starts + np.minimum(length, ideal.sizes[topic]))
         list_rank = ideal_row - starts[list_index] + 1
         rank = offset[list_index] + list_rank
         terms = ideal.gains[ideal_row] / self.divisors(lists.query[list_index], rank, list_rank)

@@ -17,7 +17,7 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.scale_types import Scale
-from cranfield.base.spec import number, parameter, text_of
+from cranfield.base.spec import format_value, number, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns, first_of_classes
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Info, Measure, measure
@@ -135,7 +135,7 @@ class Wrapper(Measure):
 
     def __str__(self) -> str:
         settings = [
-            f", {name}={text_of(value)}"
+            f", {name}={format_value(value)}"
             for name, value in sorted(self.options().items())
             if value != self.parameters[name].default
         ]

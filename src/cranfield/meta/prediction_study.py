@@ -25,9 +25,9 @@ from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.models.factors import tukey_pairs
 from cranfield.significance.prepare import as_scores
 from cranfield.sources.columns import columns_of_mapping, read_columns
-from cranfield.sources.schemas import NO_NAME, Schema, optional, spelt
+from cranfield.sources.schemas import INDEX_NAME, Schema, optional, spelt
 from cranfield.sources.schemas import Column as FileColumn
-from cranfield.sources.values import ID, LABEL, NUMBER, absent
+from cranfield.sources.values import ID, LABEL, NUMBER, is_absent
 from cranfield.tabular import format_number
 
 TIES = ("average", "min", "max")
@@ -37,7 +37,7 @@ ALPHA = 0.05
 """Significance level of Tukey's HSD."""
 
 _TABLE_KIND = "table of predictions"
-_PREDICTION_VALUE = replace(NUMBER, missing=absent)
+_PREDICTION_VALUE = replace(NUMBER, missing=is_absent)
 _NOT_PREDICTORS = frozenset({"fold", "split", "index", "rank", "row"})
 """Names of numeric columns that are not predictors; nor is an index without a name."""
 
@@ -49,7 +49,7 @@ _PREDICTIONS = Schema(
     _TABLE_KIND,
     (*_KEYS, FileColumn("predictor", LABEL), FileColumn("prediction", _PREDICTION_VALUE)),
     noun="predictions",
-    otherwise="csv",
+    default_format="csv",
     tuples=("topic", "predictor", "prediction", "system"),
     mapping=columns_of_mapping,
 )
@@ -279,17 +279,18 @@ def _read_predictions(data: Any) -> pl.DataFrame:
     schema, names = _PREDICTIONS, []
     if not is_long:
         schema = replace(schema, columns=_KEYS, is_selected=True, decisive=())
-        key_columns = schema.places(columns.names, columns.source).values()
+        key_columns = schema.find_positions(columns.names, columns.source).values()
         # Columns that describe topics in words are not predictors.
         names = [
             str(name)
             for k, name in enumerate(columns.names)
-            if k not in key_columns and (spelt(name) == "prediction" or not schema.describes(name))
+            if k not in key_columns
+            and (spelt(name) == "prediction" or not schema.is_descriptive(name))
         ]
         other_columns = [
             name
             for name in names
-            if spelt(name) in _NOT_PREDICTORS or NO_NAME.fullmatch(spelt(name))
+            if spelt(name) in _NOT_PREDICTORS or INDEX_NAME.fullmatch(spelt(name))
         ]
         names = [name for name in names if name not in other_columns]
         # A first column without a name is the index of a data frame.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cranfield.base.spec import Registry
-from cranfield.base.text import capitalised, names_or_count
+from cranfield.base.text import capitalise, names_or_count
 from cranfield.result import Column, Columns, Result, is_fact
 from cranfield.tabular import format_number
 
@@ -110,7 +110,7 @@ def describe_extremes(
         find_names(frame, column, row[column], noun) for row in (highest, lowest)
     )
     if len(rows) == 1:
-        return f"{capitalised(quantity)}: {highest_names[0]}, {highest_text}."
+        return f"{capitalise(quantity)}: {highest_names[0]}, {highest_text}."
     if len(highest_names) == len(rows):
         return f"All {len(rows)} {noun}s have the same number of {quantity}: {highest_text}."
     suffix = " each" if len(highest_names) > 1 else ""

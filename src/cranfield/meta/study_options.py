@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from cranfield.base.errors import PolicyError, check_integer
 from cranfield.base.kinds import Integer, Numbers, UnitInterval
-from cranfield.collection.policies import DEEPEST
+from cranfield.collection.policies import MAX_DEPTH
 from cranfield.significance.registry import MAX_RESAMPLES
 
 MAX_REPEATS = 10**6
@@ -19,7 +19,7 @@ Resamples = Annotated[int, Integer(1, MAX_RESAMPLES)]
 Seed = Annotated[int, Integer(0, noun="the seed")]
 Rel = Annotated[int, Integer(1)]
 Proportion = Annotated[float, UnitInterval()]
-Depth = Annotated[int | None, Integer(1, DEEPEST)]
+Depth = Annotated[int | None, Integer(1, MAX_DEPTH)]
 Sizes = Annotated[Sequence[int] | None, Numbers(2)]
 
 

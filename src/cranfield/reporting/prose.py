@@ -13,7 +13,7 @@ from cranfield.base import text
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import PolicyError, check_choice
 from cranfield.base.scale_types import Scale, scale_with_article
-from cranfield.base.text import capitalised, counted
+from cranfield.base.text import capitalise, counted
 from cranfield.base.version import __version__
 from cranfield.reporting.references import PACKAGE, Entry, find_cited_works
 from cranfield.reporting.summary import (
@@ -472,7 +472,7 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
             measure, _, clause = note.partition(" is declared ")
             ordinal.setdefault(clause, []).append(measure)
         else:
-            yield [f"{capitalised(note)}."]
+            yield [f"{capitalise(note)}."]
     for clause, measures in ordinal.items():
         verb = "is" if len(measures) == 1 else "are"
         yield [
@@ -583,7 +583,7 @@ def _write_sentences(comparison: Any, margin: float | str | None) -> Iterator[Se
     for note in comparison.notes:
         # These notes are reported by other sentences, or are advice for the author.
         if not (note.startswith("lower scores of") or note.endswith((RESCALING, SEPARATE_PAIR))):
-            yield [f"{capitalised(note)}."]
+            yield [f"{capitalise(note)}."]
     yield COMPUTED_WITH
 
 
@@ -738,8 +738,8 @@ def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
         if n_significant := comparison.count():
             nouns = ("significantly different pair", "significantly different pairs")
             order = describe_order(n_significant, meaning.n_invariant, *nouns)
-            yield [f"{capitalised(order)}{_name_invariant_pairs(meaning)}."]
-            yield [f"{capitalised(describe_sensitivity(meaning))}."]
+            yield [f"{capitalise(order)}{_name_invariant_pairs(meaning)}."]
+            yield [f"{capitalise(describe_sensitivity(meaning))}."]
 
 
 TRANSFORMATIONS: Mapping[Scale, Sentence] = {

@@ -79,7 +79,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import fft
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.parallel import in_threads, n_processors
+from cranfield.base.parallel import count_processors, in_threads
 
 Complex = NDArray[np.complex128]
 Numbers = NDArray[Any]
@@ -546,7 +546,7 @@ def compute_distribution(
     sums = _list_sums(sets, min(MAX_SUMS, memory // 64), rounding)
     methods: list[tuple[float, ListedSums | FourierInversion]] = [(sums.error, sums)]
     if not (sums.is_complete or sums.error <= max_error) and is_affordable(sets):
-        inversion, error = invert(sets, max_error, memory, jobs or n_processors(), rounding)
+        inversion, error = invert(sets, max_error, memory, jobs or count_processors(), rounding)
         methods.append((error, inversion))
     # Of equally accurate methods the first is preferred.
     error, method = min(methods, key=itemgetter(0))

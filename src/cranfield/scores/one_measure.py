@@ -23,10 +23,10 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.scale_types import Scale, find_scale
-from cranfield.base.showing import LOADERS, Plotted
+from cranfield.base.showing import LOADERS, WithPlots
 from cranfield.base.text import counted, did_you_mean, html, measure_prefix, plain, some_of
 from cranfield.scores.averages import Averages, fill_missing
-from cranfield.sources.values import plain as plain_id
+from cranfield.sources.values import float_to_integer as plain_id
 from cranfield.tabular import FrameMixin, frame_html
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Definition(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Scores(Averages, FrameMixin, Plotted):
+class Scores(Averages, FrameMixin, WithPlots):
     """Scores of one measure.
 
     Attributes

@@ -29,7 +29,7 @@ from cranfield.collection.intents import IntentTable, read_intents
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.ranking import order_documents
-from cranfield.collection.judged.rows import Clicks, Rows, number_rows, ranges
+from cranfield.collection.judged.rows import Clicks, Rows, join_ranges, number_rows
 from cranfield.collection.pairs import create_unchecked, find_label_positions
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
@@ -211,7 +211,7 @@ class Sessions:
         n_judgments = np.bincount(judgments.codes, minlength=len(judgments.topics))
         starts = np.cumsum(n_judgments) - n_judgments
         topic = np.array([code for _, code in pairs])
-        codes, positions = ranges(starts[topic], starts[topic] + n_judgments[topic])
+        codes, positions = join_ranges(starts[topic], starts[topic] + n_judgments[topic])
         rows = sorted_rows[positions]
         return Qrels(
             topics=tuple(name for name, _ in pairs),
@@ -440,7 +440,7 @@ class ConcatenatedSessions(Sequence[Run]):
             tuple(pairs["name"]),
             tuple(table.intents[row] for row in rows),
             table.probabilities[rows],
-            table.navigational[rows],
+            table.is_navigational[rows],
             table.name,
         )
 

@@ -29,10 +29,10 @@ from cranfield.sessions.log import (
 )
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import columns_of_mapping, read_table, two_columns
-from cranfield.sources.schemas import NAMED, Column, Lines, Schema, between_tabs, optional
+from cranfield.sources.schemas import NAMED_FORMATS, Column, Lines, Schema, optional, split_at_tabs
 from cranfield.sources.summaries import totals
 from cranfield.sources.text import Element, read_xml
-from cranfield.sources.values import GRADE, ID, Kind, absent, any_value, finite
+from cranfield.sources.values import GRADE, ID, ValueKind, any_value, is_absent, parse_number
 
 _NO_TIME = frozenset({"", "na", "nan"})
 _MAX_SECONDS = 1e11  # Maximum number of seconds since 1970; larger numbers are milliseconds
@@ -44,9 +44,9 @@ def _parse_positive_integer(cell: Any) -> int | None:
 
 
 def _parse_seconds(cell: Any) -> float | None:
-    if absent(cell, _NO_TIME) or isinstance(cell, bool):
+    if is_absent(cell, _NO_TIME) or isinstance(cell, bool):
         return None
-    if isinstance(cell, str) and finite(cell) is None:
+    if isinstance(cell, str) and parse_number(cell) is None:
         try:
             cell = datetime.fromisoformat(cell.strip())
         except ValueError:
@@ -55,13 +55,13 @@ def _parse_seconds(cell: Any) -> float | None:
         cell = cell if cell.tzinfo else cell.replace(tzinfo=UTC)
     if hasattr(cell, "timestamp"):
         return float(cell.timestamp())
-    seconds = finite(cell)
+    seconds = parse_number(cell)
     return seconds / 1000 if seconds is not None and seconds > _MAX_SECONDS else seconds
 
 
 def _parse_query(cell: Any) -> str | None:
     """Read a query id; integers are written without decimals, so that 1.0 is 1."""
-    value = None if isinstance(cell, bool) else finite(cell)
+    value = None if isinstance(cell, bool) else parse_number(cell)
     is_integer = value is not None and value.is_integer() and "." in str(cell)
     return str(int(value)) if value is not None and is_integer else ID.read(cell)
 
@@ -72,17 +72,17 @@ def _parse_click_count(cell: Any) -> int | None:
     return count if count is not None and count >= 0 else None
 
 
-CLICK_COUNT = Kind(_parse_click_count, pl.Int64, "not true, false or an integer >= 0")
-POSITIVE_INTEGER = Kind(
+CLICK_COUNT = ValueKind(_parse_click_count, pl.Int64, "not true, false or an integer >= 0")
+POSITIVE_INTEGER = ValueKind(
     _parse_positive_integer, pl.Int32, "not a positive integer; ranks count from 1"
 )
-SECONDS = Kind(
+SECONDS = ValueKind(
     _parse_seconds,
     pl.Float64,
     "not a number of seconds or a time such as 2024-05-01T10:00:00",
-    lambda cell: absent(cell, _NO_TIME),
+    lambda cell: is_absent(cell, _NO_TIME),
 )
-TEXT = Kind(lambda cell: None if cell is None else str(cell), missing=any_value)
+TEXT = ValueKind(lambda cell: None if cell is None else str(cell), missing=any_value)
 
 SYSTEM = optional("system", ID)
 SESSION = Column("session", ID)
@@ -92,7 +92,7 @@ QUERY = Column("query", replace(ID, read=_parse_query, exact=None), "query of se
 
 def _convert_topics(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     if all(isinstance(topic, (str, int)) for topic in data.values()):
-        if TOPIC.named_in([*data]):
+        if TOPIC.find_in([*data]):
             raise InputError("expected an array of records, got one record", source=source)
         return two_columns("session", "topic")(data, source)
     return columns_of_mapping(data, source)
@@ -116,11 +116,11 @@ CLICK_COLUMNS = Schema(
     "table of clicks",
     (
         *(SESSION, QUERY, SYSTEM),
-        optional("rank", replace(POSITIVE_INTEGER, missing=absent), "clicked rank"),
-        optional("doc", replace(ID, missing=absent)),
+        optional("rank", replace(POSITIVE_INTEGER, missing=is_absent), "clicked rank"),
+        optional("doc", replace(ID, missing=is_absent)),
         optional("start", SECONDS, noun="time"),
         optional("end", SECONDS, noun="time"),
-        optional("dwell", replace(SECONDS, read=finite, problem="not a number of seconds")),
+        optional("dwell", replace(SECONDS, read=parse_number, problem="not a number of seconds")),
         optional("clicks", CLICK_COUNT),
     ),
     mapping=columns_of_mapping,
@@ -129,7 +129,7 @@ CLICK_COLUMNS = Schema(
 TOPICS = Schema(
     "table of session topics",
     (SESSION, TOPIC),
-    lines=Lines(("session", "topic"), 2, cut=lambda line: between_tabs(line, {2}) or line.split()),
+    lines=Lines(("session", "topic"), 2, split=lambda x: split_at_tabs(x, {2}) or x.split()),
     mapping=_convert_topics,
 )
 
@@ -281,12 +281,12 @@ def read_session_topics(data: Any) -> dict[str, str]:
 
 
 def _is_xml(source: Source) -> bool:
-    if source.suffix == ".xml" or FORMAT_OF_SUFFIX.get(source.suffix) in NAMED:
+    if source.suffix == ".xml" or FORMAT_OF_SUFFIX.get(source.suffix) in NAMED_FORMATS:
         return source.suffix == ".xml"
     with source.open() as stream:
         if stream.read(256).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
             return True
-    suffixes = ", ".join(suffix for suffix, form in FORMAT_OF_SUFFIX.items() if form in NAMED)
+    suffixes = ", ".join(s for s, form in FORMAT_OF_SUFFIX.items() if form in NAMED_FORMATS)
     raise InputError(
         "the suffix does not name a format of sessions; expected XML of the TREC Session track, or"
         f" a table (session, query, rank, doc) with one of: {suffixes}",

@@ -21,11 +21,11 @@ from cranfield.significance.registry import MAX_RESAMPLES, RESAMPLES
 from cranfield.significance.resampling import as_integers, draw_counts
 from cranfield.significance.system_table import read_system_table, system_schema
 from cranfield.sources.columns import Table
-from cranfield.sources.values import NO_GRADE, NUMBER, Cells, absent, finite
+from cranfield.sources.values import NO_GRADE, NUMBER, Cells, is_absent, parse_number
 
 _COSTS = system_schema("table of costs")
 
-_AMOUNT = replace(NUMBER, missing=lambda cell: absent(cell, NO_GRADE))
+_AMOUNT = replace(NUMBER, missing=lambda cell: is_absent(cell, NO_GRADE))
 """Value type of costs; a cost that was not measured is missing."""
 
 _ENERGY = re.compile(r"joule|energy|kwh|\bwh\b|\bj\b", re.IGNORECASE)
@@ -314,7 +314,7 @@ def _read_amounts(costs: Any, systems: Sequence[str]) -> tuple[dict[str, Floats]
 
 
 def _has_number(cells: Cells) -> bool:
-    return any(finite(cell) is not None for cell in cells)
+    return any(parse_number(cell) is not None for cell in cells)
 
 
 def _is_column(value: Any) -> bool:

@@ -21,7 +21,7 @@ from cranfield.significance.topic_set_size import MAX_TOPICS, find_smallest
 from cranfield.sources import schemas
 from cranfield.sources.columns import Table, read_table
 from cranfield.sources.schemas import Schema, spelt
-from cranfield.sources.values import NAME, NUMBER, WHOLE, absent
+from cranfield.sources.values import NAME, NUMBER, WHOLE, is_absent
 
 _TESTS = Schema(
     "table of published tests",
@@ -31,10 +31,10 @@ _TESTS = Schema(
         schemas.optional("name", NAME, "name of a test"),
         schemas.optional("test", NAME),
         schemas.optional("alternative", NAME),
-        schemas.optional("alpha", replace(NUMBER, missing=absent)),
+        schemas.optional("alpha", replace(NUMBER, missing=is_absent)),
     ),
     noun="the tests",
-    otherwise="csv",
+    default_format="csv",
     tuples=("t", "topics", "name"),
 )
 _PAIRED_T = ("t", "t-test", "paired t", "paired t-test", "Student")

@@ -12,7 +12,7 @@ import polars as pl
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.kinds import Probability, check_arguments
-from cranfield.base.text import counted, number_range, plain, some_of
+from cranfield.base.text import counted, format_range, plain, some_of
 from cranfield.collection.files.named_columns import TOPIC
 from cranfield.result import Column, Columns, TableResult, interval_columns
 from cranfield.scores import Scores
@@ -175,7 +175,7 @@ def _difference_notes(rows: pl.DataFrame, baseline: str | None) -> list[str]:
     counts = systems.filter("is_incomplete")["common"]
     if counts.is_empty():
         return []
-    n_topics_range = number_range(counts.to_numpy())
+    n_topics_range = format_range(counts.to_numpy())
     return [
         f"differences from {plain(baseline)} are over the {n_topics_range} topics on which both"
         " systems have scores; they may not equal differences of the means in this table"

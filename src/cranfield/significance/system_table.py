@@ -12,7 +12,7 @@ from cranfield.base.errors import quoted
 from cranfield.base.text import counted
 from cranfield.sources.columns import Table, columns_of_mapping, read_columns
 from cranfield.sources.schemas import Column, Schema, spelt
-from cranfield.sources.values import ID, Cells, Kind
+from cranfield.sources.values import ID, Cells, ValueKind
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def system_schema(title: str) -> Schema:
 def read_system_table(
     data: Any,
     schema: Schema,
-    kind: Kind,
+    kind: ValueKind,
     systems: Sequence[str],
     is_used: Callable[[Cells], bool] = lambda cells: True,
 ) -> SystemTable:
@@ -47,7 +47,8 @@ def read_system_table(
     if "system" in map(spelt, columns.names):
         # Only the exact name: other columns may be called model or run, aliases of `system`.
         key = Column("system", ID, None)
-    key_index = replace(schema, columns=(key,)).places(columns.names, columns.source)["system"]
+    key_schema = replace(schema, columns=(key,))
+    key_index = key_schema.find_positions(columns.names, columns.source)["system"]
     names, notes = [], []
     for k, name in enumerate(map(str, columns.names)):
         if k != key_index and is_used(columns.with_points(k)):

@@ -1,1 +1,1 @@
-"""Where bytes come from, and which line of a file each row is."""
+"""Read files, data frames and mappings as tables, with the line of each row."""

@@ -1,4 +1,4 @@
-"""Access to files: patterns, URLs, compressed archives."""
+"""Find, open and decompress files: patterns, URLs, compressed files, limits."""
 
 from __future__ import annotations
 
@@ -47,8 +47,9 @@ _ALWAYS_ALLOWED = 32 << 20
 class BeyondLimitError(InputError):
     """Raised for input beyond a limit; the message names the variable that sets the limit."""
 
-    def __init__(self, reason: str, variable: str = "", **place: Any) -> None:
-        super().__init__(f"{reason}; {variable} sets the limit" if variable else reason, **place)
+    def __init__(self, reason: str, variable: str = "", **location: Any) -> None:
+        text = f"{reason}; {variable} sets the limit" if variable else reason
+        super().__init__(text, **location)
 
 
 def read_limit(name: str) -> int:
@@ -64,7 +65,7 @@ def read_limit(name: str) -> int:
 class _Stream(io.RawIOBase):
     """Stream of a function that returns up to a number of bytes, and no bytes at the end.
 
-    owner: an object to keep alive as long as the stream.
+    owner: an object that must live as long as the stream.
     """
 
     def __init__(
@@ -123,7 +124,7 @@ def limit_ratio(raw: IO[bytes], decompress: Callable[[IO[bytes]], IO[bytes]]) ->
 
 
 def check_limit(name: str, size: int, reason: str, source: str | None = None) -> None:
-    """Refuse a size beyond a limit; the limit replaces `{}` in the reason."""
+    """Refuse a size beyond a limit; `{}` in the reason is replaced by the limit."""
     maximum = read_limit(name)
     if size > maximum:
         raise BeyondLimitError(reason.format(f"{maximum:,}"), name, source=source)
@@ -144,16 +145,16 @@ def check_parts(text: str | bytes, source: str, *openings: Any) -> None:
 
 def check_beginning(head: bytes) -> None:
     """Refuse content whose leading blanks and zeros reach the limit."""
-    size = read_limit("CRANFIELD_MAX_BLANK")
-    if len(head) >= size and not head[:size].strip(b"\0 \t\r\n"):
+    max_size = read_limit("CRANFIELD_MAX_BLANK")
+    if len(head) >= max_size and not head[:max_size].strip(b"\0 \t\r\n"):
         raise BeyondLimitError(
-            f"begins with {size:,} bytes of blanks or zeros; the file may be damaged",
+            f"begins with {max_size:,} bytes of blanks or zeros; the file may be damaged",
             "CRANFIELD_MAX_BLANK",
         )
 
 
-_MAX_PATTERN = 4096
-"""Maximum length of a pattern; paths are shorter, and matching longer patterns takes minutes."""
+_MAX_PATTERN_LENGTH = 4096
+"""Maximum length of a pattern; paths are shorter, and longer patterns take minutes to match."""
 
 
 def match_files(path: str) -> list[str] | None:
@@ -164,23 +165,23 @@ def match_files(path: str) -> list[str] | None:
     >>> match_files("runs/bm25.gz") is None, match_files("no/such/*.gz")
     (True, [])
     """
-    if len(path) > _MAX_PATTERN or not has_magic(path) or check_path(Path.exists, path):
+    if len(path) > _MAX_PATTERN_LENGTH or not has_magic(path) or path_is(Path.exists, path):
         return None
-    # Path.glob takes no absolute pattern.
+    # Path.glob does not support absolute patterns.
     return sorted(glob(path, recursive=True))  # noqa: PTH207
 
 
-def check_path(test: Callable[[Path], bool], path: str | Path) -> bool:
-    """Apply a test to a path; return False if the path is invalid or cannot be accessed."""
+def path_is(test: Callable[[Path], bool], path: str | Path) -> bool:
+    """Return the result of a test of a path; False if the path is invalid or inaccessible."""
     try:
         return test(Path(path))
     except (OSError, ValueError):
         return False
 
 
-# At least two letters: a Windows drive has one.
+# A scheme has at least two letters, as a Windows drive has one.
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::[^/]+)?://")
-_SECRET = re.compile(r"(?<=://)[^/@:]*:[^/@]*@")
+_CREDENTIALS = re.compile(r"(?<=://)[^/@:]*:[^/@]*@")
 _BLOCK = 1 << 20
 """Number of bytes requested at a time."""
 
@@ -189,16 +190,16 @@ Returned = TypeVar("Returned")
 
 def is_url(path: str) -> bool:
     """Return True if a path has a scheme, such as `s3://`, and is not the name of a local file."""
-    return "://" in path and _URL.match(path) is not None and not check_path(Path.exists, path)
+    return "://" in path and _URL.match(path) is not None and not path_is(Path.exists, path)
 
 
 def hide_credentials(path: str) -> str:
     """Return a path for messages, without the user and password of a URL."""
-    return _SECRET.sub("", path) if "@" in path else path
+    return _CREDENTIALS.sub("", path) if "@" in path else path
 
 
 def file_of_url(path: str) -> str:
-    """Return the part of a URL that names a file, without query and enclosing archive."""
+    """Return the part of a URL that names a file, without its query or the archive around it."""
     if "://" not in path or not is_url(path):
         return path
     url = next(part for part in path.split("::") if "://" in part)
@@ -207,11 +208,11 @@ def file_of_url(path: str) -> str:
 
 def open_url(url: str) -> IO[bytes]:
     """Open a remote file; errors, also of later reads, are raised as InputError."""
-    file_system, path = _file_system(url)
-    file = _call(url, lambda: file_system.open(path, "rb"))
+    file_system, path = _find_file_system(url)
+    file = _call_fsspec(url, lambda: file_system.open(path, "rb"))
     # An archive is closed when its file system is deleted.
     stream = _Stream(
-        lambda size: _call(url, lambda: file.read(size)), file.close, owner=file_system
+        lambda size: _call_fsspec(url, lambda: file.read(size)), file.close, owner=file_system
     )
     return io.BufferedReader(stream, _BLOCK)
 
@@ -219,22 +220,22 @@ def open_url(url: str) -> IO[bytes]:
 def remote_size(url: str) -> int:
     """Return the number of bytes of a remote file; 0 if unknown."""
     try:
-        file_system, path = _file_system(url)
-        return int(_call(url, lambda: file_system.size(path)) or 0)
+        file_system, path = _find_file_system(url)
+        return int(_call_fsspec(url, lambda: file_system.size(path)) or 0)
     except CranfieldError:
         return 0
 
 
-def list_files(url: str, *, pattern: bool) -> list[str] | None:
+def list_files(url: str, *, is_pattern: bool) -> list[str] | None:
     """List the files of a remote folder, or the files that match a pattern; None for a file."""
-    file_system, path = _file_system(url)
+    file_system, path = _find_file_system(url)
     protocol = file_system.protocol
-    # Over HTTP, fsspec would list the links of a page.
+    # Over HTTP, fsspec would list the links of an HTML page.
     if "http" in ((protocol,) if isinstance(protocol, str) else protocol):
         return None
 
     def list_names() -> list[str] | None:
-        if pattern:
+        if is_pattern:
             infos = file_system.glob(path, detail=True)
             names = [name for name, info in infos.items() if info["type"] == "file"]
         elif not file_system.isdir(path):
@@ -245,19 +246,19 @@ def list_files(url: str, *, pattern: bool) -> list[str] | None:
             names = [name for name in names if not name.rpartition("/")[2].startswith(".")]
         return sorted(str(file_system.unstrip_protocol(name)) for name in names)
 
-    return _call(url, list_names)
+    return _call_fsspec(url, list_names)
 
 
-def _file_system(url: str) -> tuple[Any, str]:
+def _find_file_system(url: str) -> tuple[Any, str]:
     fsspec = optional_module(
         "fsspec", install="'cranfield[remote]'", purpose=f"reading {hide_credentials(url)}"
     )
-    location: tuple[Any, str] = _call(url, lambda: fsspec.core.url_to_fs(url))
+    location: tuple[Any, str] = _call_fsspec(url, lambda: fsspec.core.url_to_fs(url))
     return location
 
 
-def _call(url: str, function: Callable[[], Returned]) -> Returned:
-    """Call fsspec; errors of any library are raised as InputError."""
+def _call_fsspec(url: str, function: Callable[[], Returned]) -> Returned:
+    """Call a function of fsspec; errors of any library are raised as InputError."""
     try:
         return function()
     except CranfieldError:
@@ -279,13 +280,13 @@ def _call(url: str, function: Callable[[], Returned]) -> Returned:
 
 
 _TAR_MAGIC_OFFSET = 257
-_MAX_NAMES = 3
-_MAX_SKIPPED = 1 << 24
+_MAX_NAMES = 3  # maximum number of file names in a message about an archive
+_MAX_SKIPPED = 1 << 24  # maximum size of a file in a tar archive that is skipped for its name
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 """Head of a Zstandard frame without content, which may precede any frame."""
 
-DAMAGED = {"BadGzipFile", "EOFError", "LZMAError", "ZstdError", "error", "DamagedError"}
+DAMAGE_ERRORS = {"BadGzipFile", "EOFError", "LZMAError", "ZstdError", "error", "DamagedError"}
 """Names of exceptions of decompressors (`error` is of zlib), whose modules are loaded lazily."""
 
 
@@ -297,17 +298,17 @@ def open_decompressed(raw: IO[bytes]) -> IO[bytes]:
     """Return a stream of the content, decompressed if it begins like a compressed file."""
     if not isinstance(raw, io.BufferedReader):
         raw = io.BufferedReader(cast("io.RawIOBase", raw))
-    decompress = _decompressor(raw.peek(10)[:10])
+    decompress = _find_decompressor(raw.peek(10)[:10])
     return raw if decompress is None else limit_ratio(raw, decompress)
 
 
-def _decompressor(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
+def _find_decompressor(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
     """Return the decompressor of a file by its first bytes; None if it is not compressed."""
     if head.startswith(b"\x1f\x8b"):
         import gzip
 
         return lambda raw: cast("IO[bytes]", gzip.GzipFile(fileobj=raw))
-    # 'BZh' alone could be the beginning of a topic.
+    # 'BZh' alone could be the beginning of a topic id.
     if head[:3] == b"BZh" and head[4:10] in _BZIP2_BLOCKS:
         import bz2
 
@@ -317,11 +318,11 @@ def _decompressor(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
 
         return lambda raw: _decompress_streams(raw, lzma.LZMADecompressor)
     is_zstd = head.startswith(b"\x28\xb5\x2f\xfd") or _SKIPPABLE.match(head) is not None
-    return _zstd().ZstdFile if is_zstd else None
+    return _import_zstd().ZstdFile if is_zstd else None
 
 
-def archive_of_files(stream: IO[bytes]) -> tuple[str, list[str]]:
-    """Return the kind of an archive of files, and its first file names.
+def identify_archive(stream: IO[bytes]) -> tuple[str, list[str]]:
+    """Identify an archive of files; return its kind and its first file names.
 
     The kind is `zip`, `tar`, `workbook` (of Excel or LibreOffice), or empty.
     """
@@ -350,7 +351,7 @@ def archive_of_files(stream: IO[bytes]) -> tuple[str, list[str]]:
     return kind, names[: _MAX_NAMES + 1]
 
 
-def _zstd() -> Any:
+def _import_zstd() -> Any:
     if sys.version_info >= (3, 14):
         from compression import zstd
     else:
@@ -370,7 +371,7 @@ def _decompress_streams(raw: IO[bytes], create: Callable[[], Any]) -> IO[bytes]:
             if decompressor.eof:
                 data = decompressor.unused_data or raw.read(_BUFFER)
                 while data and not data.strip(b"\0"):
-                    # xz pads its streams with zeros.
+                    # Streams of xz may be padded with zeros.
                     data = raw.read(_BUFFER)
                 if not data:
                     return b""
@@ -397,7 +398,7 @@ def find_compressor(path: str) -> Callable[[bytes], bytes] | None:
     """Return the compressor for the suffix of a file; None for other suffixes."""
     suffix = PurePath(path).suffix.lower()
     if suffix == ".zst":
-        return cast("Callable[[bytes], bytes]", _zstd().compress)
+        return cast("Callable[[bytes], bytes]", _import_zstd().compress)
     if suffix not in {".gz", ".bz2", ".xz"}:
         return None
     compress = import_module({".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}[suffix]).compress

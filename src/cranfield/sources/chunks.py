@@ -29,14 +29,14 @@ from cranfield.base.errors import (
 )
 from cranfield.base.text import some_of
 from cranfield.sources.archives import (
-    DAMAGED,
+    DAMAGE_ERRORS,
     BeyondLimitError,
-    archive_of_files,
     check_beginning,
     check_limit,
     check_line,
     file_of_url,
     hide_credentials,
+    identify_archive,
     is_url,
     open_decompressed,
     open_url,
@@ -71,8 +71,8 @@ class Source:
     """One file to read: a path, a URL that fsspec supports, or standard input for `-`.
 
     path, folder: a relative path starts from `folder`, by default the working directory.
-    encoding: encoding of text.
-    content: content of the file if it is in memory.
+    encoding: encoding of text files.
+    content: the whole file, if it is in memory.
     remaining: chunks of the file, if its beginning has been read.
     label: name of the file in messages, by default its path.
     """
@@ -118,17 +118,15 @@ class Source:
 
     @property
     def size(self) -> int:
-        """Approximate number of bytes of the content; 0 if unknown."""
+        """Approximate decompressed size in bytes; 0 if unknown."""
         try:
             path = Path(self.folder, self.path)
             size = remote_size(self.path) if is_url(self.path) else path.stat().st_size
         except (OSError, ValueError):
             return 0
-        compressed = Path(file_of_url(self.path)).suffix.lower() in {
-            *_COMPRESSION_SUFFIXES,
-            ".parquet",
-        }
-        return size * _COMPRESSION_RATIO if compressed else size
+        suffix = Path(file_of_url(self.path)).suffix.lower()
+        is_compressed = suffix in _COMPRESSION_SUFFIXES or suffix == ".parquet"
+        return size * _COMPRESSION_RATIO if is_compressed else size
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
@@ -138,7 +136,7 @@ class Source:
             return
         with self.open_raw() as raw:
             stream = open_decompressed(raw)
-            kind, names = archive_of_files(stream)
+            kind, names = identify_archive(stream)
             if kind == "workbook":
                 reason = "is a spreadsheet workbook; save the sheet as CSV"
                 raise InputError(reason, source=self.name)
@@ -168,8 +166,8 @@ class Source:
                 reason = error.reason
             elif isinstance(error, CranfieldError):
                 raise
-            elif type(error).__name__ in DAMAGED:
-                reason = f"the archive is truncated or damaged: {error}"
+            elif type(error).__name__ in DAMAGE_ERRORS:
+                reason = f"the compressed data are truncated or damaged: {error}"
             elif isinstance(error, OSError):
                 reason = f"cannot be read: {system_reason(error)}"
             elif isinstance(error, UnicodeEncodeError):
@@ -194,26 +192,27 @@ class Source:
         return content if is_utf8(self.encoding) else self.as_utf8(content.removeprefix(BOM_UTF8))
 
     def as_utf8(self, text: bytes, first_line: int = 1) -> bytes:
-        """Return some lines of the file in UTF-8; raise an error for the first invalid line."""
+        """Return lines of the file in UTF-8; raise an error for the first invalid line."""
         if text.isascii():
             return text
-        if (at := (b"\n" + text).find(b"\n" + BOM_UTF8)) >= 0:
+        if (position := (b"\n" + text).find(b"\n" + BOM_UTF8)) >= 0:
             reason = "begins with a byte order mark, as in concatenated files; remove it"
         else:
             try:
                 decoded = text.decode(self.encoding)
             except UnicodeDecodeError as error:
-                at = error.start
+                position = error.start
                 reason = (
-                    f"byte 0x{text[at]:02x} is not valid {self.encoding.upper()} text;"
+                    f"byte 0x{text[position]:02x} is not valid {self.encoding.upper()} text;"
                     " encoding='latin-1' reads any bytes"
                 )
             else:
                 return text if is_utf8(self.encoding) else decoded.encode()
-        raise InputError(reason, source=self.name, line=first_line + text.count(b"\n", 0, at))
+        line = first_line + text.count(b"\n", 0, position)
+        raise InputError(reason, source=self.name, line=line)
 
     def with_encoding(self, encoding: str, form: str) -> Source:
-        """Return the same file with another encoding of text; warn if the format is Parquet."""
+        """Return the file with another encoding of text; warn for Parquet, which has none."""
         if form == "parquet" and not is_utf8(encoding):
             warn(f"{self.name}: encoding has no effect on Parquet")
             return self
@@ -224,7 +223,7 @@ class Source:
         with self.open_raw() as file:
             if not os.fstat(file.fileno()).st_size:
                 raise InputError("is empty", source=self.name)
-            # The map is not closed here, as the frames of an error may still refer to it.
+            # The map is not closed here, as the traceback of an error may still refer to it.
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
     def chunks(self, size: int | None = None) -> Iterator[bytes]:
@@ -234,7 +233,7 @@ class Source:
             return
         with self.open() as stream:
             is_first, max_size = True, read_limit("CRANFIELD_MAX_LINE")
-            while data := stream.read(_to_end_of_line(stream, size or CHUNK_BYTES, max_size)):
+            while data := stream.read(_extend_to_line_end(stream, size or CHUNK_BYTES, max_size)):
                 end_of_line = b"" if data.endswith(b"\n") else stream.readline(max_size)
                 if len(end_of_line) == max_size and not end_of_line.endswith(b"\n"):
                     if self.suffix != ".json":
@@ -255,10 +254,10 @@ class Source:
                 yield chunk
 
 
-def _to_end_of_line(stream: IO[bytes], size: int, max_size: int) -> int:
+def _extend_to_line_end(stream: IO[bytes], size: int, max_size: int) -> int:
     """Return `size`, extended to the end of the line if the stream is a file.
 
-    Lines that are read as a whole need no copy.
+    A chunk that ends with its last line need not be copied to append the rest of that line.
     """
     is_file = isinstance(stream, BufferedReader) and isinstance(stream.raw, FileIO)
     if not (is_file and stream.seekable()):
@@ -295,12 +294,12 @@ def is_utf8(encoding: str) -> bool:
 def check_encoding(encoding: str) -> None:
     """Refuse unknown encodings, and encodings without single bytes for blanks and line ends."""
     try:
-        fits = "\n \t09".encode(encoding) == b"\n \t09"
+        is_supported = "\n \t09".encode(encoding) == b"\n \t09"
     except (LookupError, ValueError, TypeError):
-        fits = False
-    if not fits:
+        is_supported = False
+    if not is_supported:
         raise PolicyError(
-            f"encoding {quoted(encoding)} is not supported; use another one, such as utf-8"
+            f"encoding {quoted(encoding)} is not supported; use another encoding, such as utf-8"
         )
 
 
@@ -309,13 +308,13 @@ class LineMap(Sequence[int]):
 
     def __init__(self) -> None:
         self._n_rows = 0
-        # First row, its line, and the lines of all rows if some lines have no row.
+        # The first row, the first line, and the lines of all rows if some lines have no row.
         self._chunks: list[tuple[int, int, NDArray[np.int64] | None]] = []
 
-    def add(self, rows: int, first_line: int, numbers: NDArray[np.int64] | None = None) -> None:
-        """Add a chunk of rows; `numbers` are their lines, relative to the first line."""
-        self._chunks.append((self._n_rows, first_line, numbers))
-        self._n_rows += rows
+    def add(self, n_rows: int, first_line: int, row_lines: NDArray[np.int64] | None = None) -> None:
+        """Add a chunk of rows; `row_lines` are their lines, relative to the first line."""
+        self._chunks.append((self._n_rows, first_line, row_lines))
+        self._n_rows += n_rows
 
     def __len__(self) -> int:
         return self._n_rows
@@ -325,8 +324,8 @@ class LineMap(Sequence[int]):
         if row >= self._n_rows:
             raise IndexError(row)
         chunk = bisect_right(self._chunks, row, key=itemgetter(0)) - 1
-        start, first_line, numbers = self._chunks[chunk]
-        return first_line + (row - start if numbers is None else int(numbers[row - start]))
+        start, first_line, row_lines = self._chunks[chunk]
+        return first_line + (row - start if row_lines is None else int(row_lines[row - start]))
 
 
 @dataclass(frozen=True)

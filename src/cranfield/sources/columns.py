@@ -1,4 +1,4 @@
-"""Any source as named columns, read by its schema."""
+"""Read named columns from files, data frames, rows and mappings, by a schema."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from cranfield.sources.archives import check_size, is_url
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.parquet import check_parquet, quiet_panics
 from cranfield.sources.schemas import (
-    FRAMES,
     NO_OWN_NAMES,
     SUCCESS,
+    TABLE_FORMATS,
     Column,
     Lines,
     Schema,
     Suspicions,
-    fields_of,
     spelt,
+    split_fields,
 )
 from cranfield.sources.text import (
     decode_text,
+    find_separator,
     parse_json,
     parse_json_lines,
-    separator_of,
     split_lines,
     split_rows,
 )
@@ -48,7 +48,7 @@ from cranfield.sources.values import Cells, is_number, warn_of_thousands, with_p
 MappingReader = Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]
 """Converts a mapping to columns; the second argument names the source in messages."""
 
-_COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")
+_COMPRESSED_STARTS = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"x\x01", b"x\x9c", b"x\xda")
 
 
 @dataclass(frozen=True)
@@ -84,36 +84,39 @@ class Columns:
         self, schema: Schema, own_names: Mapping[str, str] = NO_OWN_NAMES
     ) -> dict[str, Cells]:
         """Select the columns of a schema by the names that the user set, or by usual names."""
-        places = schema.places(self.names, self.source, own_names)
-        self.check_unused(schema, [*places.values()], own_names)
-        return self.cells_of(schema, places)
+        positions = schema.find_positions(self.names, self.source, own_names)
+        self.check_unused(schema, [*positions.values()], own_names)
+        return self.cells_of(schema, positions)
 
-    def cells_of(self, schema: Schema, places: Mapping[str, int]) -> dict[str, Cells]:
-        """Return the cells of columns of a schema at these places, numbers with decimal points."""
-        cells = {name: self.cells(k) for name, k in places.items()}
+    def cells_of(self, schema: Schema, positions: Mapping[str, int]) -> dict[str, Cells]:
+        """Return the cells of the columns at these positions; decimal commas become points."""
+        cells = {name: self.cells(k) for name, k in positions.items()}
         kinds = {column.name: column.kind for column in schema.columns if column.name in cells}
         if self.has_semicolons:
-            return cells | self.numbers({n: places[n] for n in kinds if kinds[n].is_numeric})
+            return cells | self.read_numbers(
+                {n: positions[n] for n in kinds if kinds[n].is_numeric}
+            )
         for name, kind in kinds.items():
-            counts = cells[name]
+            column = cells[name]
             is_count = kind.dtype.is_integer() and name not in {"grade", "rank"}
-            if is_count and isinstance(next(iter(counts), None), str):
-                texts = counts if isinstance(counts, pl.Series) else _texts(counts)
+            if is_count and isinstance(next(iter(column), None), str):
+                texts = column if isinstance(column, pl.Series) else _to_texts(column)
                 if texts.cast(pl.String).str.ends_with(".000").any():
-                    warn_of_thousands(_texts(texts), self.source)
+                    warn_of_thousands(_to_texts(texts), self.source)
         return cells
 
-    def numbers(self, places: Mapping[Any, int]) -> dict[Any, Cells]:
-        """Return the columns of numbers of a table with semicolons, with decimal points.
+    def read_numbers(self, positions: Mapping[Any, int]) -> dict[Any, Cells]:
+        """Return columns of numbers of a table with semicolons; decimal commas become points.
 
-        In a table with decimal points, commas may separate thousands, and remain.
+        If some numbers have points, commas are unchanged, as they may separate thousands.
         """
-        texts = [pl.Series([], dtype=pl.String), *(_texts(self.cells(k)) for k in places.values())]
+        columns = (_to_texts(self.cells(k)) for k in positions.values())
+        texts = [pl.Series([], dtype=pl.String), *columns]
         numbers = pl.concat(texts)
         warn_of_thousands(numbers, self.source)
         has_points = any(map(is_number, numbers.filter(numbers.str.contains(".", literal=True))))
         column = self.cells if has_points else self.with_points
-        return {name: column(k) for name, k in places.items()}
+        return {name: column(k) for name, k in positions.items()}
 
     def with_points(self, k: int) -> Cells:
         """Return the cells of a column; between semicolons, decimal commas become points."""
@@ -131,7 +134,7 @@ class Columns:
             self.select(schema, own_names), schema, self.source, self.lines, allow_empty=allow_empty
         )
 
-    def unread(self, used: Collection[int]) -> dict[str, Callable[[], Cells]]:
+    def unused_columns(self, used: Collection[int]) -> dict[str, Callable[[], Cells]]:
         """Return the unused columns by name, each loaded on access."""
         names = {k: str(name) for k, name in enumerate(self.names) if k not in used}
         return {name: partial(self.cells, k) for k, name in names.items()}
@@ -140,39 +143,39 @@ class Columns:
         self, schema: Schema, used: Collection[int], own_names: Collection[str] = ()
     ) -> None:
         """Warn of unused columns; refuse those that may change the meaning of rows."""
-        if repeated := self._find_header_rows(used):
+        if header_rows := self._find_header_rows(used):
             reason = "the row repeats the names of the columns; remove it"
-            raise error_at_row(repeated[0], reason, self.source, self.lines)
+            raise error_at_row(header_rows[0], reason, self.source, self.lines)
         unused, others = self.refuse_decisive(schema, used)
-        # Not reported: columns with a single value, with numbers of rows, with a text for each
-        # identifier, or with a copy of a used column. Other identifiers and numbers may be the ones
-        # that the user means.
+        # Columns are not reported if they have a single value, numbers of rows, a text for each
+        # identifier, or the values of a used column. Other identifiers and numbers are reported, as
+        # the user may mean them.
         reported = [k for k in unused[:_MAX_CHECKED] if self._varies(k, schema)]
         reported += self._find_second_ids(others, own_names, schema)
-        for k, (place, column) in others.items():
-            texts, used_texts = _texts(self.with_points(k)), _texts(self.with_points(place))
+        for k, (used_k, column) in others.items():
+            texts, used_texts = _to_texts(self.with_points(k)), _to_texts(self.with_points(used_k))
             if not (texts != used_texts).any():
                 continue
-            describes = schema.describes(self.names[k])
+            is_descriptive = schema.is_descriptive(self.names[k])
             if column.name == "grade" and spelt(self.names[k]) != "score":
                 numbers = texts.filter(texts != "").cast(pl.Float64, strict=False)
-                are_grades = len(numbers) > 0 and not numbers.null_count()
-                if are_grades and "grade" not in own_names:
-                    pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
+                has_grades = len(numbers) > 0 and not numbers.null_count()
+                if has_grades and "grade" not in own_names:
+                    pair = f"{quoted(self.names[used_k])} and {quoted(self.names[k])}"
                     advice = "remove one of them, or select one by columns={'grade': ...}"
                     reason = f"has two columns of grades: {pair}; {advice}"
                     raise InputError(reason, source=self.source)
-                if describes and not are_grades:
-                    # The text of the answer from which the grade was derived.
+                if is_descriptive and not has_grades:
+                    # The column has the answers from which the grades were derived.
                     continue
             n_used, n_other = used_texts.n_unique(), texts.n_unique()
             n_pairs = pl.DataFrame({"used": used_texts, "other": texts}).n_unique()
-            is_text = n_other == n_used or describes
+            is_text = n_other == n_used or is_descriptive
             if column.name not in own_names:
                 # The `docid` of PyTerrier is an integer.
                 is_identifier = _IDENTIFIER.search(spelt(self.names[k])) is not None
                 is_text &= not is_identifier or texts.str.contains("^[0-9]+$").all()
-                is_text &= column.name != "grade" or describes
+                is_text &= column.name != "grade" or is_descriptive
             if n_other > 1 and not (is_text and n_pairs == n_used):
                 reported.append(k)
         if reported := sorted({*reported}) + unused[_MAX_CHECKED:]:
@@ -185,11 +188,11 @@ class Columns:
         """Refuse unused columns that may change the meaning of rows; return the others."""
         unused, others, decisive = schema.find_unused(self.names, used)
         decisive |= self._find_decisive_values(schema, used)
-        read = {schema.column_of(self.names[k]) for k in used}
+        used_columns = {schema.find_column(self.names[k]) for k in used}
         for k, kind in decisive.items():
-            if kind == "support" and kind in read:
+            if kind == "support" and kind in used_columns:
                 continue
-            values = _texts(self.cells(k)).unique(maintain_order=True).to_list()
+            values = _to_texts(self.cells(k)).unique(maintain_order=True).to_list()
             if not _is_harmless(kind, spelt(self.names[k]), {*values}):
                 subject = f"column {quoted(self.names[k])} ({some_of(map(quoted, values), 3)})"
                 effect = f"may be the {kind} of rows, and would be ignored"
@@ -202,10 +205,10 @@ class Columns:
         has_events = "event" in schema.decisive and not schema.is_selected
         has_labels = "criterion" in schema.decisive
         for k in range(len(self.names)) if has_events or has_labels else ():
-            if k in used or _texts(self.cells(k)[:1000]).n_unique() > _MAX_EVENTS:
+            if k in used or _to_texts(self.cells(k)[:1000]).n_unique() > _MAX_EVENTS:
                 continue
-            values = {*map(spelt, _texts(self.cells(k)).unique())}
-            if has_events and len(values) <= _MAX_EVENTS and values & _CLICKS:
+            values = {*map(spelt, _to_texts(self.cells(k)).unique())}
+            if has_events and len(values) <= _MAX_EVENTS and values & _CLICK_EVENTS:
                 kinds[k] = "event"
             elif has_labels and values & _CHECKS:
                 kinds[k] = "outcome"
@@ -219,27 +222,27 @@ class Columns:
         own_names: Collection[str],
         schema: Schema,
     ) -> list[int]:
-        """Refuse ids in a column `doc` beside a used `pid`, for example; return other topics."""
+        """Refuse a second column of ids, as `doc` beside `pid`; return columns of topic groups."""
         categories = []
-        for k, (place, column) in others.items():
-            name, other = column.name, spelt(self.names[place])
+        for k, (used_k, column) in others.items():
+            name, other = column.name, spelt(self.names[used_k])
             if name not in {"topic", "doc", "worker"} - {*own_names} or name in other:
                 continue
-            texts, used_texts = _texts(self.cells(k)), _texts(self.cells(place))
+            texts, used_texts = _to_texts(self.cells(k)), _to_texts(self.cells(used_k))
             is_text = texts.str.contains(r"\s").any() or texts.equals(used_texts)
             if spelt(self.names[k]) != name or is_text:
                 continue
             if name == "topic" and texts.n_unique() < used_texts.n_unique():
                 categories.append(k)
                 continue
-            pair = f"{quoted(self.names[place])} and {quoted(self.names[k])}"
+            pair = f"{quoted(self.names[used_k])} and {quoted(self.names[k])}"
             reason = f"has two columns that may be the {name}: {pair}{schema.how_to_select(name)}"
             raise InputError(reason, source=self.source)
         return categories
 
     def _varies(self, k: int, schema: Schema) -> bool:
-        """Return True if a column has several values, and these do not only number the rows."""
-        texts = _texts(self.cells(k))
+        """Return True if a column has several values other than numbers or names of rows."""
+        texts = _to_texts(self.cells(k))
         n_values = texts.n_unique()
         if not schema.may_number_rows(self.names[k], k):
             return n_values > 1
@@ -253,21 +256,21 @@ class Columns:
                 cells.dtype != pl.String or str(name) not in cells
             ):
                 return []
-            places = range(len(cells)) if rows is None else rows
-            rows = [row for row in places if isinstance(name, str) and cells[row] == name]
+            candidates = range(len(cells)) if rows is None else rows
+            rows = [row for row in candidates if isinstance(name, str) and cells[row] == name]
         return rows or []
 
 
 _IDENTIFIER = re.compile("(id|no|number|key)$")
-"""Names of columns of identifiers, as spelt in :func:`~cranfield.sources.schemas.spelt`."""
+"""Ends of the names of columns of identifiers, as normalised by `schemas.spelt`."""
 
 _MAX_CHECKED = 100
-"""Maximum number of unused columns whose values are checked."""
+"""Maximum number of unused columns, and of unusual ids, whose values are checked."""
 
 _MAX_EVENTS = 20
-"""Maximum number of kinds of events; a column with more values contains text, such as queries."""
+"""Maximum number of distinct events; a column with more values holds text, such as queries."""
 
-_CLICKS = {"click", "clicks", "clicked"}
+_CLICK_EVENTS = {"click", "clicks", "clicked"}
 
 _NOT_ACCEPTED = {"reject", "ignore"}
 _ANSWERS = {"accept", *_NOT_ACCEPTED, ""}
@@ -302,19 +305,19 @@ _ADVICE = {
 
 
 def _is_harmless(kind: str, name: str, values: set[str]) -> bool:
-    """Return True if the values of such a column do not change the meaning of any row."""
+    """Return True if the values of a decisive column do not change the meaning of any row."""
     if kind in {"count", "votes"}:
         return values <= {"1", "1.0"} or values == {""}
     if len(values) < 2:
         return kind != "answer"
-    # A code of 0 or 1 does not tell whether it means success, so it is not refused; but in
-    # `result_status` of UMBRELA, 0 is an answer without a grade, beside the grade 0.
-    are_codes = name.endswith(("status", "state")) and values <= {"0", "1"}
-    are_codes &= name != "resultstatus"
-    return kind == "status" and (are_codes or {value.casefold() for value in values} <= SUCCESS)
+    # Codes of 0 and 1 are not refused, as either of them may mean success. But in `result_status`
+    # of UMBRELA, 0 marks an answer without a grade, whose grade is 0.
+    has_codes = name.endswith(("status", "state")) and values <= {"0", "1"}
+    has_codes &= name != "resultstatus"
+    return kind == "status" and (has_codes or {value.casefold() for value in values} <= SUCCESS)
 
 
-def _texts(cells: Cells) -> pl.Series:
+def _to_texts(cells: Cells) -> pl.Series:
     """Return cells as text without surrounding blanks; empty for missing values."""
     if isinstance(cells, pl.Series) and cells.dtype == pl.String:
         return cells.fill_null("").str.strip_chars()
@@ -336,22 +339,22 @@ def read_columns(data: Any, schema: Schema) -> Columns:
     if is_frame(data):
         # The index of a pandas frame is part of its columns if all levels have names.
         levels = list(getattr(getattr(data, "index", None), "names", None) or ())
-        are_named = levels and all(isinstance(level, str) for level in levels)
-        has_index = are_named and not {*levels} & {*data.columns}
+        has_names = levels and all(isinstance(level, str) for level in levels)
+        has_index = has_names and not {*levels} & {*data.columns}
         return columns_of_frame(data.reset_index() if has_index else data, source)
-    are_rows = isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray, Mapping))
-    if are_rows and schema.tuples is not None and not is_array(data):
+    may_be_rows = isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray, Mapping))
+    if may_be_rows and schema.tuples is not None and not is_array(data):
         return columns_of_records(list(data), schema, source)
     noun = schema.noun or f"a {schema.kind}"
     advice = ""
     if is_array(data):
-        way = "series.reset_index()" if hasattr(data, "reset_index") else "pandas.DataFrame(array)"
-        advice = f"; pass a data frame with named columns, such as {way}"
+        code = "series.reset_index()" if hasattr(data, "reset_index") else "pandas.DataFrame(array)"
+        advice = f"; pass a data frame with named columns, such as {code}"
     raise InputError(f"{type(data).__name__} cannot be read as {noun}{advice}")
 
 
 def is_frame(data: Any) -> bool:
-    # A lazy frame resolves its schema, with a warning, if its columns are read.
+    # The type is tested, as a lazy frame warns if its columns are read.
     return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
 
 
@@ -378,7 +381,7 @@ def columns_of_frame(data: Any, source: str) -> Columns:
         names = list(frame.columns)
 
     def cells(k: int) -> Cells:
-        # By name, which may be a number in pandas.
+        # In pandas, a name may be a number.
         series: Any = frame.get_column(names[k])
         if isinstance(native := series.to_native(), pl.Series) and native.dtype != pl.Object:
             return native
@@ -394,15 +397,15 @@ def columns_of_frame(data: Any, source: str) -> Columns:
     return Columns(source, names, cells)
 
 
-_KINDS: dict[type, str] = {
+_TYPE_NAMES: dict[type, str] = {
     **{dict: "a record", list: "a list", tuple: "a tuple", str: "text"},
     **{int: "a number", float: "a number", bool: "true or false", type(None): "null"},
 }
 
 
-def _kind_of(row: Any) -> str:
-    kind = _KINDS.get(type(row), type(row).__name__)
-    return f"{kind} of {counted(len(row), 'value')}" if type(row) in {list, tuple} else kind
+def _describe_type(row: Any) -> str:
+    name = _TYPE_NAMES.get(type(row), type(row).__name__)
+    return f"{name} of {counted(len(row), 'value')}" if type(row) in {list, tuple} else name
 
 
 def columns_of_records(
@@ -410,23 +413,23 @@ def columns_of_records(
 ) -> Columns:
     """Read mappings, named tuples, data classes, or plain tuples if the schema allows them."""
     if not rows:
-        raise schema.empty(source)
-    shape, tuples = _shape(rows[0]), schema.tuples or ()
+        raise schema.empty_error(source)
+    shape, tuples = _find_shape(rows[0]), schema.tuples or ()
     is_plain = shape is None or isinstance(shape, int)
     size = shape if isinstance(shape, int) else 0
     if size and size == len(schema.lines_as_rows):
         tuples = schema.lines_as_rows
     if is_plain and not (tuples and len(schema.required) <= size <= len(tuples)):
         records = "records with named fields" + f" or tuples ({', '.join(tuples)})" * bool(tuples)
-        reason = f"expected {records} as rows of a {schema.kind}, got {_kind_of(rows[0])}"
+        reason = f"expected {records} as rows of a {schema.kind}, got {_describe_type(rows[0])}"
         raise error_at_row(0, reason, source, lines)
     is_uniform = len(set(map(type, rows))) == 1 and (not is_plain or len(set(map(len, rows))) == 1)
     if not is_uniform and (
-        bad := next((k for k, row in enumerate(rows) if _shape(row) != shape), 0)
+        bad_row := next((k for k, row in enumerate(rows) if _find_shape(row) != shape), 0)
     ):
-        expected = "a record" if shape is Mapping else _kind_of(rows[0])
-        reason = f"expected {expected} as in the first row, got {_kind_of(rows[bad])}"
-        raise error_at_row(bad, reason, source, lines)
+        expected = "a record" if shape is Mapping else _describe_type(rows[0])
+        reason = f"expected {expected} as in the first row, got {_describe_type(rows[bad_row])}"
+        raise error_at_row(bad_row, reason, source, lines)
     if is_plain:
         return Columns.from_rows(tuples[:size], rows, source, lines)
     if isinstance(shape, tuple):
@@ -438,7 +441,7 @@ def columns_of_records(
     )
 
 
-def _shape(row: Any) -> type[Mapping[Any, Any]] | tuple[str, ...] | int | None:
+def _find_shape(row: Any) -> type[Mapping[Any, Any]] | tuple[str, ...] | int | None:
     """Return `Mapping`, the fields of a named tuple, or the length of a plain tuple; else None."""
     if isinstance(row, Mapping):
         return Mapping
@@ -451,8 +454,8 @@ def _shape(row: Any) -> type[Mapping[Any, Any]] | tuple[str, ...] | int | None:
 def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     """Read a file with named columns, or lines of text if the schema allows them."""
     form = form or FORMAT_OF_SUFFIX.get(source.suffix, "")
-    is_other_table = form in FRAMES and form not in schema.formats and schema.lines is None
-    form = form if form in schema.formats else schema.otherwise
+    is_other_table = form in TABLE_FORMATS and form not in schema.formats and schema.lines is None
+    form = form if form in schema.formats else schema.default_format
     if is_other_table or (not form and schema.lines is None):
         suffixes = [suffix for suffix, name in FORMAT_OF_SUFFIX.items() if name in schema.formats]
         expected = f"expected one of: {', '.join(suffixes)}"
@@ -460,16 +463,16 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
         raise InputError(reason, source=source.name)
     raw, name = source.read(), source.name
     if not raw.removeprefix(BOM_UTF8).strip():
-        raise schema.empty(name)
+        raise schema.empty_error(name)
     if not form and schema.lines is not None:
         return _columns_of_lines(decode_text(raw, name), schema.lines, schema.row_noun, name)
     if form == "parquet":
-        return columns_of_frame(parquet_frame(raw, name), name)
+        return columns_of_frame(read_parquet_frame(raw, name), name)
     if form in {"csv", "tsv"}:
         usual = "\t" if form == "tsv" else ","
         _, head = next(split_lines(raw[: 1 << 16].decode(errors="replace")), (1, ""))
         # Spreadsheets write semicolons where the comma is the decimal sign.
-        return columns_of_csv(raw, separator_of(head, usual) or usual, name)
+        return columns_of_csv(raw, find_separator(head, usual) or usual, name)
     text = decode_text(raw, name)
     if form == "jsonl":
         records, lines = parse_json_lines(text, name)
@@ -485,7 +488,7 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
 def _columns_of_json(
     data: Any, schema: Schema, source: str, lines: Sequence[int] | None = None
 ) -> Columns | None:
-    """Read records or a mapping from JSON; None if the schema does not allow their form."""
+    """Read records or a mapping from JSON; None for data that the schema does not allow."""
     if isinstance(data, Mapping):
         data = unwrap_pandas(data, schema, source)
     nested = None if schema.nested is None else schema.nested(data, source)
@@ -516,11 +519,11 @@ def unwrap_pandas(data: Mapping[Any, Any], schema: Schema, source: str) -> Any:
         return data["data"]
     if not all(isinstance(value, Mapping) for value in values) or not values:
         return data
-    are_columns = schema.is_table(data)
-    are_rows = schema.is_table({name: [cell] for name, cell in values[0].items()})
-    if not (are_columns or are_rows) or any({*value} != {*values[0]} for value in values):
+    has_columns = schema.is_table(data)
+    has_rows = schema.is_table({name: [cell] for name, cell in values[0].items()})
+    if not (has_columns or has_rows) or any({*value} != {*values[0]} for value in values):
         return data
-    if are_rows:
+    if has_rows:
         return values
     return [{name: column[row] for name, column in data.items()} for row in values[0]]
 
@@ -534,10 +537,10 @@ def columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
         cells = [pl.Series(column, dtype=pl.String).replace("", None) for column in by_column]
         columns = Columns(source, names, cells.__getitem__, lines[1:])
     columns = replace(columns, has_semicolons=separator == ";")
-    filled = [str(name) for name in columns.names if name]
-    for name in filled:
-        # Equal numbers mean that the header is missing, which `Schema.places` reports.
-        if filled.count(name) > 1 and not is_number(name):
+    nonempty_names = [str(name) for name in columns.names if name]
+    for name in nonempty_names:
+        # Equal numbers mean that the header is missing, which `Schema.find_positions` reports.
+        if nonempty_names.count(name) > 1 and not is_number(name):
             reason = f"has two columns {quoted(name)}; remove or rename one"
             raise InputError(reason, source=source)
         if "\0" in name:
@@ -548,9 +551,9 @@ def columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
 def _columns_of_regular_csv(raw: bytes, separator: str, source: str) -> Columns | None:
     raw = raw.removeprefix(BOM_UTF8)
     has_other_ends = b"\r" in raw and raw.count(b"\r") != raw.count(b"\r\n")
-    # Polars would decompress data that begin like an archive, without a limit, and read the
+    # Polars would decompress data that begin like a compressed file, without a limit, and read the
     # separator that the first line declares for Excel as a name.
-    if b'"' in raw or has_other_ends or raw.startswith((BOM_UTF8, b"sep=", *_COMPRESSED)):
+    if b'"' in raw or has_other_ends or raw.startswith((BOM_UTF8, b"sep=", *_COMPRESSED_STARTS)):
         return None
     try:
         frame = pl.read_csv(raw, separator=separator, infer_schema=False)
@@ -566,7 +569,7 @@ def _columns_of_regular_csv(raw: bytes, separator: str, source: str) -> Columns 
     return replace(columns_of_frame(frame, source), lines=range(2, n_lines + 1))
 
 
-def parquet_frame(raw: bytes, source: str) -> pl.DataFrame:
+def read_parquet_frame(raw: bytes, source: str) -> pl.DataFrame:
     with in_source(source):
         check_parquet(memoryview(raw))
     with reading_parquet(source):
@@ -593,7 +596,7 @@ def check_parquet_file(path: str) -> None:
 
 @contextmanager
 def reading_parquet(source: str) -> Iterator[None]:
-    """Convert errors of reading a checked Parquet file to an InputError of one line."""
+    """Convert errors in reading a checked Parquet file to an InputError of one line."""
     with converting_errors("is not readable Parquet", source), quiet_panics():
         yield
 
@@ -612,28 +615,29 @@ def converting_errors(
     except errors as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         if isinstance(error, pl.exceptions.PanicException):
-            # Its message is meant for the authors of the reader.
+            # The message of a panic is meant for the developers of polars.
             reason = "its content is inconsistent"
         # The reason may quote cells of any length.
         message = plain(reason[:201])
-        cut = f"{message[:200]}…" if len(message) > 200 else message
-        raise InputError(f"{problem}: {cut}", source=source) from None
+        shortened = f"{message[:200]}…" if len(message) > 200 else message
+        raise InputError(f"{problem}: {shortened}", source=source) from None
 
 
-def _columns_of_lines(text: str, form: Lines, noun: str, source: str) -> Columns:
+def _columns_of_lines(text: str, layout: Lines, noun: str, source: str) -> Columns:
     rows: list[list[Any]] = []
-    numbers: list[int] = []
+    line_numbers: list[int] = []
     has_semicolons = None
-    may_have_semicolons = getattr(form.cut, "func", None) is fields_of
-    required = " ".join(form.names[: form.n_required])
-    optional = "" if form.has_more else "".join(f" [{n}]" for n in form.names[form.n_required :])
+    may_have_semicolons = getattr(layout.split, "func", None) is split_fields
+    required = " ".join(layout.names[: layout.n_required])
+    optional_names = () if layout.has_more else layout.names[layout.n_required :]
+    optional = "".join(f" [{name}]" for name in optional_names)
     with in_source(source):
         for number, line in split_lines(text):
-            fields = form.cut(line)
+            fields = layout.split(line)
             if not fields:
                 continue
             has_semicolon = may_have_semicolons and ";" in line and "\t" not in line
-            has_words = form.n_required <= len(line.split()) <= len(form.names)
+            has_words = layout.n_required <= len(line.split()) <= len(layout.names)
             if has_semicolon and has_words and not re.search(r"\s;|;\s", line.strip()):
                 reason = "fields may be separated by semicolons or by blanks"
                 raise InputError(f"{reason}; separate them by tabs", line=number)
@@ -642,22 +646,22 @@ def _columns_of_lines(text: str, form: Lines, noun: str, source: str) -> Columns
                 reason = f"expected {expected} between fields as in previous lines, got {separator}"
                 raise InputError(reason, line=number)
             has_semicolons = has_semicolon
-            if len(fields) < form.n_required or (
-                len(fields) > len(form.names) and not form.has_more
+            if len(fields) < layout.n_required or (
+                len(fields) > len(layout.names) and not layout.has_more
             ):
-                expected = f"{form.n_required} columns ({required}{optional})"
+                expected = f"{layout.n_required} columns ({required}{optional})"
                 reason = f"expected {expected} in a line of {noun}, got {len(fields)}"
                 if len(fields) == 1 and "," in line:
                     reason += "; a table with commas requires a header and the suffix .csv"
                 raise InputError(reason, line=number)
-            if rows and not form.has_more and len(fields) != len(rows[0]):
+            if rows and not layout.has_more and len(fields) != len(rows[0]):
                 reason = f"expected {len(rows[0])} columns as in previous lines, got {len(fields)}"
                 raise InputError(reason, line=number)
             rows.append(fields)
-            numbers.append(number)
-    names = form.names[: max(map(len, rows), default=form.n_required)]
-    filled = [[*row[: len(names)], *[None] * (len(names) - len(row))] for row in rows]
-    return Columns.from_rows(names, filled, source, numbers)
+            line_numbers.append(number)
+    names = layout.names[: max(map(len, rows), default=layout.n_required)]
+    padded = [[*row[: len(names)], *[None] * (len(names) - len(row))] for row in rows]
+    return Columns.from_rows(names, padded, source, line_numbers)
 
 
 def transpose_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
@@ -667,10 +671,10 @@ def transpose_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[
 
 
 def three_columns(*names: str, inner_form: str) -> MappingReader:
-    """Return a reader of nested mappings; `inner_form` describes inner mappings in messages."""
+    """Return a reader of nested mappings; messages describe inner mappings by `inner_form`."""
 
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
-        pairs = pairs_of(data, names[0], inner_form, source)
+        pairs = nested_items(data, names[0], inner_form, source)
         return transpose_rows(
             names, ((outer, *item) for outer, inner in pairs for item in inner.items())
         )
@@ -679,7 +683,7 @@ def three_columns(*names: str, inner_form: str) -> MappingReader:
 
 
 def two_columns(*names: str) -> MappingReader:
-    """Return a function that converts a mapping to columns of its keys and of its values."""
+    """Return a reader of mappings, whose columns are the keys and the values."""
     return lambda data, source: transpose_rows(names, data.items())
 
 
@@ -692,19 +696,19 @@ def columns_of_mapping(data: Mapping[Any, Any], source: str) -> dict[str, list[A
             if isinstance(values, Mapping):
                 reason += "; in pandas, write the table by to_json(orient='records')"
             raise InputError(reason, source=source)
-    listed = {
+    lists = {
         str(name): values.tolist() if isinstance(values, np.ndarray) else list(values)
         for name, values in data.items()
     }
-    lengths = {len(values) for values in listed.values()}
+    lengths = {len(values) for values in lists.values()}
     if len(lengths) > 1:
         listed_lengths = some_of(map(str, lengths), 5)
         reason = f"expected columns of equal length, got lengths {listed_lengths}"
         raise InputError(reason, source=source)
-    return listed
+    return lists
 
 
-def pairs_of(
+def nested_items(
     data: Mapping[Any, Any], outer: str, inner_form: str, source: str
 ) -> Iterator[tuple[Any, Mapping[Any, Any]]]:
     """Yield the items of a mapping of mappings; refuse other values."""
@@ -792,11 +796,11 @@ _TEXT_COLUMNS = {"query", "text", "title", "snippet", "grade"}
 """Columns that contain text or grades instead of ids."""
 
 _MISSING_IDS = [*_MISSING_TEXTS, "NA", "N/A", "n/a", "#N/A", "-"]
-"""Texts that people write for a missing id. Logs have other texts for missing users."""
+"""Texts for a missing id. Logs have other texts for missing users."""
 
 
-def _warn_of_decimal_ids(ids: pl.Series, noun: str, source: str, is_topic: bool) -> None:
-    """Warn of ids that may be the same, such as `3` and `3.0`, or `3` and `003` for topics."""
+def _warn_of_equal_ids(ids: pl.Series, noun: str, source: str, is_topic: bool) -> None:
+    """Warn of two ids that may be the same, such as `3` and `3.0`, or topics `3` and `003`."""
     # Documents and tags may be numbered with and without leading zeros.
     pattern = r"^(\d+\.0|0+\d+)$" if is_topic else r"^\d+\.0$"
     unusual = ids.filter(ids.str.contains(pattern).fill_null(False)).unique().sort()
@@ -814,9 +818,9 @@ _ARRAY = r"""\[.*['",].*\]"""
 def _check_lists(
     ids: pl.Series, noun: str, source: str, lines: Sequence[int] | NDArray[np.int64] | None
 ) -> None:
-    """Refuse ids that are arrays, and warn of ids that may be several documents in one text.
+    """Refuse ids that are arrays, and warn of ids that may list several documents.
 
-    Groups between separators are refused if each of them occurs in another row.
+    A list of groups is refused if each of them occurs as a group of its own.
     """
     groups = {*ids.unique()} if noun == "group" else set[str]()
     separator = r"[;|,]" if groups else r"\d\s*[;|,]"
@@ -847,38 +851,39 @@ def convert_columns(
         if column.name not in cells:
             continue
         noun, column_cells = column.noun or column.name, cells[column.name]
-        series, bad = column.kind.convert_column(column.name, column_cells)
-        if bad is not None:
+        series, bad_row = column.kind.convert_column(column.name, column_cells)
+        if bad_row is not None:
             topics = cells.get("topic") if column.name != "topic" else None
-            topic = None if topics is None else str(topics[bad])
+            topic = None if topics is None else str(topics[bad_row])
             try:
-                cell = column_cells[bad]
+                cell = column_cells[bad_row]
             except (ValueError, OverflowError) as error:
                 # For a time beyond the range of Python dates.
                 cell = str(error)
             reason = column.kind.reason(noun, cell)
-            raise error_at_row(bad, reason, source, lines, topic)
+            raise error_at_row(bad_row, reason, source, lines, topic)
         is_id = column.name not in _TEXT_COLUMNS | {"user"}
-        marks = _MISSING_IDS if is_id else _MISSING_TEXTS
-        if series.dtype == pl.String and (is_missing_text := series.is_in(marks)).any():
+        missing_texts = _MISSING_IDS if is_id else _MISSING_TEXTS
+        is_text = series.dtype == pl.String
+        if is_text and (is_missing_text := series.is_in(missing_texts)).any():
             texts = series.filter(is_missing_text).unique(maintain_order=True)
             rows = counted(int(is_missing_text.sum()), "row")
             values = some_of(map(quoted, texts), 3)
             warn(f"{source}: {noun} {values} in {rows} is read as text, not as missing")
-        if series.dtype == pl.String and column.name not in _TEXT_COLUMNS:
-            _warn_of_decimal_ids(series, noun, source, column.name == "topic")
-        if column.name in {"doc", "group"} and series.dtype == pl.String:
+        if is_text and column.name not in _TEXT_COLUMNS:
+            _warn_of_equal_ids(series, noun, source, column.name == "topic")
+        if is_text and column.name in {"doc", "group"}:
             _check_lists(series, "group" if column.name == "group" else "document", source, lines)
         series_by_name[column.name] = series
     height = max((len(series) for series in series_by_name.values()), default=0)
     if not height and not allow_empty:
-        raise schema.empty(source)
-    missing = [
+        raise schema.empty_error(source)
+    null_columns = [
         pl.lit(None, column.kind.dtype).alias(column.name)
         for column in schema.columns
         if column.name not in series_by_name
     ]
-    frame = pl.DataFrame(series_by_name).with_columns(missing)
+    frame = pl.DataFrame(series_by_name).with_columns(null_columns)
     frame = frame.select(column.name for column in schema.columns)
     table = Table(frame, source, tuple(series_by_name), lines)
     table.check(schema.suspicions)

@@ -26,10 +26,10 @@ _QUIET_SECONDS = 0.1
 
 
 def _wait_for_silence(file: IO[bytes]) -> None:
-    """Wait until nothing more is written, as other threads may panic a little later."""
-    before = -1
-    while (size := os.fstat(file.fileno()).st_size) > before:
-        before = size
+    """Wait until nothing more is written to the file, as other threads may panic a little later."""
+    previous_size = -1
+    while (size := os.fstat(file.fileno()).st_size) > previous_size:
+        previous_size = size
         time.sleep(_QUIET_SECONDS)
 
 
@@ -37,10 +37,10 @@ class _HeldStderr:
     """The standard error of the process, redirected to a file while threads read Parquet."""
 
     lock = Lock()
-    users = 0
+    n_users = 0
     stderr = -1
     file: IO[bytes] | None = None
-    panicked = False
+    has_panicked = False
 
 
 _HELD = _HeldStderr()
@@ -51,9 +51,9 @@ def quiet_panics() -> Iterator[None]:
     """Redirect standard error, and discard its text if a panic is raised."""
     held = _HELD
     with held.lock:
-        held.users += 1
-        if held.users == 1:
-            held.panicked = False
+        held.n_users += 1
+        if held.n_users == 1:
+            held.has_panicked = False
             # There may be no standard error, or no space for a file.
             with contextlib.suppress(OSError):
                 held.stderr = os.dup(2)
@@ -62,24 +62,24 @@ def quiet_panics() -> Iterator[None]:
     try:
         yield
     except pl.exceptions.PanicException:
-        held.panicked = True
+        held.has_panicked = True
         raise
     finally:
         with held.lock:
-            held.users -= 1
-            if not held.users:
+            held.n_users -= 1
+            if not held.n_users:
                 _release(held)
 
 
 def _release(held: _HeldStderr) -> None:
     """Restore standard error, and write the redirected text unless a thread panicked."""
     if held.file is not None:
-        if held.panicked:
+        if held.has_panicked:
             _wait_for_silence(held.file)
         os.dup2(held.stderr, 2)
         with held.file as file:
             file.seek(0)
-            text = b"" if held.panicked else file.read()
+            text = b"" if held.has_panicked else file.read()
         while text:
             text = text[os.write(2, text) :]
     if held.stderr >= 0:
@@ -89,10 +89,10 @@ def _release(held: _HeldStderr) -> None:
 
 _MAGIC = b"PAR1"
 _MAX_DEPTH = 32
-_REPEATED = 2
-_DATA, _INDEX, _DICTIONARY, _DATA_2 = range(4)
+_REPEATED = 2  # repetition type of a column with any number of values per row
+_DATA, _INDEX, _DICTIONARY, _DATA_2 = range(4)  # types of pages
 _HEADER_FIELDS = {_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}
-"""Field with the specific header of a kind of page; its field 1 is the number of values."""
+"""Field with the header of a type of page; field 1 of that header is the number of values."""
 
 _VALUE_SIZE = 8
 """Approximate bytes of a value in memory."""
@@ -109,28 +109,29 @@ class _DamagedError(InputError):
 
 def check_parquet(data: memoryview) -> None:
     """Refuse a file with inconsistent sizes, counts or checksums, or with too large content."""
-    footer, end = _footer(data)
-    leaves = _leaves(footer)
-    groups = [_struct(group) for group in _list(footer, 4)]
-    rows = [_count(group, 3, "rows") for group in groups]
-    if sum(rows) != _count(footer, 3, "rows"):
+    footer, end = _read_footer(data)
+    leaves = _find_leaves(footer)
+    groups = [_as_struct(group) for group in _get_list(footer, 4)]
+    heights = [_get_count(group, 3, "rows") for group in groups]
+    if sum(heights) != _get_count(footer, 3, "rows"):
         raise _DamagedError("the number of rows in its footer is not the sum of its row groups")
-    check_size(_VALUE_SIZE * sum(rows) * len(leaves), len(data))
-    total = compressed = 0
-    for group, height in zip(groups, rows, strict=True):
-        columns = _list(group, 1)
+    check_size(_VALUE_SIZE * sum(heights) * len(leaves), len(data))
+    size = compressed_size = 0
+    for group, height in zip(groups, heights, strict=True):
+        columns = _get_list(group, 1)
         if len(columns) != len(leaves):
             raise _DamagedError("the columns of a row group differ from the schema")
         for column, is_flat in zip(columns, leaves, strict=True):
-            chunk = _chunk(_struct(column), end)
-            if is_flat and chunk.values != height:
-                raise _DamagedError(f"expected {height} values in each column, got {chunk.values}")
-            compressed += chunk.end - chunk.start
-            if compressed > len(data):
+            chunk = _read_column_chunk(_as_struct(column), end)
+            if is_flat and chunk.n_values != height:
+                got = chunk.n_values
+                raise _DamagedError(f"expected {height} values in each column, got {got}")
+            compressed_size += chunk.end - chunk.start
+            if compressed_size > len(data):
                 # Reading repeated pages could take forever.
                 raise _DamagedError("its columns overlap")
-            total += sum(_pages(data, chunk))
-            check_size(total, len(data))
+            size += sum(_page_sizes(data, chunk))
+            check_size(size, len(data))
 
 
 class _Chunk(NamedTuple):
@@ -138,10 +139,10 @@ class _Chunk(NamedTuple):
 
     start: int
     end: int
-    values: int
+    n_values: int
 
 
-def _footer(data: memoryview) -> tuple[Struct, int]:
+def _read_footer(data: memoryview) -> tuple[Struct, int]:
     if len(data) < 12 or data[:4] != _MAGIC or data[-4:] != _MAGIC:
         raise _DamagedError("it does not begin and end as Parquet does")
     size = int.from_bytes(data[-8:-4], "little")
@@ -151,16 +152,16 @@ def _footer(data: memoryview) -> tuple[Struct, int]:
     return _Thrift(data[:-8], start).struct(), start
 
 
-def _leaves(footer: Struct) -> list[bool]:
-    """Return a flag per leaf column: True if it has one value per row."""
-    schema = [_struct(element) for element in _list(footer, 2)]
+def _find_leaves(footer: Struct) -> list[bool]:
+    """Return whether each leaf column has one value per row."""
+    schema = [_as_struct(element) for element in _get_list(footer, 2)]
     leaves: list[bool] = []
 
     def walk(position: int, is_flat: bool, depth: int) -> int:
         if position >= len(schema) or depth > _MAX_DEPTH:
             raise _DamagedError("its schema has another number of columns than it declares")
         is_flat = is_flat and schema[position].get(3) != _REPEATED
-        children = _count(schema[position], 5, "columns") if 5 in schema[position] else 0
+        children = _get_count(schema[position], 5, "columns") if 5 in schema[position] else 0
         if depth and not children:
             leaves.append(is_flat)
         position += 1
@@ -173,59 +174,61 @@ def _leaves(footer: Struct) -> list[bool]:
     return leaves
 
 
-def _chunk(column: Struct, end: int) -> _Chunk:
+def _read_column_chunk(column: Struct, end: int) -> _Chunk:
     if 1 in column:
         raise _DamagedError("a column is in another file, which is not supported")
-    metadata = _struct(column.get(3))
-    start = _count(metadata, 9, "bytes")
+    metadata = _as_struct(column.get(3))
+    start = _get_count(metadata, 9, "bytes")
     if metadata.get(11):
-        start = min(start, _count(metadata, 11, "bytes"))
-    size, n_values = _count(metadata, 7, "bytes"), _count(metadata, 5, "values")
+        start = min(start, _get_count(metadata, 11, "bytes"))
+    size, n_values = _get_count(metadata, 7, "bytes"), _get_count(metadata, 5, "values")
     chunk = _Chunk(start, start + size, n_values)
-    if chunk.values and (chunk.start < len(_MAGIC) or chunk.end > end):
+    if chunk.n_values and (chunk.start < len(_MAGIC) or chunk.end > end):
         raise _DamagedError("a column lies outside the file")
     return chunk
 
 
-def _pages(data: memoryview, chunk: _Chunk) -> Iterator[int]:
+def _page_sizes(data: memoryview, chunk: _Chunk) -> Iterator[int]:
     """Yield the decompressed size of each page of a column."""
     reader = _Thrift(data[: chunk.end], chunk.start)
-    n_missing = chunk.values
+    n_missing = chunk.n_values
     while n_missing > 0:
         if reader.position >= chunk.end:
             raise _DamagedError("a column has fewer values than its metadata declare")
         page = reader.struct()
         start = reader.position
-        reader.position += _count(page, 3, "bytes")
+        reader.position += _get_count(page, 3, "bytes")
         if reader.position > chunk.end:
             raise _DamagedError("a page is larger than its column")
         crc = page.get(4)
         # The checksum may be a negative number.
         if isinstance(crc, int) and zlib.crc32(data[start : reader.position]) != crc % (1 << 32):
             raise _DamagedError("a page does not match its checksum")
-        kind = _count(page, 1, "kind of a page")
-        if kind != _INDEX:
-            values = _count(_struct(page.get(_HEADER_FIELDS.get(kind, -1))), 1, "values")
-            n_missing -= values if kind in (_DATA, _DATA_2) else 0
-        yield _count(page, 2, "bytes")
+        page_type = _get_count(page, 1, "type of a page")
+        if page_type != _INDEX:
+            n_values = _get_count(
+                _as_struct(page.get(_HEADER_FIELDS.get(page_type, -1))), 1, "values"
+            )
+            n_missing -= n_values if page_type in (_DATA, _DATA_2) else 0
+        yield _get_count(page, 2, "bytes")
     if n_missing:
         raise _DamagedError("a column has more values than its metadata declare")
 
 
-def _struct(value: Any) -> Struct:
+def _as_struct(value: Any) -> Struct:
     if not isinstance(value, dict):
         raise _DamagedError("a part of its footer or of a page header is missing")
     return value
 
 
-def _list(struct: Struct, field: int) -> list[Any]:
+def _get_list(struct: Struct, field: int) -> list[Any]:
     values = struct.get(field)
     if not isinstance(values, list):
         raise _DamagedError("a part of its footer is missing")
     return values
 
 
-def _count(struct: Struct, field: int, unit: str) -> int:
+def _get_count(struct: Struct, field: int, unit: str) -> int:
     count = struct.get(field)
     if not isinstance(count, int) or count < 0:
         raise _DamagedError(
@@ -237,7 +240,7 @@ def _count(struct: Struct, field: int, unit: str) -> int:
 class _Thrift:
     """Reader of the compact protocol of Thrift, from a position on.
 
-    Structs are dicts whose keys are the numbers of fields.
+    Structs are dicts whose keys are field numbers.
     """
 
     def __init__(self, data: memoryview, position: int) -> None:
@@ -249,49 +252,49 @@ class _Thrift:
             raise _DamagedError("the Parquet footer is nested too deeply")
         fields: Struct = {}
         field = 0
-        while head := self._byte():
-            field = field + (head >> 4) if head >> 4 else self._signed()
-            kind = head & 15
-            fields[field] = kind == 1 if kind in (1, 2) else self._value(kind, depth)
+        while head := self._read_byte():
+            field = field + (head >> 4) if head >> 4 else self._read_signed()
+            code = head & 15
+            fields[field] = code == 1 if code in (1, 2) else self._read_value(code, depth)
         return fields
 
-    def _value(self, kind: int, depth: int) -> Any:
-        if kind in (1, 2, 3):
-            return self._byte()
-        if kind in (4, 5, 6):
-            return self._signed()
-        if kind in (7, 8, 13):
-            return self._bytes({7: 8, 13: 16}.get(kind) or self._unsigned())
-        if kind in (9, 10):
-            head = self._byte()
-            size = head >> 4 if head >> 4 < 15 else self._unsigned()
+    def _read_value(self, type_code: int, depth: int) -> Any:
+        if type_code in (1, 2, 3):
+            return self._read_byte()
+        if type_code in (4, 5, 6):
+            return self._read_signed()
+        if type_code in (7, 8, 13):
+            return self._read_bytes({7: 8, 13: 16}.get(type_code) or self._read_unsigned())
+        if type_code in (9, 10):
+            head = self._read_byte()
+            size = head >> 4 if head >> 4 < 15 else self._read_unsigned()
             if depth > _MAX_DEPTH or size > len(self._data) - self.position:
                 raise _DamagedError("a list in its footer is longer than the file")
-            return [self._value(head & 15, depth + 1) for _ in range(size)]
-        if kind == 12:
+            return [self._read_value(head & 15, depth + 1) for _ in range(size)]
+        if type_code == 12:
             return self.struct(depth + 1)
         # Parquet has no maps.
         raise _DamagedError("its footer or a page header has a field of unknown type")
 
-    def _bytes(self, size: int) -> memoryview:
+    def _read_bytes(self, size: int) -> memoryview:
         end = self.position + size
         if end > len(self._data):
             raise _DamagedError("its footer or a page header is truncated")
         data, self.position = self._data[self.position : end], end
         return data
 
-    def _byte(self) -> int:
-        return self._bytes(1)[0]
+    def _read_byte(self) -> int:
+        return self._read_bytes(1)[0]
 
-    def _unsigned(self) -> int:
+    def _read_unsigned(self) -> int:
         number = 0
         for shift in range(0, 70, 7):
-            byte = self._byte()
+            byte = self._read_byte()
             number |= (byte & 127) << shift
             if byte < 128:
                 return number
         raise _DamagedError("an integer in its footer or a page header has more than 64 bits")
 
-    def _signed(self) -> int:
-        number = self._unsigned()
+    def _read_signed(self) -> int:
+        number = self._read_unsigned()
         return (number >> 1) ^ -(number & 1)

@@ -19,7 +19,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import did_you_mean, some_of
-from cranfield.sources.values import Cells, Kind, is_number
+from cranfield.sources.values import Cells, ValueKind, is_number
 
 _GRADE = "grade label relevance rel judgment judgement rating esci_label"
 _SYSTEM = "tag run_tag system system_id system_name run run_id run_name model model_id model_name"
@@ -53,7 +53,7 @@ _TOPIC = (
 )
 _SHARD = ("shard shard_id", "part partition")
 
-GROUPS: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
+USUAL_NAMES: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
     {
         "topic": _TOPIC,
         "topic of scores": (
@@ -280,7 +280,7 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
 )
 """Names of columns that change the meaning of rows, by kind; they are never ignored silently.
 
-Names that end in a word of `_ENDS`, such as `total_users`, belong to these kinds, too.
+Names that end in a word of `_DECISIVE_ENDS`, such as `total_users`, belong to these kinds, too.
 """
 
 SUCCESS = frozenset(
@@ -288,27 +288,27 @@ SUCCESS = frozenset(
 )
 """Values of a status column that do not exclude its row."""
 
-PLAIN = (
+DESCRIPTIVE_NAMES = (
     "id q0 topic doc docid document text title body contents content snippet abstract url"
     " description name comment comments note notes passage query question answer prediction"
     " explanation reason reasoning rationale reference response ground_truth"
 )
 """Names of columns that only describe rows; they are ignored without a warning."""
 
-NAMED = frozenset({"csv", "tsv", "json", "jsonl", "parquet"})
+NAMED_FORMATS = frozenset({"csv", "tsv", "json", "jsonl", "parquet"})
 """Formats with named columns."""
 
-FRAMES = frozenset({"csv", "tsv", "parquet"})
-"""Formats with named columns that hold nothing but a table."""
+TABLE_FORMATS = frozenset({"csv", "tsv", "parquet"})
+"""Formats that always hold a table with named columns."""
 
 NO_OWN_NAMES: Mapping[str, str] = MappingProxyType({})
 """No names set by the user: all columns have their usual names."""
 
 _MAX_COLUMNS = 100
-"""Maximum number of keys of a mapping that may be names of columns."""
+"""Maximum number of columns in a mapping; a mapping with more keys is not a table."""
 
-NO_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
-"""Names that pandas or polars give to an index or to a repeated column; an index may have none."""
+INDEX_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
+"""Names, perhaps empty, that pandas and polars give to an index or a repeated column."""
 
 _PREFIX_OR_BLANKS = re.compile(r"^(?:(?:Input|Answer)\.|(?:INPUT|OUTPUT|ASSIGNMENT):)|[\s_.:-]+")
 
@@ -322,14 +322,14 @@ def spelt(name: object) -> str:
     return _PREFIX_OR_BLANKS.sub("", str(name)).casefold()
 
 
-_PLAIN = frozenset(map(spelt, PLAIN.split()))
-_ENDS = "status:status currency:currency users:units ofimpressions:count adimpressions:count"
-_DECISIVE_ENDS = dict(end.split(":") for end in _ENDS.split())
+_DESCRIPTIVE = frozenset(map(spelt, DESCRIPTIVE_NAMES.split()))
+_DECISIVE_ENDS = {"status": "status", "currency": "currency", "users": "units"}
+_DECISIVE_ENDS |= dict.fromkeys(("ofimpressions", "adimpressions"), "count")
 _DECISIVE = {spelt(name): kind for kind, names in DECISIVE.items() for name in names.split()}
 
 
-def _kind_of_decisive(name: str) -> str:
-    """Return the kind of a decisive column, or an empty text for other columns."""
+def _find_decisive_kind(name: str) -> str:
+    """Return the kind of a decisive column; empty for other columns."""
     ends = (kind for end, kind in _DECISIVE_ENDS.items() if name.endswith(end))
     return _DECISIVE.get(name) or next(ends, "")
 
@@ -338,13 +338,13 @@ def _kind_of_decisive(name: str) -> str:
 class Column:
     """A column: its name, the kind of its values, and its meaning.
 
-    `meaning` is the key of the usual names in :data:`~cranfield.sources.schemas.GROUPS`: by default
-    the name of the column; None for a name that the user set. `noun` is the noun for the values in
-    messages, by default the name of the column.
+    `meaning` is a key of :data:`~cranfield.sources.schemas.USUAL_NAMES`: by default the name of the
+    column; None for a name that the user set. `noun` is the noun for the values in messages, by
+    default the name of the column.
     """
 
     name: str
-    kind: Kind
+    kind: ValueKind
     meaning: str | None = ""
     required: bool = True
     noun: str = ""
@@ -353,27 +353,27 @@ class Column:
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """The usual names, in groups of decreasing priority."""
         meaning = self.name if self.meaning == "" else self.meaning
-        groups = [tuple(names.split()) for names in GROUPS.get(meaning or "", ())]
+        groups = [tuple(names.split()) for names in USUAL_NAMES.get(meaning or "", ())]
         is_usual = spelt(self.name) in {spelt(name) for group in groups for name in group}
-        own = () if is_usual else ((self.name,),)
-        return (*own, *groups)
+        own_group = () if is_usual else ((self.name,),)
+        return (*own_group, *groups)
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(name for group in self.groups for name in group)
 
-    def named_in(self, names: Sequence[object]) -> list[int]:
-        """Return the positions of usual names of this column, from the first group that occurs."""
+    def find_in(self, names: Sequence[object]) -> list[int]:
+        """Return the positions of usual names of this column, of the first group that occurs."""
         spelt_names = [spelt(name) for name in names]
         for group in self.groups:
             usual = {*map(spelt, group)}
-            places = [k for k, name in enumerate(spelt_names) if name in usual]
-            if places:
-                return places
+            positions = [k for k, name in enumerate(spelt_names) if name in usual]
+            if positions:
+                return positions
         return []
 
 
-def optional(name: str, kind: Kind, meaning: str | None = "", noun: str = "") -> Column:
+def optional(name: str, kind: ValueKind, meaning: str | None = "", noun: str = "") -> Column:
     return Column(name, kind, meaning, required=False, noun=noun)
 
 
@@ -402,39 +402,41 @@ def differs(column: str, *key: str) -> pl.Expr:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of text without a header; `has_more` is whether further fields are ignored."""
+    """Lines of text without a header; if `has_more`, further fields are ignored, not refused."""
 
     names: tuple[str, ...]
     n_required: int
     has_more: bool = False
-    cut: Callable[[str], list[str]] = str.split
+    split: Callable[[str], list[str]] = str.split
 
 
 @dataclass(frozen=True)
 class Schema:
     """A kind of table.
 
-    kind, noun: names of the table and of the input in messages.
-    hint: advice in the message about a missing column, by default.
+    kind: name of the table in messages.
     columns: the columns to read; a warning lists other columns of a table.
-    is_selected: whether the user selected the columns, so that other columns cause no warning.
-    decisive: kinds of `DECISIVE` columns that are refused.
-    suspicions: conditions for refusing a row, by the reason.
-    formats: accepted formats with named columns; files with other suffixes are read as `lines`, or
-        as files of the format `otherwise`.
+    noun: name of the input in messages, by default that of the table.
+    formats: accepted formats with named columns.
+    lines, default_format: how to read files with other suffixes: as lines of text without a
+        header, or in this format.
     tuples: columns of a plain tuple, required columns first; None if rows in memory are refused.
     lines_as_rows: columns of a tuple that has the fields of a line of text.
     mapping: converts a mapping or a JSON object to columns, given the name of the source.
     nested: converts JSON whose records contain lists to columns, and the number of the record of
         each row; returns None for other JSON.
+    hint: advice in messages about a missing column, without a better suggestion.
+    decisive: kinds of `DECISIVE` columns that are refused.
+    suspicions: conditions for refusing a row, by the reason.
+    is_selected: whether the user selected the columns, so that other columns cause no warning.
     """
 
     kind: str
     columns: tuple[Column, ...]
     noun: str = ""
-    formats: frozenset[str] = NAMED
+    formats: frozenset[str] = NAMED_FORMATS
     lines: Lines | None = None
-    otherwise: str = ""
+    default_format: str = ""
     tuples: tuple[str, ...] | None = ()
     lines_as_rows: tuple[str, ...] = ()
     mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]] | None = None
@@ -449,20 +451,20 @@ class Schema:
         """Plural noun for the rows, for messages."""
         return self.kind.removeprefix("table of ")
 
-    def empty(self, source: str) -> InputError:
-        return InputError(f"is empty: a {self.kind} has at least one row", source=source)
+    def empty_error(self, source: str) -> InputError:
+        return InputError("is empty; expected at least one row", source=source)
 
     @property
     def required(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns if column.required)
 
-    def places(
+    def find_positions(
         self, names: Sequence[object], source: str, own_names: Mapping[str, str] = NO_OWN_NAMES
     ) -> dict[str, int]:
-        """Return the position of each column, by the name that the user set or by a usual name."""
+        """Find the position of each column, by the name that the user set or by a usual name."""
         # The columns that the user set come first: no other column may be read from them.
-        places = {
-            column.name: place_of(own_names[column.name], names, source, column.noun or column.name)
+        positions = {
+            column.name: _find_named_column(own_names[column.name], names, source, column)
             for column in self.columns
             if column.name in own_names
         }
@@ -470,21 +472,21 @@ class Schema:
             if column.name in own_names:
                 continue
             # Each column of the table has one meaning only.
-            matches = [k for k in column.named_in(names) if k not in places.values()]
+            matches = [k for k in column.find_in(names) if k not in positions.values()]
             if len(matches) > 1:
                 pair = " and ".join(quoted(names[k]) for k in matches[:2])
                 noun = column.noun or column.name
                 advice = self.how_to_select(column.name)
                 raise InputError(f"has two columns for the {noun}: {pair}{advice}", source=source)
             if matches:
-                places[column.name] = matches[0]
+                positions[column.name] = matches[0]
             elif column.required:
-                is_headless = any(isinstance(name, str) and is_number(name) for name in names)
-                reason = self._headless_reason if is_headless else self._missing_reason
-                raise InputError(reason(column, names), source=source)
-        return {
-            column.name: places[column.name] for column in self.columns if column.name in places
-        }
+                reason = self._describe_missing_column(column, names)
+                if any(isinstance(name, str) and is_number(name) for name in names):
+                    reason = self._describe_missing_header(names)
+                raise InputError(reason, source=source)
+        in_order = (column.name for column in self.columns if column.name in positions)
+        return {name: positions[name] for name in in_order}
 
     def how_to_select(self, column: str) -> str:
         """Return advice on a table with two columns of this meaning."""
@@ -495,7 +497,7 @@ class Schema:
     def is_table(self, data: Mapping[Any, Any]) -> bool:
         """Return True for a mapping of columns that contains the first two required columns."""
         keys = [column for column in self.columns if column.required][:2]
-        if len(data) > _MAX_COLUMNS or not all(column.named_in([*data]) for column in keys):
+        if len(data) > _MAX_COLUMNS or not all(column.find_in([*data]) for column in keys):
             return False
         for values in data.values():
             cells = values.values() if isinstance(values, Mapping) else values
@@ -505,17 +507,17 @@ class Schema:
                 return False
         return len(keys) == 2
 
-    def column_of(self, name: object) -> str | None:
+    def find_column(self, name: object) -> str | None:
         """Return the column with this usual name, or None."""
         word = spelt(name)
-        matches = (col.name for col in self.columns if word in map(spelt, col.names))
+        matches = (column.name for column in self.columns if word in map(spelt, column.names))
         return next(matches, None)
 
-    def columns_of(self, names: Iterable[object]) -> list[str]:
+    def find_columns(self, names: Iterable[object]) -> list[str]:
         """Return the columns with these usual names; refuse two names for the same column."""
         columns: list[str] = []
         for name in names:
-            column = self.column_of(name)
+            column = self.find_column(name)
             if column is None or column in columns:
                 expected = ", ".join(col.name for col in self.columns)
                 reason = f"unknown column {quoted(name)} in columns; expected one of: {expected}"
@@ -528,18 +530,19 @@ class Schema:
     def own_names(self, columns: Mapping[str, str] | None) -> dict[str, str]:
         """Return the names that the user set, by column; keys of `columns` are any usual names."""
         names = columns or {}
-        return dict(zip(self.columns_of(names), map(str, names.values()), strict=True))
+        return dict(zip(self.find_columns(names), map(str, names.values()), strict=True))
 
     @staticmethod
-    def describes(name: object) -> bool:
+    def is_descriptive(name: object) -> bool:
         """Return True if a column of this name only describes rows."""
-        return spelt(name) in _PLAIN
+        return spelt(name) in _DESCRIPTIVE
 
     @staticmethod
-    def may_number_rows(name: object, place: int) -> bool:
-        """Return True if columns with this name and position often contain row numbers only."""
+    def may_number_rows(name: object, position: int) -> bool:
+        """Return True if columns of this name at this position often contain row numbers only."""
         spelling = spelt(name)
-        return spelling == "id" or bool(NO_NAME.fullmatch(spelling) and (spelling or place == 0))
+        is_index = INDEX_NAME.fullmatch(spelling) is not None and (spelling != "" or position == 0)
+        return spelling == "id" or is_index
 
     def find_unused(
         self, names: Sequence[object], used: Collection[int]
@@ -547,12 +550,12 @@ class Schema:
         """Return the positions of unused columns in three groups.
 
         First, columns to report, without columns that only describe rows. Second, columns with the
-        same meaning as a used column, with the position and the declaration of the used column.
+        same meaning as a used column, each with the position of the used column and its `Column`.
         Third, decisive columns, with their kind, a key of `DECISIVE`. If the user selected the
         columns, the first two groups are empty.
         """
         unused = {k: spelt(name) for k, name in enumerate(names) if k not in used}
-        kinds = {k: _kind_of_decisive(name) for k, name in unused.items()}
+        kinds = {k: _find_decisive_kind(name) for k, name in unused.items()}
         if "value" in {spelt(names[k]) for k in used}:
             # As in Langfuse: a row has the name of a criterion and its value.
             kinds |= {k: "criterion" for k, name in unused.items() if name == "name"}
@@ -568,27 +571,27 @@ class Schema:
         others: dict[int, tuple[int, Column]] = {}
         for column in self.columns:
             usual = {*map(spelt, column.names)}
-            places = [k for k in used if spelt(names[k]) in usual]
-            if places:
-                others |= {k: (places[0], column) for k, name in unused.items() if name in usual}
+            positions = [k for k in used if spelt(names[k]) in usual]
+            if positions:
+                others |= {k: (positions[0], column) for k, name in unused.items() if name in usual}
         reported = [
             k
             for k, name in unused.items()
-            if k not in others and (name not in _PLAIN or name == "id")
+            if k not in others and (name not in _DESCRIPTIVE or name == "id")
         ]
         return reported, others, decisive
 
-    def _missing_reason(self, column: Column, names: Sequence[object]) -> str:
+    def _describe_missing_column(self, column: Column, names: Sequence[object]) -> str:
         usual_names = dict.fromkeys((column.name, *column.names))
         usual = f" (usual names: {some_of(usual_names, 10)})" if len(usual_names) > 1 else ""
         columns = ", ".join(quoted(name) for name in names[:12]) or "none"
-        hint = self._header_hint(names) or self.hint.format(name=column.name)
+        hint = self._suggest_fix(names) or self.hint.format(name=column.name)
         if not usual:
             hint = did_you_mean(column.name, map(str, names), show=quoted) + hint
         return f"has no {column.name} column{usual}; columns: {columns}{hint}"
 
-    def _headless_reason(self, _: Column, names: Sequence[object]) -> str:
-        """Describe a table without column names, with an example of a header."""
+    def _describe_missing_header(self, names: Sequence[object]) -> str:
+        """Describe a table without a header, with an example of a header."""
         usual = self.lines_as_rows if len(names) == len(self.lines_as_rows) else self.tuples
         example = ", ".join(usual or self.required)
         # The CSV reader renames repeated names.
@@ -598,7 +601,7 @@ class Schema:
             f" such as {example}, with the same separator"
         )
 
-    def _header_hint(self, names: Sequence[object]) -> str:
+    def _suggest_fix(self, names: Sequence[object]) -> str:
         """Describe a likely mistake in the header of a file."""
         if len(names) != 1 or not isinstance(name := names[0], str):
             return ""
@@ -606,7 +609,7 @@ class Schema:
             return "; expected commas or tabs between columns, got semicolons"
         if name.count(",") > 1:
             return "; a file with commas between columns requires the suffix .csv"
-        if "\t" in name and any(map(self.column_of, name.split("\t"))):
+        if "\t" in name and any(map(self.find_column, name.split("\t"))):
             return "; a file with tabs between columns requires the suffix .tsv"
         if len(self.lines_as_rows) == len(name.split()):
             fields = " ".join(self.lines_as_rows)
@@ -614,20 +617,20 @@ class Schema:
         return "; expected commas or tabs between columns, got '|'" * ("|" in name)
 
 
-def place_of(name: str, names: Sequence[object], source: str, role: str) -> int:
+def _find_named_column(name: str, names: Sequence[object], source: str, column: Column) -> int:
     """Return the position of the column that the user named, exactly or else in any spelling."""
     for spelling in (str, spelt):
         spellings = [*map(spelling, names)]
         if spelling(name) in spellings:
             return spellings.index(spelling(name))
-    columns = ", ".join(quoted(other) for other in names[:12])
-    reason = f"has no column {quoted(name)}, requested as the {role}; columns: {columns}"
+    columns, noun = ", ".join(quoted(other) for other in names[:12]), column.noun or column.name
+    reason = f"has no column {quoted(name)}, requested as the {noun}; columns: {columns}"
     raise InputError(reason, source=source)
 
 
-def between_tabs(line: str, widths: Collection[int]) -> list[str]:
+def split_at_tabs(line: str, widths: Collection[int]) -> list[str]:
     """Split a line at tabs; return no fields if their number is not one of the widths."""
-    # A leading tab follows an empty field, unless there are then too many fields.
+    # An empty field before a leading tab is preferred to none; one after a trailing tab is not.
     for text in (line.rstrip(), line.strip(), line) if "\t" in line else ():
         fields = [field.strip() for field in text.split("\t")]
         if len(fields) in widths:
@@ -635,11 +638,11 @@ def between_tabs(line: str, widths: Collection[int]) -> list[str]:
     return []
 
 
-def fields_of(line: str, widths: Collection[int]) -> list[str]:
-    """Split a line at its tabs, semicolons or blanks; a comment has no fields."""
+def split_fields(line: str, widths: Collection[int]) -> list[str]:
+    """Split a line at tabs, semicolons or blanks; return no fields for a comment."""
     if line.lstrip().startswith("#"):
         return []
-    if fields := between_tabs(line, widths):
+    if fields := split_at_tabs(line, widths):
         return fields
     line = line.strip()
     separator = ";" if ";" in line else "\t" if "\t" in line else None
@@ -652,9 +655,9 @@ def schema_of_lines(
     mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]],
     suspicions: Suspicions | None = None,
 ) -> Schema:
-    """Return a schema for named columns, and for lines or tuples with the columns in this order."""
+    """Return a schema for named columns, or lines or tuples with the columns in this order."""
     required = tuple(column.name for column in columns if column.required)
-    cut = partial(fields_of, widths=range(len(required), len(columns) + 1))
-    lines = Lines(tuple(column.name for column in columns), len(required), cut=cut)
+    split = partial(split_fields, widths=range(len(required), len(columns) + 1))
+    lines = Lines(tuple(column.name for column in columns), len(required), split=split)
     schema = Schema(kind, columns, lines=lines, tuples=required, mapping=mapping)
     return replace(schema, suspicions=suspicions or {}, hint="; rename the column to {name}")

@@ -16,7 +16,7 @@ eindtotaal summa ialt yhteensä razem celkem toplam geneltoplam итого вс�
 总计 總計 합계 총계
 """
 TOTALS = frozenset(_TOTALS.split())
-"""Names of rows with totals of other rows, spelt as by `schemas.spelt`."""
+"""Names of rows with totals of other rows, as normalised by `schemas.spelt`."""
 
 _SUMMARIES = """
 count min max mean average avg amean gmean hmean median std stdev stddev sd variance macroavg
@@ -26,7 +26,7 @@ promedio mediana gemiddelde standaarddeviatie medelvärde gennemsnit gjennomsnit
 průměr ortalama среднее медиана 平均 平均値 平均值 標準偏差 标准差 평균
 """
 SUMMARIES = TOTALS | frozenset(_SUMMARIES.split())
-"""Names of rows and columns that summarise others, spelt as by `schemas.spelt`."""
+"""Names of rows and columns that summarise others, as normalised by `schemas.spelt`."""
 
 _WORDS = """
 n se sem stderr var ci map gmap macro micro aggregate grand weighted arithmetic geometric harmonic
@@ -40,20 +40,20 @@ _NAME_WORDS = _SUMMARY_WORDS | frozenset(_OTHER_WORDS.split())
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[^\W\d_]+")
 
-_OF_ALL = re.compile(r"\s*\((all\b|n *=|\d)[^()]*\)$", re.IGNORECASE)
+_SCOPE = re.compile(r"\s*\((all\b|n *=|\d)[^()]*\)$", re.IGNORECASE)
 _QUANTILE = re.compile(r"\b\d+(\.\d+)?%")
 
 
 def may_be_summary(name: str) -> bool:
-    """Return True for names such as `p-value` that only have words of summaries or comparisons.
+    """Return True for names, such as `p-value`, of summaries and comparisons only.
 
     >>> [may_be_summary(name) for name in ("Overall mean", "W/T/L", "a_mean", "test", "q1")]
     [True, True, False, False, False]
     """
     name = _QUANTILE.sub("", name)
     words = {*_WORD.findall(name.casefold())}
-    has_summary = words <= _NAME_WORDS and not words.isdisjoint(_SUMMARY_WORDS)
-    return has_summary and not _DIGIT.search(name)
+    is_summary = words <= _NAME_WORDS and not words.isdisjoint(_SUMMARY_WORDS)
+    return is_summary and not _DIGIT.search(name)
 
 
 def find_summaries(labels: Iterable[str | None]) -> set[str]:
@@ -67,9 +67,9 @@ def find_summaries(labels: Iterable[str | None]) -> set[str]:
     []
     """
     present = {label for label in labels if label}
-    # Of the names with digits, only those such as `25%` and `mean (n=50)` are of summaries.
+    # With digits, only names such as `25%` and `mean (n=50)` are names of summaries.
     names = {name for name in present if "%" in name or name[-1] == ")" or not _DIGIT.search(name)}
-    summaries = {name for name in names if spelt(_OF_ALL.sub("", name) or name) in SUMMARIES}
+    summaries = {name for name in names if spelt(_SCOPE.sub("", name) or name) in SUMMARIES}
     possible = {name for name in names - summaries if may_be_summary(name)}
     quantiles = {name for name in names - summaries if _QUANTILE.fullmatch(name)}
     others = present - summaries - possible - quantiles
@@ -91,7 +91,7 @@ def ends_in_summary(labels: pl.Series, values: Callable[[], pl.DataFrame]) -> bo
         return False
     if not labels[:-1].str.contains(r"\d").all():
         return False
-    n_informative = 0
+    evidence = 0  # columns that match a sum or mean; unlikely matches count twice
     for column in values().iter_columns():
         others, last = column[:-1].drop_nulls(), column[-1]
         if others.is_empty() or last is None:
@@ -100,8 +100,8 @@ def ends_in_summary(labels: pl.Series, values: Callable[[], pl.DataFrame]) -> bo
         rounding = 0.51 * 0.1 ** min(max(decimals, 2), 9)
         if min(abs(last - others.sum()), abs(last - others.mean())) > rounding:
             return False
-        n_informative += 0 if last in others else 2 if decimals > 2 or last > others.max() else 1
-    return n_informative > 1
+        evidence += 0 if last in others else 2 if decimals > 2 or last > others.max() else 1
+    return evidence > 1
 
 
 def totals(*columns: str) -> Suspicions:

@@ -18,7 +18,7 @@ from cranfield.sources.chunks import Source
 
 @dataclass(eq=False, slots=True)
 class Element:
-    """An element of XML; its text does not include the text of inner elements."""
+    """An XML element; its text does not include the text of inner elements."""
 
     tag: str
     attributes: dict[str, str]
@@ -33,13 +33,13 @@ class Element:
 
     def is_inside(self, *tags: str) -> bool:
         """Return True if the element is inside an element with one of these tags."""
-        outer = self.parent
-        while outer is not None and outer.tag not in tags:
-            outer = outer.parent
-        return outer is not None
+        ancestor = self.parent
+        while ancestor is not None and ancestor.tag not in tags:
+            ancestor = ancestor.parent
+        return ancestor is not None
 
     def walk(self) -> Iterator[Element]:
-        """Yield the element and all elements in it, in order."""
+        """Yield the element and all elements inside it, in document order."""
         elements = [self]
         while elements:
             yield (element := elements.pop())
@@ -50,7 +50,7 @@ def read_xml(source: Source) -> Element:
     """Return the root element; entities and external files are refused."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
-    # An outer element holds the root.
+    # The first element is a parent for the root.
     elements = [Element("", {}, 0, None)]
 
     def start(tag: str, attributes: dict[str, str]) -> None:
@@ -85,8 +85,8 @@ SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
 """Separators of cells, the most common first."""
 
 
-def separator_of(head: str, preferred: str, others: Iterable[str] = ";") -> str | None:
-    """Return `preferred` if a header has it outside quotes, otherwise the first other one."""
+def find_separator(head: str, preferred: str, others: Iterable[str] = ";") -> str | None:
+    """Return the separator of a header outside quotes: `preferred`, else one of the others."""
     unquoted = re.sub('"[^"]*"', "", head)
     return next((mark for mark in (preferred, *others) if mark in unquoted), None)
 
@@ -115,7 +115,7 @@ def split_lines(text: str) -> Iterator[tuple[int, str]]:
 
 def split_rows(text: str, source: str, separator: str) -> tuple[list[tuple[str, ...]], list[int]]:
     """Split text into rows with the width of the first row, the header; also return their lines."""
-    # If CR ends the lines, it is also the line end in cells.
+    # If CR ends the lines, it also ends lines within cells.
     text = text if "\n" in text else text.replace("\r", "\n")
     # For Excel, the first line may declare the separator.
     text = re.sub(r"\Asep=[,;\t]\r?\n", "\n", text)
@@ -174,12 +174,12 @@ def parse_json(text: str, source: str, line: int | None = None) -> Any:
             f"key {error} occurs twice in an object", source=source, line=line
         ) from None
     except RecursionError:
-        reason, at = "it is nested too deeply", line
+        reason, error_line = "it is nested too deeply", line
     except json.JSONDecodeError as error:
-        reason, at = error.msg, line or error.lineno
+        reason, error_line = error.msg, line or error.lineno
     except ValueError as error:
-        reason, at = str(error).split(";")[0], line
-    raise InputError(f"is not valid JSON: {reason}", source=source, line=at)
+        reason, error_line = str(error).split(";")[0], line
+    raise InputError(f"is not valid JSON: {reason}", source=source, line=error_line)
 
 
 class _DuplicateKeyError(ValueError):
@@ -208,6 +208,6 @@ def parse_json_lines(text: str, source: str) -> tuple[list[Any], list[int]]:
             value, end = _DECODER.scan_once(record, 0)
         except (StopIteration, ValueError, RecursionError):
             end = -1
-        # The complete parser, which takes several times as long, decides on all other lines.
+        # The complete parser, which takes several times as long, reads all other lines.
         values.append(value if end == len(record) else parse_json(line, source, k))
     return values, [k for k, _ in numbered]

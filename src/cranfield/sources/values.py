@@ -1,4 +1,4 @@
-"""Values of cells: numbers, missing values, and columns of one kind."""
+"""Values of cells: numbers, missing values, and kinds of values with their conversion."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def is_number(text: str) -> bool:
     return bool(_NUMBER.fullmatch(text)) and isfinite(float(text))
 
 
-def integer_in(text: str) -> int | None:
-    """Read an integer of 32 bits; None for other text."""
+def parse_integer(text: str) -> int | None:
+    """Parse an integer of 32 bits; return None for other text."""
     if not _INTEGER.fullmatch(text):
         return None
     # Leading zeros are stripped first: Python refuses to read thousands of digits.
@@ -50,37 +50,37 @@ def integer_in(text: str) -> int | None:
     return number if -_INT32 <= number < _INT32 else None
 
 
-def whole_in(text: str) -> int | None:
-    """Read an integer of 32 bits, also with a zero fraction (`2.0`); None for other text."""
+def parse_whole(text: str) -> int | None:
+    """Parse an integer of 32 bits, perhaps with zero decimals (`2.0`); else return None."""
     whole, _, zeros = text.partition(".")
-    return None if zeros.strip("0") else integer_in(whole)
+    return None if zeros.strip("0") else parse_integer(whole)
 
 
-def numbers_in(column: pl.Expr) -> pl.Expr:
-    """Read a column of text as numbers; text that is not a number (:func:`is_number`) is null.
+def parse_numbers(column: pl.Expr) -> pl.Expr:
+    """Parse a column of text as numbers; text that is not a number (:func:`is_number`) is null.
 
     >>> frame = pl.DataFrame({"score": ["0.5", "1e3", "nan", "1_0", ".5", None]})
-    >>> frame.select(numbers_in(pl.col("score")))["score"].to_list()
+    >>> frame.select(parse_numbers(pl.col("score")))["score"].to_list()
     [0.5, 1000.0, None, None, 0.5, None]
     """
     number = column.cast(pl.Float64, strict=False)
-    is_written = column.str.contains(f"(?-u)^(?:{_NUMBER.pattern})$")
-    return pl.when(is_written & number.is_finite()).then(number)
+    has_form = column.str.contains(f"(?-u)^(?:{_NUMBER.pattern})$")
+    return pl.when(has_form & number.is_finite()).then(number)
 
 
-def integers_in(column: pl.Expr) -> pl.Expr:
-    """Read a column of text as integers; text that :func:`integer_in` refuses is null.
+def parse_integers(column: pl.Expr) -> pl.Expr:
+    """Parse a column of text as integers; text without a value in :func:`parse_integer` is null.
 
     >>> frame = pl.DataFrame({"rank": ["5", "-5", "1.5", "1-2", "2147483648", None]})
-    >>> frame.select(integers_in(pl.col("rank")))["rank"].to_list()
+    >>> frame.select(parse_integers(pl.col("rank")))["rank"].to_list()
     [5, -5, None, None, None, None]
     """
-    is_written = column.str.contains(f"(?-u)^(?:{_INTEGER.pattern})$")
-    return pl.when(is_written).then(column.cast(pl.Int32, strict=False))
+    has_form = column.str.contains(f"(?-u)^(?:{_INTEGER.pattern})$")
+    return pl.when(has_form).then(column.cast(pl.Int32, strict=False))
 
 
-def finite(cell: Any) -> float | None:
-    """Return a cell as a finite number in ASCII digits, or None."""
+def parse_number(cell: Any) -> float | None:
+    """Convert a cell to a finite number; return None for others, such as non-ASCII digits."""
     if isinstance(cell, str):
         return float(text) if is_number(text := cell.strip(BLANKS)) else None
     if isinstance(cell, _NOT_NUMBERS):
@@ -92,8 +92,8 @@ def finite(cell: Any) -> float | None:
     return number if isfinite(number) else None
 
 
-def absent(cell: Any, words: frozenset[str] = frozenset({""})) -> bool:
-    """Return True if a cell is missing: no value, or a word such as NA in any case."""
+def is_absent(cell: Any, words: frozenset[str] = frozenset({""})) -> bool:
+    """Return True if a cell has no value, or is one of the words, in any case."""
     if isinstance(cell, str):
         return cell.strip().lower() in words
     if isinstance(cell, _COMPLEX):
@@ -107,67 +107,67 @@ def absent(cell: Any, words: frozenset[str] = frozenset({""})) -> bool:
         return False
 
 
-def where_absent(cells: Cells, words: frozenset[str]) -> pl.Series:
-    """Return the mask of missing cells, as defined by :func:`absent`."""
+def mask_absent(cells: Cells, words: frozenset[str]) -> pl.Series:
+    """Return a mask of the cells without a value; see :func:`is_absent`."""
     if isinstance(cells, pl.Series) and cells.dtype == pl.String:
         return cells.fill_null("").str.strip_chars().str.to_lowercase().is_in([*words])
     if isinstance(cells, pl.Series) and cells.dtype.is_numeric():
         return cells.cast(pl.Float64).is_nan().fill_null(True)
-    return pl.Series([absent(cell, words) for cell in cells], dtype=pl.Boolean)
+    return pl.Series([is_absent(cell, words) for cell in cells], dtype=pl.Boolean)
 
 
 NO_GRADE = frozenset({"", "na", "n/a", "nan", "null", "none"})
 """Words for a missing grade, in any case."""
 
 NO_SCORE = NO_GRADE | {"-", "<na>", "\\n"}
-"""Words for a missing score, in lower case, of pandas and databases."""
+"""Words for a missing score, in any case; also of pandas and databases."""
 
 NO_NAME = NO_GRADE | {"-", "(not set)", "undefined", "unknown", "anonymous", "guest"}
-"""Words that other tools write for an unknown user, in any case."""
+"""Words for an unknown user that other tools write, in any case."""
 
-TRUTHS = {"true": 1, "false": 0}
-"""Grades of Booleans that are written as text."""
+BOOLEAN_GRADES = {"true": 1, "false": 0}
+"""Grades of Booleans, by their text."""
 
 
-def truths_as_grades(cells: Cells, noun: str = "grades") -> Cells:
-    """Convert true to 1 and false to 0, with a warning, if all cells are Boolean or missing."""
-    first = next((cell for cell in cells if not absent(cell, NO_GRADE)), None)
-    if _truth(first) is None:
+def booleans_to_grades(cells: Cells, noun: str = "grades") -> Cells:
+    """Convert Booleans to 1 and 0 if all cells are Boolean or missing; warn if there is a noun."""
+    first = next((cell for cell in cells if not is_absent(cell, NO_GRADE)), None)
+    if _parse_boolean(first) is None:
         return cells
-    listed = cells.to_list() if isinstance(cells, pl.Series) else list(cells)
-    grades = [_truth(cell) for cell in listed]
-    if any(_truth(cell) is None and not absent(cell, NO_GRADE) for cell in listed):
+    values = cells.to_list() if isinstance(cells, pl.Series) else list(cells)
+    grades = [_parse_boolean(cell) for cell in values]
+    if any(_parse_boolean(cell) is None and not is_absent(cell, NO_GRADE) for cell in values):
         return cells
     if noun:
         warn(f"{noun} are Boolean; true is read as 1, false as 0")
     return grades
 
 
-def _truth(cell: Any) -> int | None:
+def _parse_boolean(cell: Any) -> int | None:
     if isinstance(cell, (bool, np.bool_)):
         return int(cell)
-    return TRUTHS.get(cell.strip(BLANKS).lower()) if isinstance(cell, str) else None
+    return BOOLEAN_GRADES.get(cell.strip(BLANKS).lower()) if isinstance(cell, str) else None
 
 
-def plain(cell: Any) -> Any:
-    """Convert a float that is an integer to an integer, as other tools read ids as floats."""
+def float_to_integer(cell: Any) -> Any:
+    """Convert a float that is an integer to an integer; other tools read ids as floats."""
     return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
 
 
 @dataclass(frozen=True)
-class Kind:
-    """The kind of values of a column, and their conversion.
+class ValueKind:
+    """The kind of the values of a column, and their conversion.
 
     read: converts a Python value to a value of the column; returns None for an invalid value.
-    dtype: type of the column.
+    dtype: polars type of the column.
     problem: description of an invalid value in messages, such as `not a finite number`, or a
         function that returns it.
-    missing: returns True for invalid values that become null; by default all are errors.
-    exact: Python type and polars type whose columns are converted as a whole; None if values are
-        converted one by one.
+    missing: returns True for invalid values that become null; by default all are refused.
+    exact: Python type and polars type of columns that are converted as a whole; None if values
+        are always converted one by one.
     prepare: converts the raw column before its values are read.
     reports_blanks: whether a warning reports removed blanks around texts.
-    has_number_texts: whether texts may be numbers, as those of a numeric type are.
+    has_number_texts: whether the column has numbers although its type is text.
     """
 
     read: Callable[[Any], Any]
@@ -188,20 +188,20 @@ class Kind:
         cells = cells if self.prepare is None else self.prepare(cells)
         series = self._convert_whole(name, cells)
         if series is None:
-            listed = cells.to_list() if isinstance(cells, pl.Series) else cells
-            values = [self.read(cell) for cell in listed]
+            raw_values = cells.to_list() if isinstance(cells, pl.Series) else cells
+            values = [self.read(value) for value in raw_values]
             try:
                 series = pl.Series(values, dtype=self.dtype)
             except UnicodeEncodeError:
                 row = next(k for k, value in enumerate(values) if is_broken_text(value))
                 return pl.Series(name, [None] * len(values), self.dtype), row
         rows = series.is_null().arg_true()
-        bad = next((int(row) for row in rows if not self.missing(cells[int(row)])), None)
-        return series.alias(name), bad
+        bad_row = next((int(row) for row in rows if not self.missing(cells[int(row)])), None)
+        return series.alias(name), bad_row
 
     def reason(self, name: str, cell: Any) -> str:
         """Return the reason why a value is invalid."""
-        if absent(cell) and not (self.dtype == pl.Float64 and isinstance(cell, float)):
+        if is_absent(cell) and not (self.dtype == pl.Float64 and isinstance(cell, float)):
             return f"has no {name}"
         problem = self.problem(cell) if callable(self.problem) else self.problem
         try:
@@ -213,7 +213,7 @@ class Kind:
         return f"{name} {text} is {problem}" if problem else f"has no {name}"
 
     def _convert_whole(self, name: str, cells: Cells) -> pl.Series | None:
-        """Convert a column of a plain type as a whole; None for any other type."""
+        """Convert a column as a whole; return None if values must be converted one by one."""
         if self.exact is None:
             return None
         if isinstance(cells, pl.Series):
@@ -241,7 +241,7 @@ class Kind:
             return series.cast(pl.String) if dtype.is_integer() else None
         if dtype == pl.String:
             texts = pl.DataFrame({"": series.str.strip_chars(BLANKS)})
-            expression = (numbers_in if self.dtype == pl.Float64 else integers_in)(pl.col(""))
+            expression = (parse_numbers if self.dtype == pl.Float64 else parse_integers)(pl.col(""))
             numbers = texts.select(expression).to_series()
             # Texts of an unusual form are converted one by one, each once.
             others = series.filter(numbers.is_null()).drop_nulls().unique()
@@ -256,9 +256,9 @@ class Kind:
         return numbers.set(is_changed, None) if dtype.is_float() else numbers
 
 
-def _grade(cell: Any) -> int | None:
+def _parse_grade(cell: Any) -> int | None:
     if isinstance(cell, str):
-        return whole_in(cell.strip(BLANKS))
+        return parse_whole(cell.strip(BLANKS))
     if isinstance(cell, (int, float, Decimal, np.number)) and not isinstance(cell, bool):
         try:
             number = int(cell)
@@ -268,8 +268,8 @@ def _grade(cell: Any) -> int | None:
     return None
 
 
-def _identifier(cell: Any) -> str | None:
-    cell = plain(cell.item() if isinstance(cell, np.generic) else cell)
+def _parse_identifier(cell: Any) -> str | None:
+    cell = float_to_integer(cell.item() if isinstance(cell, np.generic) else cell)
     if isinstance(cell, int) and not isinstance(cell, bool) and abs(cell) < 10**100:
         return str(cell)
     if not isinstance(cell, str) or is_broken_text(cell):
@@ -289,29 +289,31 @@ def is_broken_text(cell: Any) -> bool:
 
 
 def any_value(cell: Any) -> bool:
-    """Return True: every invalid value becomes null."""
+    """Return True, so that every invalid value becomes null."""
     return True
 
 
-ID = Kind(_identifier, problem="not text or an integer", exact=(str, pl.String))
+ID = ValueKind(_parse_identifier, problem="not text or an integer", exact=(str, pl.String))
 """The id of a document, topic or group; integers are converted to text.
 
 Surrounding blanks are removed, as in lines of text.
 """
 
-TAG = Kind(_identifier, missing=any_value, exact=(str, pl.String))
+TAG = ValueKind(_parse_identifier, missing=any_value, exact=(str, pl.String))
 """An id, or null for any other value."""
 
 
-def _label(cell: Any) -> str | None:
+def _parse_label(cell: Any) -> str | None:
     is_nested = isinstance(cell, (list, tuple, set, dict))
-    return None if is_nested or absent(cell) else str(plain(cell)).strip() or None
+    return None if is_nested or is_absent(cell) else str(float_to_integer(cell)).strip() or None
 
 
-LABEL = Kind(_label, problem="not text or a number", exact=(str, pl.String), reports_blanks=False)
-"""The required name of a topic, nugget or system: any single value, as text."""
+LABEL = ValueKind(
+    _parse_label, problem="not text or a number", exact=(str, pl.String), reports_blanks=False
+)
+"""The required name of a topic, nugget or system: any single value, converted to text."""
 
-NAME = replace(LABEL, missing=absent)
+NAME = replace(LABEL, missing=is_absent)
 """An optional name."""
 
 
@@ -341,7 +343,7 @@ def has_decimal_comma(cell: Any) -> bool:
     return isinstance(cell, str) and bool(DECIMAL_COMMA.fullmatch(cell.strip()))
 
 
-def invalid_number(cell: Any) -> str:
+def describe_invalid_number(cell: Any) -> str:
     """Describe an invalid number, with advice."""
     word = str(cell).strip().casefold()
     advice = "; use a decimal point" * has_decimal_comma(cell)
@@ -350,12 +352,12 @@ def invalid_number(cell: Any) -> str:
     return f"not a finite number{advice}"
 
 
-NUMBER = Kind(finite, pl.Float64, invalid_number, exact=(float, pl.Float64))
+NUMBER = ValueKind(parse_number, pl.Float64, describe_invalid_number, exact=(float, pl.Float64))
 
 
-def invalid_integer(cell: Any) -> str:
-    """Describe an invalid grade, with advice."""
-    number = finite(cell)
+def describe_invalid_integer(cell: Any) -> str:
+    """Describe an invalid integer, such as a grade, with advice."""
+    number = parse_number(cell)
     is_decimal = number is not None and number % 1
     advice = ""
     if is_decimal:
@@ -365,13 +367,19 @@ def invalid_integer(cell: Any) -> str:
     return f"not an integer (of 32 bits){advice}"
 
 
-GRADE = Kind(_grade, pl.Int32, invalid_integer, exact=(int, pl.Int64), prepare=truths_as_grades)
+GRADE = ValueKind(
+    _parse_grade,
+    pl.Int32,
+    describe_invalid_integer,
+    exact=(int, pl.Int64),
+    prepare=booleans_to_grades,
+)
 
-WHOLE = Kind(_grade, pl.Int32, "not an integer (of 32 bits)", exact=(int, pl.Int64))
+WHOLE = ValueKind(_parse_grade, pl.Int32, "not an integer (of 32 bits)", exact=(int, pl.Int64))
 """An integer, such as a rank or a count."""
 
-GRADE_OR_NONE = replace(GRADE, missing=lambda cell: absent(cell, NO_GRADE))
+GRADE_OR_NONE = replace(GRADE, missing=lambda cell: is_absent(cell, NO_GRADE))
 """A grade, or null for an unjudged document."""
 
-RANK = Kind(_grade, pl.Int32, missing=any_value, exact=(int, pl.Int64))
+RANK = ValueKind(_parse_grade, pl.Int32, missing=any_value, exact=(int, pl.Int64))
 """An integer, or null for any other value."""

@@ -22,12 +22,12 @@ from cranfield.sources.columns import (
     Table,
     columns_of_records,
     convert_columns,
-    pairs_of,
+    nested_items,
     read_columns,
     read_table,
 )
 from cranfield.sources.schemas import Column, Lines, Schema, is_repeated, optional
-from cranfield.sources.values import LABEL, NAME, Kind, absent, any_value, is_broken_text
+from cranfield.sources.values import LABEL, NAME, ValueKind, any_value, is_absent, is_broken_text
 from cranfield.texts.gold import (
     AMOUNT,
     ANSWER_COLUMNS,
@@ -231,7 +231,7 @@ def _read_answer_table(data: Any, name: str | None) -> Table:
 
 
 def _iterate_answers(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
-    for system, topics in pairs_of(data, "system", "topic: answer", "answers"):
+    for system, topics in nested_items(data, "system", "topic: answer", "answers"):
         for topic, answer in topics.items():
             row: dict[str, Any] = {"system": system, "topic": topic}
             nuggets = answer
@@ -307,7 +307,7 @@ def build_answers(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
 
 FAILED_LABEL = "failed"  # Label that AutoNuggetizer writes if its model returned no label
 
-_NONEMPTY_LIST = Kind(lambda cell: cell if isinstance(cell, list) and cell else None, pl.Object)
+_NONEMPTY_LIST = ValueKind(lambda x: x if isinstance(x, list) and x else None, pl.Object)
 
 ASSIGNMENTS = Schema(
     "table of nugget assignments",
@@ -320,7 +320,7 @@ ASSIGNMENTS = Schema(
     ),
     noun="nugget assignments",
     formats=frozenset({"json", "jsonl"}),
-    otherwise="jsonl",
+    default_format="jsonl",
     decisive=(),
 )
 
@@ -428,7 +428,7 @@ def _read_labels(
             ("assignment", "not_support", "support", SUPPORT),
         ):
             label = nugget.get(name)
-            if absent(label):
+            if is_absent(label):
                 raise make_error(f"nugget {quoted(text)} has no {name}")
             if label == FAILED_LABEL:
                 n_failed += 1

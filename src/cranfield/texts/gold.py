@@ -19,14 +19,14 @@ from cranfield.sources.chunks import Source
 from cranfield.sources.columns import Table, read_table, transpose_rows
 from cranfield.sources.schemas import Column, Lines, Schema, differs, is_repeated, optional, unnamed
 from cranfield.sources.values import (
+    BOOLEAN_GRADES,
     LABEL,
     NAME,
-    TRUTHS,
     Cells,
-    Kind,
-    absent,
-    finite,
-    truths_as_grades,
+    ValueKind,
+    booleans_to_grades,
+    is_absent,
+    parse_number,
 )
 
 MAX_NUMBER = 1e15  # Maximum weight, length or position, so that sums and products remain finite
@@ -44,12 +44,12 @@ _SUPPORT_LABELS = {
 
 
 def _parse_amount(cell: Any) -> float | None:
-    amount = finite(cell)
+    amount = parse_number(cell)
     return amount if amount is not None and 0 <= amount <= MAX_NUMBER else None
 
 
 def _describe_amount_problem(cell: Any) -> str:
-    upper_bound = f" and at most {MAX_NUMBER:g}" if (finite(cell) or 0.0) > MAX_NUMBER else ""
+    upper_bound = f" and at most {MAX_NUMBER:g}" if (parse_number(cell) or 0.0) > MAX_NUMBER else ""
     return f"not a number of at least 0{upper_bound}"
 
 
@@ -61,37 +61,37 @@ def _parse_support(cell: Any) -> float | None:
     if cell is None:
         return None
     word = str(cell).strip().lower().translate({ord(blank): None for blank in " -_"})
-    degree = _SUPPORT_LABELS.get(word, finite(cell))
+    degree = _SUPPORT_LABELS.get(word, parse_number(cell))
     return degree if degree is not None and 0 <= degree <= 1 else None
 
 
 def _parse_yes_or_no(cell: Any) -> float | None:
-    degree = TRUTHS.get(str(cell).strip().lower(), _parse_support(cell))
+    degree = BOOLEAN_GRADES.get(str(cell).strip().lower(), _parse_support(cell))
     return degree if degree in {0.0, 1.0} else None
 
 
-TEXT = Kind(lambda cell: cell if isinstance(cell, str) else None, problem="not text")
+TEXT = ValueKind(lambda cell: cell if isinstance(cell, str) else None, problem="not text")
 
-AMOUNT = Kind(_parse_amount, pl.Float64, _describe_amount_problem, absent)  # A number >= 0
+AMOUNT = ValueKind(_parse_amount, pl.Float64, _describe_amount_problem, is_absent)  # A number >= 0
 
-IMPORTANCE = Kind(
+IMPORTANCE = ValueKind(
     _parse_importance,
     pl.Float64,
     "not vital or okay; numbers require a column weight or vital (yes or no)",
-    absent,
+    is_absent,
 )
 """1 for `vital`, 0 for `okay`."""
 
-SUPPORT = Kind(
+SUPPORT = ValueKind(
     _parse_support,
     pl.Float64,
     "not full, partial, none or a number from 0 to 1",
-    absent,
-    prepare=partial(truths_as_grades, noun="degrees of support"),
+    is_absent,
+    prepare=partial(booleans_to_grades, noun="degrees of support"),
 )
 """A degree of support: a word, or a number from 0 to 1."""
 
-YES_OR_NO = Kind(_parse_yes_or_no, pl.Float64, "not yes or no", absent)
+YES_OR_NO = ValueKind(_parse_yes_or_no, pl.Float64, "not yes or no", is_absent)
 
 
 TOPIC = Column("topic", LABEL)
@@ -182,7 +182,7 @@ def _flatten_nuggets(data: Any, source: str) -> tuple[dict[str, Cells], list[int
     rows: list[int] = []
     for row, record in enumerate(records):
         names = [*record]
-        topic = next((record[names[k]] for k in TOPIC.named_in(names)), None)
+        topic = next((record[names[k]] for k in TOPIC.find_in(names)), None)
         for nugget in record["nuggets"]:
             if not isinstance(nugget, Mapping) or "text" not in nugget:
                 reason = f"expected nuggets with text and importance, got {quoted(nugget)}"

@@ -27,7 +27,7 @@ from cranfield.sources.columns import (
     two_columns,
 )
 from cranfield.sources.schemas import Column, Schema, unnamed
-from cranfield.sources.values import Cells, absent
+from cranfield.sources.values import Cells, is_absent
 from cranfield.texts.gold import SYSTEM, TEXT, TOPIC, check_topics, name_systems, warn_missing
 
 Tokeniser = Callable[[str], list[str]]
@@ -88,9 +88,9 @@ def _list_texts(value: Any) -> list[Any]:
 _TEXT_TOPIC = replace(TOPIC, meaning="topic of a text")
 _TEXTS = Schema(
     "table of texts",
-    (_TEXT_TOPIC, Column("text", replace(TEXT, missing=absent), "system text"), SYSTEM),
+    (_TEXT_TOPIC, Column("text", replace(TEXT, missing=is_absent), "system text"), SYSTEM),
     noun="summaries",
-    otherwise="csv",
+    default_format="csv",
     mapping=_convert_texts,
     nested=_convert_alce,
     suspicions=unnamed("system"),
@@ -380,7 +380,7 @@ def _tokenise(tokenise: Tokeniser, line: str) -> list[str]:
 
 def _check_written_lists(cells: Cells, columns: Columns) -> None:
     """Refuse references that are all lists written as text; warn if only some of them may be."""
-    rows = [k for k, cell in enumerate(cells) if not absent(cell)]
+    rows = [k for k, cell in enumerate(cells) if not is_absent(cell)]
     list_rows = [k for k in rows if isinstance(cells[k], str) and _WRITTEN_LIST.fullmatch(cells[k])]
     if list_rows:
         text, advice = quoted(cells[list_rows[0]]), "write a row for each"

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from cranfield.campaign.rules.task_rules import is_safe_name
-from cranfield.sources.values import integer_in, is_number
+from cranfield.sources.values import is_number, parse_integer
 
 BLANKS = b" \t\v\f\r"
 MARK = b"\xef\xbb\xbf"
@@ -88,19 +88,23 @@ def faults_of(data: bytes, asked: Asked) -> list[Found]:
                 found.append(Found("id-blank", number))
         if tag is not None:
             tags.append((number, tag, score is not None and is_number(score)))
-        numeric = integer_in(rank or "") is not None and is_number(score or "")
+        numeric = parse_integer(rank or "") is not None and is_number(score or "")
         spaced = numeric and asked.form == "trec" and len(fields) > 6 and b"\t" not in raw
         texts = [_text(field) for field in fields[5:]] if spaced else [None]
         full_tags.append(None if None in texts else " ".join(map(str, texts)))
         if asked.second and q0 is not None and q0 not in asked.second:
             second.append(number)
-        if rank is not None and asked.rank != "off" and (integer_in(rank) is None or int(rank) < 0):
+        if (
+            rank is not None
+            and asked.rank != "off"
+            and (parse_integer(rank) is None or int(rank) < 0)
+        ):
             found.append(Found("rank", number))
         if score is not None and not is_number(score):
             found.append(Found("score", number))
         if topic is not None and doc is not None:
             value = float(score) if score is not None and is_number(score) else None
-            good = rank is not None and integer_in(rank) is not None and int(rank) >= 0
+            good = rank is not None and parse_integer(rank) is not None and int(rank) >= 0
             place = int(rank or "") if good else None
             docs.append((number, topic, doc, value, place))
     if not any_line:

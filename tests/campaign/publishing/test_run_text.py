@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.campaign.publishing.releasing import clean_run_text
-from cranfield.sources.values import integer_in
+from cranfield.sources.values import parse_integer
 
 LINES = b"1 Q0 d1 1 9.50 mine\n1\tq0  d2 2 1e-3 mine\r\n\n  2 0 d1 first .5 mine"
 HEADER = b"# ir_metadata.start\n# actor:\n#   mail: a@b.c\n# ir_metadata.end\n"
@@ -92,7 +92,7 @@ def test_each_line_says_the_same(rows: list[tuple[str, ...]], end: str) -> None:
     """By splitting each line, as a definition would."""
     text = "".join(row[6].join(row[:6]) + end for row in rows)
     wanted = "".join(
-        f"{row[0]} Q0 {row[2]} {'0' if integer_in(row[3]) is None else row[3]} {row[4]} x1\n"
+        f"{row[0]} Q0 {row[2]} {'0' if parse_integer(row[3]) is None else row[3]} {row[4]} x1\n"
         for row in rows
     )
     assert clean_run_text(text.encode(), "x1").decode() == wanted

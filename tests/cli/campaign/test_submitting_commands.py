@@ -217,7 +217,7 @@ def test_files_that_are_no_runs(folder: Path) -> None:
         ("lines.gz", "the decompressed file has more than 100,000 bytes [size]"),
         ("long.run", "the file has more than 10,000 bytes [size]"),
         ("/dev/zero", "the file has more than 10,000 bytes [size]"),
-        ("damaged.gz", "the archive is truncated or damaged"),
+        ("damaged.gz", "the compressed data are truncated or damaged"),
     ):
         assert said in submit(folder, name, status=1)[0]
     for name, said in (

@@ -11,7 +11,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.collection import read_metadata
-from cranfield.collection.metadata.reading import header_of
+from cranfield.collection.metadata.reading import find_header
 from tests.collection.refusals import refuses
 
 LINES = b"1 Q0 d1 1 2.0 a\n1 Q0 d2 2 1.0 a\n"
@@ -104,7 +104,7 @@ def test_a_header_without_its_end_is_an_error(tmp_path: Path, header: bytes, mes
 def test_no_beginning_takes_long(start: bytes) -> None:
     begun = time.process_time()
     with contextlib.suppress(cf.InputError):
-        assert header_of(start + LINES, "a.run") is None
+        assert find_header(start + LINES, "a.run") is None
     assert time.process_time() - begun < 1
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.collection import Metadata, costs_of_runs, primad, read_metadata
-from cranfield.collection.metadata.metadata import yaml_text
+from cranfield.collection.metadata.metadata import format_yaml
 from tests.collection.refusals import refuses, warns
 
 DATA = Path(__file__).parents[2] / "data" / "campaign" / "metadata"
@@ -143,7 +143,7 @@ trees = st.dictionaries(
 
 @given(trees)
 def test_what_is_written_reads_back_the_same_here_and_in_pyyaml(tree: dict[str, object]) -> None:
-    text = yaml_text(tree)
+    text = format_yaml(tree)
     assert read(text.encode()).values == tree
     assert yaml.safe_load(text) == tree
 

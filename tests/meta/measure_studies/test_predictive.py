@@ -199,9 +199,7 @@ def test_errors(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="p.csv: has no preferred column .*: .topic., .first."):
         predictive_power(scores, tmp_path / "p.csv")
     (tmp_path / "p.csv").write_text("")
-    with pytest.raises(
-        InputError, match="p.csv: is empty: a table of preferences has at least one row"
-    ):
+    with pytest.raises(InputError, match="p.csv: is empty; expected at least one row"):
         predictive_power(scores, tmp_path / "p.csv")
     with pytest.raises(InputError, match="none.csv"):
         predictive_power(scores, tmp_path / "none.csv")

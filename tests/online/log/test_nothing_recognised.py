@@ -101,7 +101,7 @@ def test_tables_without_results_or_clicks(tmp_path: Path) -> None:
         cf.online.read_log({"page": ["p"], "query": ["q"]}, format="flat")
     for name in ("clicks.csv", "clicks.tsv"):
         (tmp_path / name).write_text("")
-        with pytest.raises(InputError, match=f"{name}: is empty: a table of clicks"):
+        with pytest.raises(InputError, match=f"{name}: is empty; expected at least one row"):
             cf.online.read_log(PAGES, RESULTS, tmp_path / name)
 
 

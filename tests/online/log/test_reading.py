@@ -156,7 +156,7 @@ def test_json_lines_of_several_types(tmp_path: Path) -> None:
 
 def test_files_with_a_mark_and_no_text_are_empty(tmp_path: Path) -> None:
     for name in ("pages.jsonl", "pages.csv", "pages.tsv"):
-        with pytest.raises(InputError, match="is empty: a table of pages"):
+        with pytest.raises(InputError, match="is empty; expected at least one row"):
             cf.online.read_log(text(tmp_path / name, "\ufeff"), RESULTS)
     with pytest.raises(InputError, match="is empty; expected a log"):
         cf.online.read_log(text(tmp_path / "log.jsonl", "\ufeff"), format="living-labs")
@@ -173,7 +173,7 @@ def test_columns_of_types_that_hold_no_such_value(tmp_path: Path) -> None:
         assert cf.online.read_log(two).pages.columns == ["id", "query"]
         lists.clear().write_parquet(tmp_path / "pages.parquet")
         for given in (lists.clear(), tmp_path / "pages.parquet"):
-            with pytest.raises(InputError, match="is empty: a table of pages"):
+            with pytest.raises(InputError, match="is empty; expected at least one row"):
                 cf.online.read_log(given, RESULTS)
 
 

@@ -26,7 +26,7 @@ from cranfield.base.spec import Registry
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, some_of
 from cranfield.sources.columns import is_frame
-from cranfield.sources.schemas import NO_NAME, spelt
+from cranfield.sources.schemas import INDEX_NAME, spelt
 from cranfield.sources.summaries import SUMMARIES
 
 MAX_ENTRIES = 2**25  # Maximum number of entries in the tables of all topics (256 MB)
@@ -264,7 +264,7 @@ def _find_unit_columns(names: list[str], ratings: Floats) -> list[str]:
         for k, name in enumerate(names)
         if k in decisive
         or spelt(name) in SUMMARIES
-        or NO_NAME.fullmatch(spelt(name))
+        or INDEX_NAME.fullmatch(spelt(name))
         or _DECISION_OR_STATISTIC.fullmatch(name)
         or (has_scale[k] and low[k] > np.fmax.reduce(np.delete(high, k)))
         or (has_scale[k] and high[k] < np.fmin.reduce(np.delete(low, k)))
@@ -280,7 +280,7 @@ def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | N
     if not isinstance(frame, nw.DataFrame):
         return None
     names = [str(name) for name in frame.columns]
-    columns = {column.name: column.named_in(names) for column in LABELS.columns}
+    columns = {column.name: column.find_in(names) for column in LABELS.columns}
     ids = [frame.columns[k] for name in ("topic", "doc") for k in columns[name]]
     topics = [frame[frame.columns[k]].to_list() for k in columns["topic"][:1]]
     # Without ids nothing is dropped, since pandas columns may be named by numbers.

@@ -34,7 +34,7 @@ from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import InputError, PolicyError, check_integer, collect_warnings, quoted
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.streams import stream
-from cranfield.base.text import counted, number_range, plain
+from cranfield.base.text import counted, format_range, plain
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge as judge_runs
@@ -456,7 +456,7 @@ def _describe_population(labels: PooledLabels, n_retrieved: int) -> str:
     """Describe the population from which judgments without a sampling design seem to be drawn."""
     n_pooled = len(labels.pool)
     sizes = (np.bincount(labels.pool.codes[rows]) for rows in (labels.is_sampled, slice(None)))
-    sample_range, pool_range = map(number_range, sizes)
+    sample_range, pool_range = map(format_range, sizes)
     note = (
         "human judgments are treated as a random sample of the documents that the judge"
         f" labelled: {sample_range} of {pool_range} in each topic"

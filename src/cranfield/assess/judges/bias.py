@@ -21,7 +21,7 @@ from cranfield.collection.judged.judging import judge as judge_runs
 from cranfield.result import Column, Columns, TableResult, readable_table
 from cranfield.sources import schemas
 from cranfield.sources.columns import read_table
-from cranfield.sources.schemas import FRAMES, Schema
+from cranfield.sources.schemas import TABLE_FORMATS, Schema
 from cranfield.sources.values import ID
 from cranfield.tabular import Table
 
@@ -29,8 +29,8 @@ _FAMILIES = Schema(
     "table of families",
     (schemas.Column("name", ID, "judge"), schemas.Column("family", ID)),
     noun="the families",
-    formats=FRAMES,
-    otherwise="csv",
+    formats=TABLE_FORMATS,
+    default_format="csv",
     tuples=("name", "family"),
 )
 

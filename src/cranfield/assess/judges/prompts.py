@@ -19,7 +19,7 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.sources import schemas
 from cranfield.sources.columns import Table, read_columns, read_table, two_columns
 from cranfield.sources.schemas import Lines, Schema
-from cranfield.sources.values import ID, LABEL, NO_GRADE, Cells, Kind, absent
+from cranfield.sources.values import ID, LABEL, NO_GRADE, Cells, ValueKind, is_absent
 
 
 def _read_answer(cell: Any) -> str | None:
@@ -46,7 +46,7 @@ _INCOMPLETE_ENDS = (
 def _is_incomplete(record: Mapping[Any, Any]) -> bool:
     """Return True if a response failed, was refused, or was truncated."""
     ends = {str(record.get(name)).strip().lower() for name in _END_KEYS}
-    is_present = (not absent(record.get(name), NO_GRADE | {"false"}) for name in _PROBLEM_KEYS)
+    is_present = (not is_absent(record.get(name), NO_GRADE | {"false"}) for name in _PROBLEM_KEYS)
     return any(is_present) or not ends.isdisjoint(_INCOMPLETE_ENDS.split())
 
 
@@ -76,7 +76,7 @@ def _extract_texts(cells: Cells) -> Cells:
 
 
 _NO_TEXT_PROBLEM = "not text or a number; write the content of the message to a column text"
-_ANSWER = Kind(
+_ANSWER = ValueKind(
     _read_answer,
     problem=_NO_TEXT_PROBLEM,
     missing=lambda cell: cell is None,
@@ -104,7 +104,7 @@ _PAIRS = Schema(
     "table of pairs",
     (schemas.Column("topic", LABEL), schemas.Column("doc", LABEL)),
     noun="the pairs",
-    lines=Lines(("topic", "doc"), 2, cut=_split_pair),
+    lines=Lines(("topic", "doc"), 2, split=_split_pair),
     tuples=("topic", "doc"),
     is_selected=True,
 )
@@ -113,7 +113,7 @@ _PROMPTS = Schema(
     "table of prompts",
     (_PROMPT_ID, *_PAIRS.columns),
     noun="the prompts",
-    otherwise="jsonl",
+    default_format="jsonl",
     tuples=("id", "topic", "doc"),
     is_selected=True,
 )
@@ -121,7 +121,7 @@ _ANSWERS = Schema(
     "table of answers",
     (_PROMPT_ID, schemas.Column("text", _ANSWER, "text of an answer")),
     noun="the answers",
-    otherwise="jsonl",
+    default_format="jsonl",
     decisive=(),
     is_selected=True,
 )
@@ -134,7 +134,7 @@ def _read_texts(
         f"table of {noun}s",
         (schemas.Column("id", ID, f"id of a {noun}"),),
         noun=f"the {noun}s",
-        lines=Lines(("id", "text"), 2, cut=partial(str.split, maxsplit=1)),
+        lines=Lines(("id", "text"), 2, split=partial(str.split, maxsplit=1)),
         mapping=two_columns("id", "text"),
         is_selected=True,
     )
@@ -146,7 +146,7 @@ def _read_texts(
         ids, pl.int_range(len(ids), eager=True), default=None
     )
     pairs.refuse(rows.is_null(), lambda row: f"the {noun} has no text")
-    id_index = schema.places(columns.names, source)["id"]
+    id_index = schema.find_positions(columns.names, source)["id"]
     index_of = {str(name): k for k, name in enumerate(columns.names) if k != id_index}
     default = next((name for name in (*_TEXT_COLUMNS[noun], *index_of) if name in index_of), "")
     texts = {}

@@ -19,8 +19,8 @@ from cranfield.base.errors import InputError, PolicyError, check_integer, quoted
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.files.grade_maps import GradeMap, map_grades, set_grade_kind
-from cranfield.collection.files.many_runs import files_of
-from cranfield.collection.files.named_columns import QRELS, RequestedColumns, requested_columns
+from cranfield.collection.files.many_runs import list_run_files
+from cranfield.collection.files.named_columns import QRELS, RequestedColumns, request_columns
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.files.system_tables import SystemTable
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -29,13 +29,13 @@ from cranfield.collection.policies import DUPLICATES, FORMATS
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding, is_utf8
 from cranfield.sources.columns import Columns, columns_of_file, is_frame, read_columns
-from cranfield.sources.schemas import NAMED, optional, spelt
-from cranfield.sources.values import GRADE_OR_NONE, TRUTHS
+from cranfield.sources.schemas import NAMED_FORMATS, optional, spelt
+from cranfield.sources.values import BOOLEAN_GRADES, GRADE_OR_NONE
 
 _STATUS = replace(
     GRADE_OR_NONE,
     # A file may have both true and 1.
-    prepare=lambda cells: [TRUTHS.get(str(cell).strip().lower(), cell) for cell in cells],
+    prepare=lambda cells: [BOOLEAN_GRADES.get(str(cell).strip().lower(), cell) for cell in cells],
 )
 _LABELS = replace(
     QRELS,
@@ -122,7 +122,7 @@ def read_judges(
     """
     check_arguments(read_judges, locals())
     check_encoding(encoding)
-    column_names = None if columns is None else requested_columns(columns, "qrels", None)
+    column_names = None if columns is None else request_columns(columns, "qrels", None)
     options = {
         **{"format": format, "encoding": encoding, "columns": column_names},
         **{"separator": separator, "on_duplicate": on_duplicate},
@@ -147,7 +147,7 @@ def _split_judges(data: Any) -> Iterator[tuple[str | None, Any]]:
         if name and path and "/" not in name:
             yield name, path
         else:
-            yield from ((None, path) for path in files_of(fspath(data)))
+            yield from ((None, path) for path in list_run_files(fspath(data)))
     elif isinstance(data, (Judge, Qrels)) or is_frame(data):
         yield None, data
     elif isinstance(data, Mapping):
@@ -190,7 +190,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
         source = Source(fspath(data))
         name = name or source.stem
         form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "trec")
-        if form not in NAMED or source.path.startswith("irds:"):
+        if form not in NAMED_FORMATS or source.path.startswith("irds:"):
             return Judge(name, read_qrels(source.path, subtopics=False, **options))
         columns = columns_of_file(source.with_encoding(encoding, form), schema, form)
     elif not is_utf8(encoding):
@@ -200,7 +200,8 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     own_names = {} if column_names is None else column_names.match_table(columns.names)
     _check_ids(columns, own_names)
     table = columns.table(schema, own_names)
-    unread = columns.unread(schema.places(columns.names, columns.source, own_names).values())
+    positions = schema.find_positions(columns.names, columns.source, own_names)
+    unread = columns.unused_columns(positions.values())
     is_parsed = pl.col("grade").is_not_null() & pl.col("result_status").ne_missing(0)
     rows = table.frame.select(is_parsed.arg_true()).to_series()
     n_answers = table.frame.height
@@ -223,7 +224,9 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
         raise InputError(reason, source=table.source)
     table = replace(table, frame=table.frame.drop("result_status"))
     # Columns such as texts of answers cannot explain why a document has two labels.
-    other_columns = {name: cells for name, cells in unread.items() if not schema.describes(name)}
+    other_columns = {
+        name: cells for name, cells in unread.items() if not schema.is_descriptive(name)
+    }
     judgments = SystemTable(table, other_columns, "", rows=rows.to_numpy())
     qrels_options = {name: options[name] for name in ("separator", "on_duplicate")}
     labels = read_qrels(judgments, **qrels_options)
@@ -233,7 +236,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
 def _check_ids(columns: Columns, own_names: Mapping[str, str]) -> None:
     """Refuse records of UMBRELA with texts instead of ids."""
     names = {spelt(name) for name in columns.names}
-    has_doc = "doc" in own_names or _LABELS.columns[1].named_in(columns.names)
+    has_doc = "doc" in own_names or _LABELS.columns[1].find_in(columns.names)
     if not has_doc and {"passage", "judgment"} <= names:
         raise InputError(
             "expected ids of topics and documents, got texts (query, passage) as in the output of"

@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import counted, did_you_mean, names_or_count
 from cranfield.result import Column, Columns, Result, TableResult
-from cranfield.sources.values import finite
+from cranfield.sources.values import parse_number
 
 AT_LEAST, AT_MOST, WITHIN = "at least", "at most", "within +/-"
 """Comparisons of a quantity with its tolerance."""
@@ -85,7 +85,7 @@ def check_tolerances(
         table, _, low, high = find_quantity(name)
         if table not in tables:
             raise PolicyError(f"the tolerance of {name} requires {requirements[table]}")
-        number = finite(value)
+        number = parse_number(value)
         if number is None or not low <= number <= high:
             bounds = f"at least {low}" if high == inf else f"from {low} to {high}"
             expected = "a number" if number is None else bounds

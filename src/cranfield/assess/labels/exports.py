@@ -46,7 +46,7 @@ def read_export(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | 
     for name in dict.fromkeys(name for label_columns, _ in labels for name in label_columns):
         columns[name] = [label_columns.get(name) for label_columns, _ in labels]
     for name in questions:
-        keeps_name = len(questions) > 1 or name == _LABEL_ID or GRADED.named_in([name])
+        keeps_name = len(questions) > 1 or name == _LABEL_ID or GRADED.find_in([name])
         columns[name if keeps_name else "grade"] = [answers.get(name) for _, answers in labels]
     return columns, rows
 
@@ -96,7 +96,7 @@ def _check_records(values: Any, field: str, position: str) -> list[Mapping[Any, 
 
 
 def _add_doc(columns: dict[str, Any], doc: Any) -> dict[str, Any]:
-    return columns if DOC.named_in([*columns]) else {**columns, "doc": doc}
+    return columns if DOC.find_in([*columns]) else {**columns, "doc": doc}
 
 
 def _select_scalars(record: Any) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def _read_doccano(task: Mapping[Any, Any], task_number: int) -> Iterator[_Label 
     """Yield the label of a doccano document; an export is the file of one annotator."""
     columns = {**_select_scalars(task.get("meta")), **_select_scalars(task)}
     columns = {name: value for name, value in columns.items() if spelt(name) != "label"}
-    if not DOC.named_in([*columns]):
+    if not DOC.find_in([*columns]):
         columns["doc"] = columns.pop("id", None)
     position = f"document {quoted(task.get('id', task_number))}"
     yield columns, {"grade": _read_single_value(task.get("label"), position)}
@@ -204,7 +204,7 @@ def _read_doccano_users(task: Mapping[Any, Any], task_number: int) -> Iterator[_
     """Yield the labels of all users for a document, as doccano exported them before version 1.5."""
     position = f"document {quoted(task.get('id', task_number))}"
     columns = {**_select_scalars(task.get("meta")), **_select_scalars(task)}
-    if not DOC.named_in([*columns]):
+    if not DOC.find_in([*columns]):
         columns["doc"] = columns.pop("id", None)
     for label in _check_records(task.get("annotations"), "annotations", position):
         grade = label.get("label")

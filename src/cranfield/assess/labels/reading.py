@@ -47,7 +47,7 @@ from cranfield.sources.columns import (
     read_table,
     two_columns,
 )
-from cranfield.sources.schemas import GROUPS, Column, Schema, optional, schema_of_lines, spelt
+from cranfield.sources.schemas import USUAL_NAMES, Column, Schema, optional, schema_of_lines, spelt
 from cranfield.sources.summaries import find_summaries
 from cranfield.sources.values import (
     GRADE,
@@ -55,9 +55,9 @@ from cranfield.sources.values import (
     ID,
     NO_GRADE,
     NUMBER,
-    absent,
-    finite,
+    is_absent,
     is_number,
+    parse_number,
 )
 
 LABELS = Schema(
@@ -68,7 +68,7 @@ LABELS = Schema(
         Column("worker", ID),
         Column("grade", replace(GRADE_OR_NONE, problem=describe_invalid_grade), "judgment"),
         optional("order", NUMBER, "order"),
-        optional("stratum", replace(ID, missing=absent)),
+        optional("stratum", replace(ID, missing=is_absent)),
     ),
     noun="labels",
     decisive=("status", "outcome", "count", "weight", "measure", "criterion"),
@@ -106,7 +106,7 @@ def read_lines(
     n_tab_fields = len(first_line.split(b"\t"))
     n_fields = n_tab_fields if n_tab_fields in _FIELDS_BY_COUNT else len(first_line.split())
     if not n_fields:
-        raise LABELS.empty(source.name)
+        raise LABELS.empty_error(source.name)
     fields = _FIELDS_BY_COUNT.get(n_fields) if columns is None else columns
     if fields is None:
         reason = f"expected lines of 4 or 5 fields, got {n_fields}"
@@ -115,7 +115,7 @@ def read_lines(
             remedy = "a file with commas between columns requires the suffix .csv"
         raise InputError(f"{reason}; {remedy}", source=source.name)
     names = fields.split() if isinstance(fields, str) else [str(name) for name in fields]
-    column_names = iter(LABELS.columns_of(name for name in names if name != "-"))
+    column_names = iter(LABELS.find_columns(name for name in names if name != "-"))
     read_names = [f"-{k}" if name == "-" else next(column_names) for k, name in enumerate(names)]
     if missing := [name for name in LABELS.required if name not in read_names]:
         raise PolicyError(f"columns must include {missing[0]}, got {quoted(' '.join(names))}")
@@ -157,7 +157,7 @@ REPEATS = ("error", "last", "keep")
 MISSING = ("error", "drop")
 
 _TIMES = {
-    *map(spelt, " ".join(GROUPS["time"]).split()),
+    *map(spelt, " ".join(USUAL_NAMES["time"]).split()),
     *("date", "createdat", "updatedat", "submittedat", "submittime", "annotatedat", "started"),
     *("created", "updated", "lastupdated", "lastmodified", "modified", "modifiedat", "submitted"),
     *("completedat", "finishedat", "enddate", "recordeddate", "version", "revision", "round"),
@@ -249,7 +249,7 @@ def read_labels(
     if worker_columns is not None:
         raise PolicyError("worker_columns applies to one table, got a table for each worker")
     if not data:
-        raise LABELS.empty("labels")
+        raise LABELS.empty_error("labels")
     frames, notes = [], []
     for worker, judgments in data.items():
         if (name := ID.read(worker)) is None:
@@ -267,7 +267,7 @@ def _read_scale(grades: Any) -> tuple[GradeMap | None, NDArray[np.int32] | None]
     """Read the map of values to grades and the scale; each is None if unknown."""
     is_map = isinstance(grades, Mapping | str)
     grade_list = [] if grades is None or is_map else [*grades]
-    has_cuts = any((finite(grade) or 0) % 1 for grade in grade_list)
+    has_cuts = any((parse_number(grade) or 0) % 1 for grade in grade_list)
     levels: Any = []
     if is_map or has_cuts:
         grade_map = GradeMap.of(grade_list if has_cuts else grades)
@@ -298,14 +298,16 @@ def _unpivot(
         (row, worker)
         for row in range(len(grades[0]))
         for worker in range(len(workers))
-        if not absent(grades[worker][row], NO_GRADE)
+        if not is_absent(grades[worker][row], NO_GRADE)
     ]
     if not labels:
-        raise schema.empty(table.source)
+        raise schema.empty_error(table.source)
     rows = [row for row, _ in labels]
     other_columns = [k for k, name in enumerate(names) if name not in workers]
     # Further columns of workers or grades may be gold grades.
-    unused = [names[k] for k in other_columns if schema.column_of(names[k]) in {"worker", "grade"}]
+    unused = [
+        names[k] for k in other_columns if schema.find_column(names[k]) in {"worker", "grade"}
+    ]
     if unused:
         warn(f"{table.source}: columns not used: {some_of(map(quoted, unused), 12)}")
     cells_by_name = {names[k]: table.cells(k) for k in other_columns if names[k] not in unused}
@@ -401,7 +403,7 @@ class _Reader:
         else:
             table = read_columns(data, schema)
         if workers is not None:
-            has_docs = "doc" in own_names or bool(DOC.named_in(table.names))
+            has_docs = "doc" in own_names or bool(DOC.find_in(table.names))
             table, notes = _unpivot(table, schema, workers, has_docs)
             self.notes.extend(notes)
         labels = table.table(schema, own_names)
@@ -601,7 +603,7 @@ def _read_gold_table(
     cells = [table.cells(k) for k in range(len(table.names))]
     is_nested = any(isinstance(column[0], Mapping | list) for column in cells if len(column))
     is_trec = len(table.names) > 2 and any(is_number(str(name)) for name in table.names)
-    if is_nested or is_trec or "topic" in (columns or {}) or TOPIC.named_in(table.names):
+    if is_nested or is_trec or "topic" in (columns or {}) or TOPIC.find_in(table.names):
         return None
     return table.table(_GOLD_ITEMS, names).frame.with_columns(topic=pl.lit(NO_TOPIC))
 

@@ -12,7 +12,7 @@ from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.spec import OPEN_PROBABILITY, choice, number, parameter
 from cranfield.base.streams import named_stream
-from cranfield.collection.judged.rows import ranges
+from cranfield.collection.judged.rows import join_ranges
 
 TIE_TOLERANCE = 1e-12  # Values that differ by less are tied, despite rounding errors
 
@@ -26,7 +26,7 @@ class DocumentState(MethodState):
 
     def find_rows(self, docs: Indices) -> Ints:
         """Find the indices into `cells` of the rankings that contain each of the documents."""
-        return ranges(self.pool.document_starts[docs], self.pool.document_starts[docs + 1])[1]
+        return join_ranges(self.pool.document_starts[docs], self.pool.document_starts[docs + 1])[1]
 
 
 class WeightedSumState(DocumentState):
@@ -126,7 +126,7 @@ class ResidualState(WeightedSumState):
         # Residuals are summed again, as subtraction would lose digits.
         self._unjudged_weights[self.pool.by_document[rows]] = 0
         start, stop = self.pool.lists[cells], self.pool.lists[cells + 1]
-        weights = self._unjudged_weights[ranges(start, stop)[1]]
+        weights = self._unjudged_weights[join_ranges(start, stop)[1]]
         unjudged_weights = np.add.reduceat(weights, np.cumsum(stop - start) - (stop - start))
         self._residual[cells] = unjudged_weights + self._tail[cells]
 

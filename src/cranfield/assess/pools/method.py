@@ -17,11 +17,11 @@ from cranfield.base.spec import (
     OPEN_PROBABILITY,
     Registry,
     Spec,
+    component_name,
+    format_parameters,
+    get_summary,
     integer,
-    name_of,
     parameter,
-    parameters_of,
-    summary_of,
 )
 from cranfield.base.streams import named_stream
 from cranfield.fusion import methods as fusion
@@ -282,9 +282,9 @@ def methods() -> pl.DataFrame:
         "method",
         {
             "learns": attrgetter("learns"),
-            "parameters": parameters_of,
-            "other names": lambda kind: ", ".join(METHODS.other_names(name_of(kind))),
-            "what it does": summary_of,
+            "parameters": format_parameters,
+            "other names": lambda kind: ", ".join(METHODS.find_aliases(component_name(kind))),
+            "what it does": get_summary,
             "source": attrgetter("source"),
         },
     )

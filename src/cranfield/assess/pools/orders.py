@@ -17,7 +17,7 @@ from cranfield.base.arrays import Bools, Indices, Ints
 from cranfield.base.errors import InputError, PolicyError, check_integer, check_list
 from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.text import counted
-from cranfield.collection.policies import DEEPEST
+from cranfield.collection.policies import MAX_DEPTH
 from cranfield.collection.qrels import Qrels
 from cranfield.result import Column, Columns, Result
 from cranfield.sources.chunks import Origin
@@ -319,7 +319,7 @@ def next_documents(
     runs: Any,
     judged: Any,
     method: str | Method,
-    n: Annotated[int, Integer(1, DEEPEST)] = 1,
+    n: Annotated[int, Integer(1, MAX_DEPTH)] = 1,
     *,
     depth: int | None = None,
     seed: Annotated[int, Integer(0)] = 0,

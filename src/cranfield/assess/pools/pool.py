@@ -27,7 +27,7 @@ from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.each_run import Progress, map_runs
 from cranfield.collection.pairs import UngradedError
-from cranfield.collection.policies import DEEPEST, TIES
+from cranfield.collection.policies import MAX_DEPTH, TIES
 from cranfield.collection.qrels import Qrels
 from cranfield.fusion.rankings import (
     Rankings,
@@ -345,7 +345,7 @@ def pool(
             raise PolicyError("topics requires runs, got a pool")
         pooled = runs.to_depth(depth)
     else:
-        check_integer("depth", depth, 1, DEEPEST)
+        check_integer("depth", depth, 1, MAX_DEPTH)
         check_choice("ties", ties, TIES)
         run_list = read_runs(runs)
         if not len(run_list):

@@ -30,14 +30,14 @@ from cranfield.collection.files.lines import BLANKS
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.ranking import RunOrder, order_documents
 from cranfield.collection.metadata.metadata import Metadata
-from cranfield.collection.metadata.reading import MetadataPlace, header_of
+from cranfield.collection.metadata.reading import MetadataLocation, find_header
 from cranfield.collection.pairs import DocIndex, number_values
 from cranfield.collection.run import Run
-from cranfield.sources.archives import check_path
+from cranfield.sources.archives import path_is
 from cranfield.sources.chunks import CHUNK_BYTES, CHUNKS_AT_ONCE, Source
 from cranfield.sources.columns import check_parquet_file, reading_parquet
 from cranfield.sources.text import decode_text
-from cranfield.sources.values import integers_in, numbers_in
+from cranfield.sources.values import parse_integers, parse_numbers
 
 _ROWS_AT_ONCE = 1 << 20
 """Number of rows of a table that are read at a time."""
@@ -110,16 +110,16 @@ def check_with_metadata(
     """Check a run; return the report and the metadata, which is None if missing or unreadable."""
     check_patterns(task)
     name = fspath(path)
-    metadata_source = MetadataPlace(path=name)
+    metadata_source = MetadataLocation(path=name)
 
     def read_chunks() -> Iterator[bytes]:
         nonlocal metadata_source
         source = BoundedSource(name, task.max_bytes, task.max_decompressed_bytes)
         for k, chunk in enumerate(source.chunks(CHUNKS_AT_ONCE * CHUNK_BYTES)):
-            header = header_of(chunk, name) if k == 0 else None
+            header = find_header(chunk, name) if k == 0 else None
             if header is not None:
-                metadata_source = MetadataPlace(header, name)
-            yield chunk if header is None else header.blanked(chunk)
+                metadata_source = MetadataLocation(header, name)
+            yield chunk if header is None else header.blank_out(chunk)
 
     faults = Faults(task, all_faults=all_faults)
     rows, n_lines, error = read_lines(read_chunks(), faults, task.format)
@@ -133,7 +133,7 @@ def check_with_metadata(
     rows = _check_documents(rows, task, faults)
     ranking = _check_order(rows, task, faults)
     # A pipe can be read only once, and a device may be endless.
-    is_file = name != "-" and check_path(Path.is_file, name)
+    is_file = name != "-" and path_is(Path.is_file, name)
     is_rereadable = is_file and not isinstance(error, TooLargeError)
     if is_complete and is_rereadable and faults.is_readable:
         # A run is accepted only if the reader accepts it, too.
@@ -158,7 +158,7 @@ def _check_tag(
     rows: pl.DataFrame, task: TaskRules, declared_tag: str | None, team: str | None, faults: Faults
 ) -> str | None:
     """Check and return the tag of the run: the tag of the first line with a score."""
-    tags = rows.select("line", "tag", has_score=numbers_in(pl.col("score")).is_not_null())
+    tags = rows.select("line", "tag", has_score=parse_numbers(pl.col("score")).is_not_null())
     tags = tags.filter(pl.col("tag").is_not_null())
     if not tags.height:
         return None
@@ -239,8 +239,8 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
         *("line", "topic", "doc"),
         rank_text="rank",
         score_text="score",
-        rank=integers_in(pl.col("rank")),
-        score=numbers_in(pl.col("score")),
+        rank=parse_integers(pl.col("rank")),
+        score=parse_numbers(pl.col("score")),
     )
     if task.rank != "off" or task.ranks_decide:
         is_invalid = pl.col("rank").is_null() | (pl.col("rank") < 0)
@@ -373,7 +373,7 @@ def is_unlisted(docs: pl.Series, path: Path) -> Bools:
     index = DocIndex(docs)
     is_parquet = Source(str(path)).suffix == ".parquet"
     for documents in _read_parquet_documents(path) if is_parquet else _read_first_words(path):
-        is_missing[index.pairs(documents)[1]] = False
+        is_missing[index.matching_rows(documents)[1]] = False
         if not is_missing.any():
             break
     return is_missing
@@ -439,7 +439,7 @@ _MAIL_ADDRESS = re.compile(r"(?<=[^\s@<>])@[^\s@<>]+\.\w")
 
 
 def check_metadata(
-    source: MetadataPlace, task: TaskRules, tag: str | None, faults: Faults
+    source: MetadataLocation, task: TaskRules, tag: str | None, faults: Faults
 ) -> Metadata | None:
     """Check and return the metadata of a run; without rules, only syntax and duplicate keys."""
     line = None if source.header is None else source.header.line

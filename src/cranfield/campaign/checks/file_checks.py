@@ -24,16 +24,16 @@ from cranfield.campaign.checks.checking import (
 from cranfield.campaign.checks.lines import read_lines
 from cranfield.campaign.checks.report import UNREADABLE, CheckReport, Fault, Faults
 from cranfield.campaign.rules.task_rules import TaskRules
-from cranfield.collection.files.many_runs import named_files, read_runs
-from cranfield.collection.files.named_columns import requested_qrels_and_run_columns
+from cranfield.collection.files.many_runs import list_named_files, read_runs
+from cranfield.collection.files.named_columns import request_qrels_and_run_columns
 from cranfield.collection.files.reading import read_qrels, read_run
-from cranfield.collection.judged.coverage import SystemCoverage, similar_ids
+from cranfield.collection.judged.coverage import SystemCoverage, find_similar_ids
 from cranfield.collection.judged.judging import can_be_read, judge
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.result import Column, Columns, Result
 from cranfield.sources.chunks import CHUNK_BYTES, CHUNKS_AT_ONCE, FORMAT_OF_SUFFIX, Source
-from cranfield.sources.values import integers_in
+from cranfield.sources.values import parse_integers
 
 MIN_JUDGED = 0.8
 """Minimum proportion of judged documents in the top 10; a run below it gets a warning."""
@@ -55,7 +55,7 @@ def check_qrels_lines(path: str, *, all_faults: bool) -> CheckReport:
     chunks = Source(path).chunks(CHUNKS_AT_ONCE * CHUNK_BYTES)
     rows, n_lines, _ = read_lines(chunks, faults, kind="judgment")
     grade = pl.col("grade")
-    invalid_rows = rows.filter(integers_in(grade).is_null(), grade.is_not_null())
+    invalid_rows = rows.filter(parse_integers(grade).is_null(), grade.is_not_null())
     faults.add_rows("grade", invalid_rows, "grade {grade} is not an integer")
     rows = rows.filter(~pl.col("is_broken"))
     check_duplicates(rows.filter(pl.col("doc").is_not_null()), ["topic", "subtopic", "doc"], faults)
@@ -174,11 +174,11 @@ def check(
         qrels_check = partial(check_qrels_lines, all_faults=all_faults)
         run_check = partial(check_run, task=_RULES, all_faults=all_faults)
     patterns = [runs] if isinstance(runs, (str, PathLike)) else runs
-    run_files = list(named_files([fspath(pattern) for pattern in patterns]))
+    run_files = list(list_named_files([fspath(pattern) for pattern in patterns]))
     run_columns = None
     read_judgments = partial(read_qrels, **options)
     if columns is not None:
-        qrels_columns, run_columns = requested_qrels_and_run_columns(columns, system)
+        qrels_columns, run_columns = request_qrels_and_run_columns(columns, system)
         read_judgments = partial(read_judgments, columns=qrels_columns)
         run_columns.has_tables = any(Source(p).suffix in FORMAT_OF_SUFFIX for _, p in run_files)
     checks = [_check_file(fspath(qrels), qrels_check, read_judgments)]
@@ -330,7 +330,7 @@ def _find_coverage_faults(
     """Yield faults on unjudged topics and documents; `coverage` is None without a judged topic."""
     extra_topics = coverage.extra if coverage else run.topics
     missing_topics = coverage.missing if coverage else ()
-    similar_topics = similar_ids(extra_topics, missing_topics if coverage else judged_topics)
+    similar_topics = find_similar_ids(extra_topics, missing_topics if coverage else judged_topics)
     for code, topics, source, noun in (
         ("topic-unjudged", extra_topics, "", "judgments"),
         ("topic-missing", missing_topics, " of the judgments", "documents"),

@@ -17,11 +17,11 @@ import polars as pl
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.text import counted
 from cranfield.campaign.checks.report import Faults
-from cranfield.collection.files.lines import BLANKS, QRELS, RUN, has_tab_columns, separator_of
+from cranfield.collection.files.lines import BLANKS, QRELS, RUN, detect_separator, has_tab_columns
 from cranfield.collection.metadata.reading import HeaderError
-from cranfield.sources.archives import DAMAGED, BeyondLimitError
+from cranfield.sources.archives import DAMAGE_ERRORS, BeyondLimitError
 from cranfield.sources.chunks import Source
-from cranfield.sources.values import integers_in, numbers_in
+from cranfield.sources.values import parse_integers, parse_numbers
 
 WORD = f"[^{BLANKS}]+"
 
@@ -85,7 +85,7 @@ def _find_tag_with_blanks(rows: pl.DataFrame) -> str | None:
     if "rest" not in rows.columns or rows["rest"].has_nulls():
         return None
     tags = rows.select(pl.concat_str("tag", "rest", separator=" ")).to_series()
-    expressions = (integers_in(pl.col("rank")), numbers_in(pl.col("score")))
+    expressions = (parse_integers(pl.col("rank")), parse_numbers(pl.col("score")))
     is_valid = all(rows.select(expression.is_not_null().all()).item() for expression in expressions)
     return tags[0] if is_valid and tags.n_unique() == 1 else None
 
@@ -106,7 +106,7 @@ def _split_lines(
         cells = lines.str.split("\t")
     elif has_mixed_blanks:
         cells = _split_each_line(lines, names)
-    elif (separator := separator_of(chunk)) is not None:
+    elif (separator := detect_separator(chunk)) is not None:
         cells = lines.str.split(separator)
     else:
         cells = lines.str.extract_all(WORD)
@@ -183,7 +183,7 @@ def find_fault_code(error: InputError) -> str:
     if isinstance(error, TooLargeError):
         return "size"
     cause = error.__cause__
-    if type(cause).__name__ in DAMAGED or isinstance(cause, BeyondLimitError):
+    if type(cause).__name__ in DAMAGE_ERRORS or isinstance(cause, BeyondLimitError):
         return "archive"
     if cause is not None:
         raise error

@@ -68,13 +68,13 @@ from cranfield.campaign.submitting.submit import check_reason
 from cranfield.collection.files.lines import RUN
 from cranfield.collection.files.writing import write_qrels
 from cranfield.collection.judged.coverage import Coverage
-from cranfield.collection.metadata.reading import MAX_BYTES, header_of
+from cranfield.collection.metadata.reading import MAX_BYTES, find_header
 from cranfield.evaluation.evaluation import Evaluation, describe_effects
 from cranfield.measures import parse_measures
 from cranfield.reporting.page.report_page import report
 from cranfield.sources.archives import open_decompressed
 from cranfield.sources.chunks import CHUNK_BYTES, CHUNKS_AT_ONCE, Source
-from cranfield.sources.values import integers_in
+from cranfield.sources.values import parse_integers
 
 EXCLUDED = (
     "contacts of teams",
@@ -174,8 +174,8 @@ def clean_run_text(data: bytes, alias: str | None = None, format: str = "trec") 
     with open_decompressed(BytesIO(data)) as stream:
         text = b"".join(Source("run", content=stream.read()).chunks())
     # A header without an end was already refused by the check of the run.
-    if header := header_of(text[: 2 * MAX_BYTES], "the run"):
-        text = text[header.before + len(header.raw) :]
+    if header := find_header(text[: 2 * MAX_BYTES], "the run"):
+        text = text[header.offset + len(header.raw) :]
     if b"#" in text:
         text = _COMMENT.sub(b"", text)
     if alias is None:
@@ -186,7 +186,7 @@ def clean_run_text(data: bytes, alias: str | None = None, format: str = "trec") 
 
 def _anonymise(text: bytes, alias: str, format: str) -> bytes:
     """Return lines of a run with an alias as tag, after checking that they can be read back."""
-    rank = pl.when(integers_in(pl.col("rank")).is_not_null()).then("rank").otherwise(pl.lit("0"))
+    rank = pl.when(parse_integers(pl.col("rank")).is_not_null()).then("rank").otherwise(pl.lit("0"))
     lines = _read_columns(text, format).with_columns(q0=pl.lit("Q0"), rank=rank, tag=pl.lit(alias))
     has_blanks = lines["topic"].str.contains(" ").any() or lines["doc"].str.contains(" ").any()
     separator = ";" if format == "ntcir" else "\t" if has_blanks else " "

@@ -52,7 +52,7 @@ from cranfield.reporting.page.html import Html, asset, escape, label, whole_page
 from cranfield.reporting.page.sections import answer_lines
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compared_pairs import shorten_letters
-from cranfield.sources.columns import parquet_frame
+from cranfield.sources.columns import read_parquet_frame
 
 COPIES = ("leaderboard.csv", "runs.csv", "teams.csv", "topic-statistics.csv", "rules.toml")
 """Files of a release that the site copies to its folder `data`."""
@@ -128,7 +128,7 @@ class StoredRelease:
         """The scores by measure, from all files of scores."""
         scores: dict[str, Scores] = {}
         for path in sorted(self.path("scores").glob("*.parquet")):
-            frame = parquet_frame(path.read_bytes(), str(path))
+            frame = read_parquet_frame(path.read_bytes(), str(path))
             for name in frame.drop("topic", "system").columns:
                 rows = frame.select("topic", "system", score=name)
                 scores |= read_scores_by_measure(rows, [name])

@@ -36,9 +36,9 @@ from cranfield.scores import Scores
 from cranfield.scores.one_measure import suggests_lower
 from cranfield.sources.archives import match_files
 from cranfield.sources.chunks import Source
-from cranfield.sources.columns import Columns, columns_of_file, parquet_frame
+from cranfield.sources.columns import Columns, columns_of_file, read_parquet_frame
 from cranfield.sources.schemas import Column, Schema, optional, spelt
-from cranfield.sources.values import NO_SCORE, NUMBER, TAG, absent, finite
+from cranfield.sources.values import NO_SCORE, NUMBER, TAG, is_absent, parse_number
 
 _DATE = replace(TAG, read=lambda cell: str(cell) if isinstance(cell, date) else TAG.read(cell))
 
@@ -145,7 +145,7 @@ class _EntryReader:
             raise PolicyError(f"{folder} has no scores by {name}; it has scores by {names}")
         if self.standardised:
             path = data / "scores" / "scores.parquet"
-            frame = parquet_frame(path.read_bytes(), str(path))
+            frame = read_parquet_frame(path.read_bytes(), str(path))
             score_frame = frame.pivot("system", index="topic", values=name)
             topics, systems = tuple(score_frame["topic"]), tuple(score_frame.columns[1:])
             cells = score_frame.drop("topic").to_numpy()
@@ -182,7 +182,7 @@ class _EntryReader:
         source = columns_of_file(Source(str(path)), replace(_LEADERBOARD, columns=()))
         names = [str(name) for name in source.names]
         requested_names = {role: name for role, name in self.columns.items() if role != "score"}
-        indices = _LEADERBOARD.places(names, str(path), requested_names)
+        indices = _LEADERBOARD.find_positions(names, str(path), requested_names)
         name_of = {role: names[k] for role, k in indices.items()}
         name_of["score"] = self.columns.get("score") or _score_column(names, self.measure, path)
         if "mark" not in name_of and "" in names:
@@ -192,7 +192,7 @@ class _EntryReader:
         if "mark" in name_of:
             self.used_options.add("own")
         _warn_of_unused_columns(source, {names.index(name) for name in name_of.values()})
-        score_kind = replace(NUMBER, missing=lambda cell: absent(cell, NO_SCORE))
+        score_kind = replace(NUMBER, missing=lambda cell: is_absent(cell, NO_SCORE))
         kinds = {name_of["date"]: _DATE, name_of["score"]: score_kind}
         columns = tuple(
             Column(name, kinds.get(name, TAG), None) for name in dict.fromkeys(name_of.values())
@@ -277,7 +277,7 @@ def _warn_of_unused_columns(table: Columns, used_indices: set[int]) -> None:
     for k in (k for k in range(len(table.names)) if k not in used_indices):
         values = {"" if cell is None else str(cell).strip() for cell in table.with_points(k)}
         # Columns of other numbers are scores, such as an error rate.
-        words = {value for value in values if finite(value) is None} - {""}
+        words = {value for value in values if parse_number(value) is None} - {""}
         is_flag = bool(words) and {word.lower() for word in words} <= _FLAGS
         is_decisive = k in decisive_indices and (words or values <= {"", "0", "1"})
         if len(values) > 1 and (is_decisive or is_flag):

@@ -262,7 +262,7 @@ def _make_leaderboard(
     ).sort("rank", "tag")
     unpooled_tags = [quoted(tag) for tag in frame["tag"] if not runs_by_tag[tag].pooled]
     # The column unjudged@10 reports the unjudged documents.
-    notes = evaluation.coverage.ignoring_unjudged().notes
+    notes = evaluation.coverage.ignore_unjudged().notes
     if 0 < len(unpooled_tags) < frame.height:
         notes.append(f"runs that were not pooled: {some_of(unpooled_tags, 10)}")
     schema = {"tag": pl.String, "groups": pl.String, "low": pl.Float64, "high": pl.Float64}

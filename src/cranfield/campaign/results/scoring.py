@@ -38,7 +38,7 @@ from cranfield.collection.judged.coverage import (
 from cranfield.collection.judged.judged_runs import JudgedRuns, judging_settings
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.policies import Policies, policies
-from cranfield.collection.qrels import topic_order
+from cranfield.collection.qrels import sort_topics
 from cranfield.evaluation.evaluation import (
     Evaluation,
     TieEffect,
@@ -166,7 +166,7 @@ class CachedRuns(Scorable):
     def max_grade(self) -> int:
         return self.highest_grade
 
-    def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
+    def compute_scores(self, measures: Sequence[Scorer]) -> list[Floats]:
         return [self.values[str(measure)] for measure in measures]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
@@ -320,7 +320,7 @@ class Scoring:
         # Topics that only other runs have, whose scores are missing, are skipped.
         is_scored = pl.any_horizontal(pl.col(names).is_not_nan())
         cells = table.filter(pl.col("topic").is_not_null() & is_scored)
-        topics = topic_order(cells["topic"].unique().to_list())
+        topics = sort_topics(cells["topic"].unique().to_list())
         # Runs with the same bytes have the same scores.
         runs = pl.DataFrame({"object": list(self.objects.values())})
         grid = runs.join(pl.DataFrame({"topic": topics}), how="cross", maintain_order="left_right")

@@ -18,7 +18,7 @@ from cranfield.base.arrays import competition_ranks
 from cranfield.base.errors import PolicyError, check_choice, quoted
 from cranfield.base.files import whole_file
 from cranfield.base.kinds import OneOf
-from cranfield.base.text import capitalised, counted
+from cranfield.base.text import capitalise, counted
 from cranfield.campaign.checks.checking import select_public_metadata
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.pages import (
@@ -184,7 +184,7 @@ def _describe_verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
     n_ordered = int((is_of_run & statement.dominance.holds).sum())
     nouns = ("significantly different run", "significantly different runs")
     order = describe_order(int(is_of_run.sum()), n_ordered, *nouns)
-    return (sentence, f"{capitalised(order)}.")
+    return (sentence, f"{capitalise(order)}.")
 
 
 def make_sheet_inputs(

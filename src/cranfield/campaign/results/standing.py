@@ -301,7 +301,7 @@ def standing(
     file_run_names = [run.name for run, path in run_paths if Path(path).is_file()]
     coverage, topic_notes = split_coverage(evaluation.coverage, scoring.rules)
     # The heading reports the unjudged documents.
-    notes = [*coverage.ignoring_unjudged().notes, *topic_notes]
+    notes = [*coverage.ignore_unjudged().notes, *topic_notes]
     notes += tie_notes(evaluation.judged, evaluation)
     notes += scoring.topic_notes(evaluation.topics)
     if duplicate_names := [name for name in file_run_names if name in campaign_tags]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from cranfield.base.errors import InputError, PolicyError, file_error, quoted, warn
 from cranfield.base.kinds import Integer
-from cranfield.base.parallel import one_by_one
+from cranfield.base.parallel import iterate_in_threads
 from cranfield.base.text import counted, some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.rules.task_rules import Rules, parse_time
@@ -29,7 +29,7 @@ from cranfield.campaign.submitting.teams import insert_teams, make_team, make_un
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import convert_columns, read_columns
 from cranfield.sources.schemas import Column, Schema, optional
-from cranfield.sources.values import LABEL, NAME, integer_in
+from cranfield.sources.values import LABEL, NAME, parse_integer
 
 _COLUMNS = (
     Column("tag", LABEL),
@@ -108,7 +108,7 @@ def read_archive_table(
     questions = {name for task in rules.tasks.values() for name in task.questions} - COLUMN_NAMES
     answers = (optional(name, NAME, None) for name in sorted(questions))
     schema = replace(_SCHEMA, columns=(*_COLUMNS, *answers))
-    column_indices = schema.places(source.names, source.source, schema.own_names(columns))
+    column_indices = schema.find_positions(source.names, source.source, schema.own_names(columns))
     # A list of runs with their states, such as that of another campaign, has withdrawn runs.
     source.check_unused(replace(schema, is_selected=True), column_indices.values())
     cells = source.cells_of(schema, column_indices)
@@ -158,7 +158,7 @@ def _make_declaration(row: Mapping[str, str], defaults: Declaration) -> Declarat
     if not defaults.team and "team" not in row:
         raise InputError(f"run {quoted(row['tag'])} has no team; set it in the row or for all runs")
     if "priority" in row:
-        values["priority"] = integer_in(row["priority"])
+        values["priority"] = parse_integer(row["priority"])
         if values["priority"] is None:
             raise InputError(f"priority must be an integer, got {quoted(row['priority'])}")
     if "received" in row:
@@ -274,7 +274,7 @@ def submit_archive(
                     raise
                 return str(error)
 
-        with closing(one_by_one(copy_run, range(len(table.rows)), jobs)) as runs:
+        with closing(iterate_in_threads(copy_run, range(len(table.rows)), jobs)) as runs:
             if all_or_none:
                 yield from _submit_all_or_none(campaign, table, new_ids, list(runs))
                 return

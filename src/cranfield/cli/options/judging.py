@@ -18,7 +18,7 @@ from cranfield.cli.options import declaring
 from cranfield.cli.options.output import show_judging_progress
 from cranfield.cli.options.signatures import options_of, parse_pairs
 from cranfield.collection.policies import JUDGMENT_FORMATS, Policies, policies
-from cranfield.sources.archives import check_path
+from cranfield.sources.archives import path_is
 
 if TYPE_CHECKING:
     from cranfield.collection.files.named_columns import RequestedColumns
@@ -117,9 +117,9 @@ class ReadingOptions:
 
     @cached_property
     def _column_names(self) -> tuple[RequestedColumns, RequestedColumns]:
-        from cranfield.collection.files.named_columns import requested_qrels_and_run_columns
+        from cranfield.collection.files.named_columns import request_qrels_and_run_columns
 
-        return requested_qrels_and_run_columns(self.columns, self.system)
+        return request_qrels_and_run_columns(self.columns, self.system)
 
     @property
     def common(self) -> dict[str, Any]:
@@ -151,14 +151,14 @@ class ReadingOptions:
     ) -> tuple[cf.Qrels, tuple[cf.assess.Judge, ...]]:
         """Read judgments and labels of judges, by the names in --columns that apply to each."""
         from cranfield.collection.files.grade_maps import GradeMap
-        from cranfield.collection.files.named_columns import RequestedColumns, requested_columns
+        from cranfield.collection.files.named_columns import RequestedColumns, request_columns
 
         columns = None
         if self.columns is not None:
             human_names, run_names = self._column_names
             optional = human_names.ambiguous_columns
             unprefixed = {name: field for name, field in self.columns.items() if "." not in name}
-            names = requested_columns(unprefixed, "qrels", None).names
+            names = request_columns(unprefixed, "qrels", None).names
             human_names.ambiguous_columns = frozenset(names)
         grades = self.map_grades and GradeMap.of(self.map_grades)
         # Judges may give words or texts where people give integers.
@@ -244,7 +244,7 @@ def _refuse_measures(runs: tuple[str, ...]) -> None:
     if context is None or "measures" not in context.params:
         return
     for run in runs:
-        if run == "-" or has_magic(run) or check_path(Path.exists, run):
+        if run == "-" or has_magic(run) or path_is(Path.exists, run):
             continue
         try:
             cf.parse_measures(run)

@@ -13,15 +13,15 @@ import polars as pl
 from cranfield.base.errors import PolicyError, check_list, quoted
 from cranfield.base.text import some_of
 from cranfield.sources.columns import Table
-from cranfield.sources.schemas import GROUPS, Schema, spelt
+from cranfield.sources.schemas import USUAL_NAMES, Schema, spelt
 from cranfield.sources.values import (
     NO_GRADE,
-    Kind,
-    absent,
-    finite,
-    invalid_integer,
-    plain,
-    whole_in,
+    ValueKind,
+    describe_invalid_integer,
+    float_to_integer,
+    is_absent,
+    parse_number,
+    parse_whole,
 )
 
 PROBABILITIES_ADVICE = (
@@ -29,15 +29,15 @@ PROBABILITIES_ADVICE = (
 )
 """Advice for files with probabilities of relevance instead of grades."""
 
-_GRADE_NAMES = {*map(spelt, " ".join(GROUPS["judgment"]).split())}
+_GRADE_NAMES = {*map(spelt, " ".join(USUAL_NAMES["judgment"]).split())}
 
 
 def describe_invalid_grade(cell: Any) -> str:
     """Describe an invalid grade, with advice on how to map it."""
     # A cell of JSON may be a list or an object.
     cell = str(cell) if isinstance(cell, list | Mapping) else cell
-    reason, advice, _ = invalid_integer(cell).partition("; ")
-    number = finite(cell)
+    reason, advice, _ = describe_invalid_integer(cell).partition("; ")
+    number = parse_number(cell)
     if advice and number is not None:
         reason += "; grades=[0.5, 0.8] maps real numbers to grades 0, 1 and 2"
         return reason + (f"; {PROBABILITIES_ADVICE}" if 0 < number < 1 else "")
@@ -51,11 +51,11 @@ def describe_invalid_grade(cell: Any) -> str:
     )
 
 
-def _text(cell: Any) -> str | None:
-    return None if absent(cell, NO_GRADE) else str(plain(cell)).strip()
+def _to_text(cell: Any) -> str | None:
+    return None if is_absent(cell, NO_GRADE) else str(float_to_integer(cell)).strip()
 
 
-VALUE = Kind(_text, missing=lambda cell: absent(cell, NO_GRADE))
+VALUE = ValueKind(_to_text, missing=lambda cell: is_absent(cell, NO_GRADE))
 """A value to map to a grade; missing for unjudged documents."""
 
 _NUMBER_BEFORE = re.compile(r"((?<!\w)[-−]|\d\.\d*|[1-9]\d*)$")
@@ -63,7 +63,7 @@ _NUMBER_AFTER = re.compile(r"\d|\.(?!0+(?!\d))\d")
 
 
 def _is_within_number(match: re.Match[str]) -> bool:
-    """Return True if the group is a part of a longer number, as the 1 of 10, 1.5 or -1."""
+    """Return True if the group is part of a longer number, such as the 1 of 10, 1.5 or -1."""
     text, (start, end) = match.string, match.span(1)
     has_comma = match.end() == end and re.match(r",\d", text[end : end + 2]) is not None
     before, after = text[max(0, start - 20) : start], text[end : end + 20]
@@ -71,7 +71,7 @@ def _is_within_number(match: re.Match[str]) -> bool:
 
 
 def is_pattern(grades: Any) -> bool:
-    """Return True for a regular expression with a group."""
+    """Return True for text with a parenthesis, which must be a regular expression."""
     return isinstance(grades, str) and "(" in grades
 
 
@@ -105,7 +105,7 @@ class GradeMap:
             try:
                 pattern = re.compile(data)
             except re.error as error:
-                reason = f"grades: {quoted(data)} is not a regular expression: {error}"
+                reason = f"grades: {quoted(data)} is not a valid regular expression: {error}"
                 raise PolicyError(reason) from None
             if pattern.groups != 1:
                 reason = f"the pattern of grades {quoted(data)} must have one group (...)"
@@ -113,10 +113,10 @@ class GradeMap:
             return cls({}, pattern=pattern)
         check_list("grades", data)
         if isinstance(data, Mapping) and data:
-            values = {str(plain(value)).strip(): grade for value, grade in data.items()}
+            values = {str(float_to_integer(value)).strip(): grade for value, grade in data.items()}
             no_grades = frozenset(value for value, grade in values.items() if grade is None)
             grades = {
-                value: whole_in(str(grade))
+                value: parse_whole(str(grade))
                 for value, grade in values.items()
                 if value not in no_grades
             }
@@ -133,7 +133,7 @@ class GradeMap:
             integers = {value: grade for value, grade in grades.items() if grade is not None}
             return cls(integers, no_grades=no_grades)
         cells = [*data] if isinstance(data, Iterable) else []
-        cuts = [finite(cut) for cut in cells]
+        cuts = [parse_number(cut) for cut in cells]
         numbers = tuple(cut for cut in cuts if cut is not None)
         if not numbers or len(numbers) < len(cuts) or any(a >= b for a, b in pairwise(numbers)):
             raise PolicyError(
@@ -149,24 +149,24 @@ class GradeMap:
             matches = [*self.pattern.finditer(value)]
             groups = {match[1] or "" for match in matches} or {value}
             is_grade = len(groups) == 1 and not any(map(_is_within_number, matches))
-            return whole_in(groups.pop()) if is_grade else None
-        number = finite(value)
-        if self.keeps_integers and value not in self.grades and whole_in(value) is not None:
-            return whole_in(value)
+            return parse_whole(groups.pop()) if is_grade else None
+        number = parse_number(value)
+        if self.keeps_integers and value not in self.grades and parse_whole(value) is not None:
+            return parse_whole(value)
         if self.cuts:
             return None if number is None else sum(number >= cut for cut in self.cuts)
         if value in self.grades or number is None:
             return self.grades.get(value)
         # Equal numbers may have different texts, such as 1 and 1.0.
-        return next((self.grades[text] for text in self.grades if finite(text) == number), None)
+        return next((g for text, g in self.grades.items() if parse_number(text) == number), None)
 
     def grades_of(self, values: pl.Series) -> pl.Series:
         """Return the grade of each text of a column; null without a grade."""
         grade_of = {value: self.grade(value) for value in values.unique().drop_nulls()}
-        integers = [value for value in grade_of if whole_in(value) is not None]
+        integers = [value for value in grade_of if parse_whole(value) is not None]
         if self.keeps_integers and self.grades:
             unmapped = sorted({*integers} - {*self.grades})
-            changed = sorted(value for value in integers if grade_of[value] != whole_in(value))
+            changed = sorted(value for value in integers if grade_of[value] != parse_whole(value))
             if unmapped and changed:
                 raise PolicyError(
                     f"the map changes the grades {some_of(map(quoted, changed), 3)} of the"
@@ -208,8 +208,8 @@ def map_grades(table: Table, grade_map: GradeMap | None) -> Table:
         return table
     texts = table.frame["grade"]
     values = grade_map.grades_of(texts)
-    is_graded = texts.is_not_null() & ~texts.is_in(grade_map.no_grades)
-    if (is_unknown := values.is_null() & is_graded).any():
+    needs_grade = texts.is_not_null() & ~texts.is_in(grade_map.no_grades)
+    if (is_unknown := values.is_null() & needs_grade).any():
         row = int(is_unknown.arg_true()[0])
         raise table.error_at_row(row, grade_map.reason(texts[row]), table.frame["topic"][row])
     return replace(table, frame=table.frame.with_columns(values))

@@ -37,7 +37,7 @@ from cranfield.base.errors import InputError, quoted, warn
 from cranfield.base.parallel import Part, available_threads, ordered_results
 from cranfield.base.text import counted
 from cranfield.collection.files.grade_maps import describe_invalid_grade
-from cranfield.collection.metadata.reading import MetadataPlace, header_of
+from cranfield.collection.metadata.reading import MetadataLocation, find_header
 from cranfield.collection.pairs import warn_of_ungraded
 from cranfield.collection.policies import JUDGMENT_FORMATS
 from cranfield.sources.chunks import LineMap, Source, check_skipped
@@ -46,10 +46,10 @@ from cranfield.sources.values import (
     ID,
     NO_GRADE,
     NUMBER,
-    absent,
-    integer_in,
+    is_absent,
     is_number,
-    whole_in,
+    parse_integer,
+    parse_whole,
 )
 
 _TEXT: type[pl.DataType] = pl.String
@@ -67,9 +67,10 @@ A line of three columns with one of them in the second column lacks the grade.
 class Layout:
     """The columns of a format.
 
+    kind: `run`, `qrels`, or the format of the judgments, for messages.
     columns: the type of each column, by name.
-    read: names of the columns that are read; by default all.
-    optional: columns whose values may be invalid.
+    selected_columns: names of the columns that are read; by default all.
+    optional_columns: columns whose values may be invalid.
     allows_more_columns: whether lines may have further columns, which are ignored.
     separator: `tab`, `blank`, `auto` (detected for each line) or `;`.
     allows_missing_grades: whether the grade, the last column, may be missing or empty.
@@ -78,26 +79,26 @@ class Layout:
 
     kind: str
     columns: dict[str, type[pl.DataType]]
-    read: tuple[str, ...] = ()
-    optional: frozenset[str] = frozenset()
+    selected_columns: tuple[str, ...] = ()
+    optional_columns: frozenset[str] = frozenset()
     allows_more_columns: bool = False
     separator: str = "auto"
     allows_missing_grades: bool = False
     has_levels: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "read", self.read or tuple(self.columns))
+        object.__setattr__(self, "selected_columns", self.selected_columns or tuple(self.columns))
 
     @property
     def schema(self) -> dict[str, type[pl.DataType]]:
-        return {name: self.columns[name] for name in self.read}
+        return {name: self.columns[name] for name in self.selected_columns}
 
 
 RUN = Layout(
     "run",
     {"topic": _TEXT, "q0": _TEXT, "doc": _TEXT, "rank": _WHOLE, "score": _NUMBER, "tag": _TEXT},
-    read=("topic", "doc", "rank", "score", "tag"),
-    optional=frozenset({"rank"}),
+    selected_columns=("topic", "doc", "rank", "score", "tag"),
+    optional_columns=frozenset({"rank"}),
     allows_more_columns=True,
 )
 QRELS = Layout("qrels", {"topic": _TEXT, "subtopic": _TEXT, "doc": _TEXT, "grade": _WHOLE})
@@ -114,7 +115,7 @@ QRELS_FORMATS = {
     name: Layout(
         name,
         {column: _TYPES.get(dtype, _TEXT) for column, dtype in columns.items()},
-        read=tuple(column for column, dtype in columns.items() if dtype is not None),
+        selected_columns=tuple(c for c, dtype in columns.items() if dtype is not None),
     )
     for name, columns in JUDGMENT_FORMATS.items()
 }
@@ -157,7 +158,7 @@ def detect_ntcir_layout(line: str, kind: str) -> Layout | None:
         layout = _ntcir_qrels_layout(line)
         # In a line of TREC text, L1 may be a document id rather than a grade before a class.
         is_certain = layout is not None and (
-            layout.separator == ";" or layout.read != _NTCIR_CLASSES
+            layout.separator == ";" or layout.selected_columns != _NTCIR_CLASSES
         )
         return layout if is_certain else None
     fields, words = line.split(";"), split_at_blanks(line)
@@ -166,7 +167,7 @@ def detect_ntcir_layout(line: str, kind: str) -> Layout | None:
     return _NTCIR_RUN if is_ntcir else None
 
 
-def ntcir_layout(line: str, kind: str, source: str, number: int) -> Layout:
+def ntcir_layout(line: str, kind: str, source: str, line_number: int) -> Layout:
     """Return the layout of a file for `format="ntcir"`."""
     if kind == "run":
         return _NTCIR_RUN
@@ -180,7 +181,7 @@ def ntcir_layout(line: str, kind: str, source: str, number: int) -> Layout:
     )
     if len(fields) in {3, 4}:
         reason = f"grade must be L0, L1, L2, ..., got {quoted(fields[-1])}"
-    raise InputError(reason, source=source, line=number)
+    raise InputError(reason, source=source, line=line_number)
 
 
 def _ntcir_qrels_layout(line: str) -> Layout | None:
@@ -209,13 +210,13 @@ def detect_layout(
     kind: str,
     separator: str = "auto",
     ungraded: str = "error",
-    grade: Callable[[str], int | None] | None = None,
+    parse_grade: Callable[[str], int | None] | None = None,
 ) -> tuple[Source, Layout | None]:
     """Detect the layout of a file of lines; None for files with named columns.
 
     Also return the source, rewound to its start. The format `form` is `trec`, `ntcir`, `prels`,
     `xqrels`, `text` or `tsv`; for the last two, the first line decides, as TSV may have no header.
-    The kind is `qrels` or `run`. If grades are mapped, `grade` returns the grade of a text.
+    The kind is `qrels` or `run`. If grades are mapped, `parse_grade` returns the grade of a text.
     """
     default = RUN if kind == "run" else QRELS
     layout = {"trec": default, **QRELS_FORMATS}.get(form)
@@ -228,14 +229,14 @@ def detect_layout(
         if form == "text" and (layout := detect_ntcir_layout(text, kind)):
             return source, layout
         if form == "text" and kind == "qrels" and re.match(r"\s*\S+\s+qid:", text):
-            source, layout, separator = _letor_as_tsv(source), SHORT_QRELS, "tab"
+            source, layout, separator = _convert_letor(source), SHORT_QRELS, "tab"
         separator = "tab" if form == "tsv" and separator == "auto" else separator
-        layout = layout or _layout_of_head(head, text, kind, separator, grade)
+        layout = layout or _layout_of_head(head, text, kind, separator, parse_grade)
         if layout is not None:
-            rows = re.findall(rb"(?m)^#[^\s#][^\n]*", head) if b"#" in head else []
-            lines = (line.decode("latin-1") for line in rows)
-            n_rows = sum(_layout_of_line(line, kind, separator, grade) is layout for line in lines)
-            if n_rows:
+            comments = re.findall(rb"(?m)^#[^\s#][^\n]*", head) if b"#" in head else []
+            lines = (line.decode("latin-1") for line in comments)
+            layouts = (_layout_of_line(line, kind, separator, parse_grade) for line in lines)
+            if n_rows := sum(other is layout for other in layouts):
                 warn(
                     f"{source.name}: skipped {counted(n_rows, 'line')} with # at the start"
                     f" (comments), although the columns are those of a {layout.kind} line"
@@ -243,16 +244,16 @@ def detect_layout(
         layout = layout or (default if form == "text" else None)
     if layout is None:
         return source, None
-    allows_missing_grades = ungraded == "drop" and layout is QRELS and grade is None
+    allows_missing_grades = ungraded == "drop" and layout is QRELS and parse_grade is None
     return source, replace(
         layout,
-        columns=layout.columns | ({} if grade is None else {"grade": _TEXT}),
+        columns=layout.columns | ({} if parse_grade is None else {"grade": _TEXT}),
         separator=separator,
         allows_missing_grades=allows_missing_grades,
     )
 
 
-def _letor_as_tsv(source: Source) -> Source:
+def _convert_letor(source: Source) -> Source:
     """Convert lines of LETOR text to topic, document and grade between tabs."""
     lines = source.read().split(b"\n")
     for number, line in lines_with_text(b"\n".join(lines)):
@@ -269,20 +270,21 @@ def _layout_of_head(
     first_text: str,
     kind: str,
     separator: str,
-    grade: Callable[[str], int | None] | None,
+    parse_grade: Callable[[str], int | None] | None,
 ) -> Layout | None:
     """Return the layout of the first line, or that of the next two if they agree on another one."""
-    layout = _layout_of_line(first_text, kind, separator, grade)
+    layout = _layout_of_line(first_text, kind, separator, parse_grade)
     if layout is None:
         return None
-    lines = [line for _, line in islice(lines_with_text(head[:_HEAD_BYTES]), 1, _HEAD_LINES)]
-    others = [_layout_of_line(line.decode("latin-1"), kind, separator, grade) for line in lines]
+    numbered_lines = islice(lines_with_text(head[:_HEAD_BYTES]), 1, _HEAD_LINES)
+    lines = [line.decode("latin-1") for _, line in numbered_lines]
+    others = [_layout_of_line(line, kind, separator, parse_grade) for line in lines]
     is_same = len(others) == 2 and others[0] is others[1]
     return (others[0] if is_same else None) or layout
 
 
 def _layout_of_line(
-    line: str, kind: str, separator: str, grade: Callable[[str], int | None] | None
+    line: str, kind: str, separator: str, parse_grade: Callable[[str], int | None] | None
 ) -> Layout | None:
     """Return the layout of a line of two or three columns, or of a complete line of TREC text."""
     by_tabs = [field.strip(BLANKS) for field in line.split("\t")]
@@ -292,7 +294,7 @@ def _layout_of_line(
 
     def is_value(position: int) -> bool:
         text = cells[position]
-        return is_number(text) if kind == "run" else (grade or whole_in)(text) is not None
+        return is_number(text) if kind == "run" else (parse_grade or parse_whole)(text) is not None
 
     if kind == "run":
         if len(cells) == 3 and is_value(2):
@@ -307,7 +309,7 @@ def _layout_of_line(
     names = {spelt(name) for column in ("topic", "doc") for name in Column(column, ID).names}
     is_pair = len(by_tabs) == 2 and "" not in by_tabs and by_tabs[1] not in Q0
     # The first line of a table without grades may be its header.
-    is_pair &= grade is None and separator != "blank" and not names & {*map(spelt, by_tabs)}
+    is_pair &= parse_grade is None and separator != "blank" and not names & {*map(spelt, by_tabs)}
     return PAIRS if is_pair else None
 
 
@@ -325,16 +327,16 @@ def read_head(source: Source) -> tuple[Source, bytes]:
     return replace(source, remaining=chain([head] if head else [], chunks)), head
 
 
-def blank_header(source: Source) -> tuple[Source, MetadataPlace]:
+def blank_header(source: Source) -> tuple[Source, MetadataLocation]:
     """Replace the header of a run by empty lines, so that line numbers do not change."""
     unread_source, head = read_head(source)
-    header = header_of(head, source.name)
-    place = MetadataPlace(header, source.path)
-    if header is None or header.commented:
-        return unread_source, place
+    header = find_header(head, source.name)
+    location = MetadataLocation(header, source.path)
+    if header is None or header.is_commented:
+        return unread_source, location
     chunks = unread_source.chunks()
     next(chunks)
-    return replace(source, remaining=chain([header.blanked(head)], chunks)), place
+    return replace(source, remaining=chain([header.blank_out(head)], chunks)), location
 
 
 _COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*")
@@ -351,19 +353,16 @@ _TSV_HINT = ", or use the suffix .tsv if tabs separate the columns"
 _TOPIC_NAMES = frozenset(map(spelt, Column("topic", ID).names))
 
 _UNSUPPORTED = (BOM_UTF8, b"x\x01", b"x^")
-"""Beginnings of text that the CSV reader interprets: byte order marks, and zlib archives."""
+"""Beginnings of text that the CSV reader interprets: byte order marks, and zlib data."""
 
 
-def separator_of(chunk: bytes) -> str | None:
-    """Return the separator of text with single separators and no comments; None for other text."""
-    return _separator_and_blanks(chunk)[0]
+def detect_separator(chunk: bytes) -> str | None:
+    """Detect the separator of text with single separators and no comments; None for other text."""
+    return _detect_separator_and_blanks(chunk)[0]
 
 
-def _separator_and_blanks(chunk: bytes) -> tuple[str | None, int]:
-    """Return the separator as :func:`separator_of`, and the number of bytes up to the blank.
-
-    These are blanks, line ends and other control characters.
-    """
+def _detect_separator_and_blanks(chunk: bytes) -> tuple[str | None, int]:
+    """Detect the separator, and count the bytes that are blanks or control characters."""
     head = chunk[: chunk.find(b"\n") + 1] or chunk
     separator = b"\t" if b"\t" in head else b" "
     if any(bytes((blank,)) in chunk for blank in _BLANK_BYTES if blank != separator[0]):
@@ -413,53 +412,54 @@ class Chunk:
     """Rows parsed from a chunk of lines.
 
     frame: the columns that were read.
-    numbers: line of each row, from 0 for the first line of the chunk; None if no line is skipped.
-    lines: number of lines.
+    row_lines: line of each row, from 0 for the first line of the chunk; None if no line is skipped.
+    n_lines: number of lines.
     width: number of columns of the lines; 0 without rows.
-    dropped: number of rows without a grade, which are not in the frame.
+    n_dropped: number of rows without a grade, which are not in the frame.
     """
 
     frame: pl.DataFrame
-    numbers: NDArray[np.int64] | None
-    lines: int
+    row_lines: NDArray[np.int64] | None
+    n_lines: int
     width: int
-    dropped: int = 0
+    n_dropped: int = 0
 
 
 def read_chunk(
     chunk: bytes, layout: Layout, *, source: str, first_line: int, width: int = 0
 ) -> Chunk:
     """Parse lines of UTF-8 text; `width` is the number of columns of earlier lines, 0 if none."""
-    (separator, n_blanks), numbers = _separator_and_blanks(chunk), None
+    (separator, n_blanks), row_lines = _detect_separator_and_blanks(chunk), None
     n_columns = len(layout.columns)
     frame = None
     if _suits_csv_reader(chunk, separator, layout):
-        text, numbers = (chunk, None) if separator else _collapse_blanks(chunk)
+        text, row_lines = (chunk, None) if separator else _collapse_blanks(chunk)
         frame = None if text.startswith(_UNSUPPORTED) else _read_csv(text, layout, separator or " ")
         # The CSV reader ignores further columns unless it reads all; the line reader checks them.
-        if frame is not None and len(layout.read) < n_columns:
+        if frame is not None and len(layout.selected_columns) < n_columns:
             if separator is None:
                 n_blanks = int(np.count_nonzero(np.frombuffer(text, np.uint8) <= ord(" ")))
             n_expected = n_columns * frame.height - (len(text) > 0 and not text.endswith(b"\n"))
             frame = frame if n_blanks == n_expected else None
     if frame is None:
-        frame, numbers, n_columns = parse_lines(
+        frame, row_lines, n_columns = parse_lines(
             chunk, layout, source=source, first_line=first_line, width=width
         )
-        numbers -= first_line
-    rows = frame.height
-    lines = rows if numbers is None else chunk.count(b"\n")
+        row_lines -= first_line
+    n_rows = frame.height
+    n_lines = n_rows if row_lines is None else chunk.count(b"\n")
     if layout.allows_missing_grades:
         has_grade = frame["grade"].is_not_null()
-        numbers = (np.arange(rows) if numbers is None else numbers)[has_grade.to_numpy()]
+        row_lines = np.arange(n_rows) if row_lines is None else row_lines
+        row_lines = row_lines[has_grade.to_numpy()]
         frame = frame.filter(has_grade)
-    return Chunk(frame, numbers, lines, n_columns, dropped=rows - frame.height)
+    return Chunk(frame, row_lines, n_lines, n_columns, n_dropped=n_rows - frame.height)
 
 
 def _suits_csv_reader(chunk: bytes, separator: str | None, layout: Layout) -> bool:
     """Return True if the CSV reader can split the lines, at least after blanks are collapsed.
 
-    `separator` is that of :func:`separator_of`.
+    `separator` is that of :func:`detect_separator`.
     """
     if layout.separator == ";":
         return False
@@ -484,7 +484,7 @@ def _read_csv(text: bytes, layout: Layout, separator: str) -> pl.DataFrame | Non
         "separator": separator,
         "quote_char": None,
         "schema": layout.columns,
-        "columns": [names.index(name) for name in layout.read],
+        "columns": [names.index(name) for name in layout.selected_columns],
         "truncate_ragged_lines": layout.allows_more_columns,
     }
     try:
@@ -495,9 +495,10 @@ def _read_csv(text: bytes, layout: Layout, separator: str) -> pl.DataFrame | Non
             frame = pl.read_csv(text, **options, ignore_errors=True)
     except pl.exceptions.PolarsError:
         return None
-    if any(frame[name].null_count() for name in layout.read if name not in layout.optional):
+    required = [name for name in layout.selected_columns if name not in layout.optional_columns]
+    if any(frame[name].null_count() for name in required):
         return None
-    numbers = (frame[name] for name in layout.read if layout.columns[name] == pl.Float64)
+    numbers = (frame[name] for name, dtype in layout.schema.items() if dtype == pl.Float64)
     return frame if all(np.isfinite(values.to_numpy()).all() for values in numbers) else None
 
 
@@ -520,7 +521,7 @@ def read_chunks(
             # The number of the line is only known when the previous chunks have been read.
             return len(data), data
 
-    first_line, skipped_bytes, width, dropped = 1, 0, 0, 0
+    first_line, skipped_bytes, width, n_dropped = 1, 0, 0, 0
     with closing(ordered_results(parse, source.chunks(), available_threads())) as results:
         for size, parsed in results:
             if isinstance(parsed, tuple):
@@ -531,39 +532,39 @@ def read_chunks(
                     text, layout, source=source.name, first_line=first_line, width=width
                 )
                 part = convert(chunk.frame)
-            rows = chunk.frame.height
-            lines.add(rows, first_line, chunk.numbers)
-            if rows and width not in {0, chunk.width}:
-                raise _ragged_error(width, chunk.width, source.name, lines[len(lines) - rows])
+            n_rows = chunk.frame.height
+            lines.add(n_rows, first_line, chunk.row_lines)
+            if n_rows and width not in {0, chunk.width}:
+                raise _ragged_error(width, chunk.width, source.name, lines[len(lines) - n_rows])
             if error is not None:
                 raise error
-            first_line += chunk.lines
-            dropped += chunk.dropped
-            skipped_bytes = 0 if rows or chunk.dropped else skipped_bytes + size
+            first_line += chunk.n_lines
+            n_dropped += chunk.n_dropped
+            skipped_bytes = 0 if n_rows or chunk.n_dropped else skipped_bytes + size
             check_skipped(skipped_bytes, source.name)
-            if rows:
+            if n_rows:
                 width = chunk.width
                 yield part
-    if layout.allows_missing_grades and len(lines) + dropped:
-        warn_of_ungraded(source.name, dropped, len(lines) + dropped)
+    if layout.allows_missing_grades and len(lines) + n_dropped:
+        warn_of_ungraded(source.name, n_dropped, len(lines) + n_dropped)
     elif not width:
         raise InputError("is empty; expected at least one line", source=source.name)
 
 
 def _decode(data: bytes, source: Source, first_line: int) -> tuple[bytes, InputError | None]:
-    """Decode a chunk to UTF-8; if that fails, return the lines above the error, and the error."""
+    """Decode a chunk to UTF-8; if a line is invalid, return the lines above it, and the error."""
     try:
         return source.as_utf8(data, first_line), None
     except InputError as error:
-        above = data.split(b"\n")[: (error.line or 0) - first_line]
-        return source.as_utf8(b"\n".join([*above, b""])), error
+        valid_lines = data.split(b"\n")[: (error.line or 0) - first_line]
+        return source.as_utf8(b"\n".join([*valid_lines, b""])), error
 
 
 def parse_lines(
     chunk: bytes, layout: Layout, *, source: str, first_line: int, width: int = 0
 ) -> tuple[pl.DataFrame, NDArray[np.int64], int]:
     """Parse text line by line; return the rows, the line of each row, and the width of lines."""
-    values: dict[str, list[object]] = {name: [] for name in layout.read}
+    values: dict[str, list[object]] = {name: [] for name in layout.selected_columns}
     numbers: list[int] = []
     for number, line in lines_with_text(chunk, first_line):
         try:
@@ -580,11 +581,11 @@ def parse_lines(
             if width > len(layout.columns) and layout.separator == "auto":
                 _check_further_columns(fields, layout)
             row = dict(zip(layout.columns, fields, strict=False))
-            for name in layout.read:
+            for name in layout.selected_columns:
                 values[name].append(_parse_value(row, name, layout))
         except InputError as error:
-            place = {"source": source, "topic": error.topic, "doc": error.doc}
-            raise InputError(error.reason, line=number, **place) from None
+            location = {"source": source, "topic": error.topic, "doc": error.doc}
+            raise InputError(error.reason, line=number, **location) from None
         numbers.append(number)
     return pl.DataFrame(values, schema=layout.schema), np.array(numbers, dtype=np.int64), width
 
@@ -593,37 +594,37 @@ def _split_fields(line: str, layout: Layout) -> list[str]:
     """Split a line at tabs if these give the expected columns, else at any blanks."""
     if layout.separator == ";":
         return line.rstrip(BLANKS).split(";")
-    width, blanks = len(layout.columns), split_at_blanks(line)
-    tabs = [field.strip(BLANKS) for field in line.split("\t")]
-    if layout.allows_more_columns and len(tabs) >= width:
+    width, by_blanks = len(layout.columns), split_at_blanks(line)
+    by_tabs = [field.strip(BLANKS) for field in line.split("\t")]
+    if layout.allows_more_columns and len(by_tabs) >= width:
         # A tag ends at its first blank, as in trec_eval.
-        tabs[width - 1] = tabs[width - 1].partition(" ")[0]
+        by_tabs[width - 1] = by_tabs[width - 1].partition(" ")[0]
     if layout.separator == "tab":
-        if len(tabs) >= width and "" not in tabs[:width]:
-            return tabs
-        got = str(len(tabs))
-        if len(tabs) >= width:
-            got = f"an empty {list(layout.columns)[tabs.index('')]}"
+        if len(by_tabs) >= width and "" not in by_tabs[:width]:
+            return by_tabs
+        got = str(len(by_tabs))
+        if len(by_tabs) >= width:
+            got = f"an empty {list(layout.columns)[by_tabs.index('')]}"
         raise InputError(f"expected {width} columns separated by tabs, got {got}")
-    fits = len(tabs) == width or (layout.allows_more_columns and len(tabs) > width)
-    if layout.separator == "blank" or not fits:
-        return blanks
-    if "" not in tabs[:width]:
-        return tabs
+    has_width = len(by_tabs) == width or (layout.allows_more_columns and len(by_tabs) > width)
+    if layout.separator == "blank" or not has_width:
+        return by_blanks
+    if "" not in by_tabs[:width]:
+        return by_tabs
     numbers = [k for k, dtype in enumerate(layout.columns.values()) if dtype == pl.Float64]
-    if len(tabs) == width == len(blanks) and all(is_number(tabs[k]) for k in numbers):
+    if len(by_tabs) == width == len(by_blanks) and all(is_number(by_tabs[k]) for k in numbers):
         raise InputError(
             f"expected {width} columns, got {width} between tabs (one of them empty) and also"
             f" {width} between blanks; set separator='tab' or separator='blank'"
         )
-    return blanks
+    return by_blanks
 
 
 def _check_further_columns(fields: list[str], layout: Layout) -> None:
     """Refuse further columns if an id with blanks, or two lines in one, may be the cause."""
-    if integer_in(fields[3]) is None:
+    if parse_integer(fields[3]) is None:
         cause = f"; the 4th column, {quoted(fields[3])}, is not a rank"
-    elif integer_in(fields[-3]) is not None and is_number(fields[-2]):
+    elif parse_integer(fields[-3]) is not None and is_number(fields[-2]):
         cause = "; an id or tag may have blanks, or two lines may be joined"
     else:
         return
@@ -644,14 +645,14 @@ def _lacks_grade(fields: list[str], layout: Layout) -> bool:
     return "subtopic" in layout.columns and len(fields) == 3 and fields[1] in Q0
 
 
-def _judgment_format(fields: list[str]) -> str | None:
+def _detect_judgment_format(fields: list[str]) -> str | None:
     """Return the format of sampled judgments whose columns have the types of the fields."""
     for form, columns in JUDGMENT_FORMATS.items():
         typed = [*zip(fields, columns.values(), strict=False)]
         if (
             len(fields) == len(columns)
             and all(is_number(field) for field, dtype in typed if dtype is float)
-            and all(integer_in(field) is not None for field, dtype in typed if dtype is int)
+            and all(parse_integer(field) is not None for field, dtype in typed if dtype is int)
         ):
             return form
     return None
@@ -669,7 +670,7 @@ def _check_width(fields: list[str], layout: Layout) -> None:
             reason += "; ungraded='drop' treats documents without a grade as unjudged"
         elif width < expected and sum(field.count(",") for field in fields) > 1:
             reason += "; this looks like CSV: use the suffix .csv or format='csv'"
-        elif layout.kind == "qrels" and (form := _judgment_format(fields)):
+        elif layout.kind == "qrels" and (form := _detect_judgment_format(fields)):
             reason += f"; this looks like {form}: use format='{form}'"
         elif {*map(spelt, fields)} & _TOPIC_NAMES:
             reason += f"; {_HEADER_HINT}{_TSV_HINT}"
@@ -687,22 +688,22 @@ def _parse_value(row: dict[str, str], name: str, layout: Layout) -> Any:
             raise InputError(f"{name} is empty", topic=row["topic"], doc=row["doc"])
     if dtype == pl.String:
         return text
-    if name in layout.optional:
-        return integer_in(text)
+    if name in layout.optional_columns:
+        return parse_integer(text)
     if dtype == pl.Float64:
         number: float | None = float(text) if is_number(text) else None
         reason = NUMBER.reason(name, text)
         if text.casefold() == name:
             reason += f"; {_HEADER_HINT}"
     elif layout.has_levels:
-        number = integer_in(text[1:]) if is_level(text) else None
+        number = parse_integer(text[1:]) if is_level(text) else None
         reason = f"grade must be L0, L1, L2, ..., got {quoted(text)}"
     else:
-        number = whole_in(text)
+        number = parse_whole(text)
         reason = f"{name} {quoted(text)} is {describe_invalid_grade(text)}"
         if not any(map(str.isdigit, "".join(row.values()))):
             advice = "; if the line is a header, remove it"
             reason = reason.removesuffix(advice) + advice + _TSV_HINT
-    if number is None and not (layout.allows_missing_grades and absent(text, NO_GRADE)):
+    if number is None and not (layout.allows_missing_grades and is_absent(text, NO_GRADE)):
         raise InputError(reason, topic=row.get("topic"), doc=row["doc"])
     return number

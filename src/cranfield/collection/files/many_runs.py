@@ -35,16 +35,16 @@ from cranfield.collection.files.named_columns import (
     describe_structure,
     is_document_list,
     is_run,
-    requested_columns,
-    runs_of_mapping,
+    request_columns,
+    split_mapping,
 )
 from cranfield.collection.files.nested_json import is_nested
-from cranfield.collection.files.reading import read_run, refuse_open_files, systems_table
+from cranfield.collection.files.reading import read_run, read_systems_table, refuse_open_files
 from cranfield.collection.metadata.reading import METADATA_FILE
-from cranfield.collection.policies import DUPLICATES, FORMATS, NUMBERS, SEPARATORS
+from cranfield.collection.policies import DUPLICATES, FORMATS, NUMBER_MEANINGS, SEPARATORS
 from cranfield.collection.run import Run
 from cranfield.scores.one_measure import label_index
-from cranfield.sources.archives import check_path, hide_credentials, is_url, list_files, match_files
+from cranfield.sources.archives import hide_credentials, is_url, list_files, match_files, path_is
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import is_array, is_frame
 from cranfield.sources.text import decode_text, parse_json
@@ -92,7 +92,7 @@ class Runs(Sequence[Run]):
     def __getitem__(self, index: slice) -> Runs: ...
     def __getitem__(self, index: int | str | slice) -> Run | Runs:
         if isinstance(index, slice):
-            return self._of(self._items[index])
+            return self._with_items(self._items[index])
         if isinstance(index, str):
             names = [name for name, _ in self._items]
             if index not in names:
@@ -122,7 +122,7 @@ class Runs(Sequence[Run]):
                 else:
                     yield run
 
-    def _of(self, items: Sequence[Item]) -> Runs:
+    def _with_items(self, items: Sequence[Item]) -> Runs:
         return Runs(items, on_bad_run=self.on_bad_run, **self._options)
 
     @contextmanager
@@ -161,7 +161,7 @@ class Runs(Sequence[Run]):
         paths = (
             None if name is not None else getattr(data, "path", data) for name, data in self._items
         )
-        return stems_of([fspath(p) if isinstance(p, (str, PathLike)) else None for p in paths])
+        return find_stems([fspath(p) if isinstance(p, (str, PathLike)) else None for p in paths])
 
     def path(self, index: int) -> str | None:
         """Return the path or ir_datasets id of the run; None for a run in memory."""
@@ -173,14 +173,14 @@ class Runs(Sequence[Run]):
         path = self.path(index)
         return 0 if path is None else Source(path).size
 
-    def sendable(self, index: int) -> Runs:
+    def picklable(self, index: int) -> Runs:
         """Return one run in a form that can be pickled: its path, or else the run itself."""
         (name, data), path = self._items[index], self.path(index)
         if path is None or path == "-":
             return Runs([(None, self[index])])
         is_file = not path.startswith("irds:")
         file = replace(Source.of(data), folder=str(Path.cwd())) if is_file else path
-        runs = self._of([(name, file)])
+        runs = self._with_items([(name, file)])
         runs._stems = [self.stem(index)]
         return runs
 
@@ -218,7 +218,7 @@ def read_runs(
     columns: Mapping[str, str] | None = None,
     lower_is_better: bool = False,
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
-    numbers: Annotated[str, OneOf(NUMBERS)] = "auto",
+    numbers: Annotated[str, OneOf(NUMBER_MEANINGS)] = "auto",
     on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     chunk_separator: str | None = None,
     on_bad_run: Annotated[str, OneOf(tuple(BAD_RUNS))] = "error",
@@ -268,12 +268,12 @@ def read_runs(
     options = {name: arguments[name] for name in _DEFAULTS if name != "on_bad_run"}
     if isinstance(data, Runs):
         return data.with_options(on_bad_run=on_bad_run, **options)
-    parts = [*_items(data)]
+    named_data = [*_list_items(data)]
     if columns is not None:
-        options["columns"] = names = requested_columns(columns, "run", system)
-        paths = (fspath(part) for _, part in parts if isinstance(part, (str, PathLike)))
+        options["columns"] = names = request_columns(columns, "run", system)
+        paths = (fspath(path) for _, path in named_data if isinstance(path, (str, PathLike)))
         names.has_tables |= any(Source(path).suffix in FORMAT_OF_SUFFIX for path in paths)
-    items = [item for name, part in parts for item in _systems(name, part, options)]
+    items = [item for name, run in named_data for item in _split_systems(name, run, options)]
     return Runs(items, on_bad_run=on_bad_run, **options)
 
 
@@ -285,8 +285,8 @@ _DEFAULTS: dict[str, Any] = {
 """Defaults of the options of reading."""
 
 
-def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterable[Item]:
-    """Return the systems of a table as runs; its errors are raised when a run is read."""
+def _split_systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterable[Item]:
+    """Return the systems of a table as runs; errors in the table are raised when a run is read."""
     is_one_run = isinstance(data, Run) or (isinstance(data, Mapping) and not RUN.is_table(data))
     if name is not None or is_one_run:
         return [(name, data)]
@@ -297,43 +297,42 @@ def _systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterabl
     try:
         row_options = ("on_duplicate", "lower_is_better", "numbers", "chunk_separator")
         with collect_warnings() as warnings:
-            table = systems_table(
+            table = read_systems_table(
                 data, **{k: v for k, v in options.items() if k not in row_options}
             )
     except InputError:
         if path == "-":
             raise
         table_options = {name: options[name] for name in ("encoding", "separator", "columns")}
-        systems_in_json = _systems_of_json(path, options["format"])
-        return [(name, _as_table(path, run, **table_options)) for name, run in systems_in_json] or [
-            (None, data)
-        ]
+        runs = _split_json_systems(path, options["format"])
+        tables = [(name, _convert_to_table(path, run, **table_options)) for name, run in runs]
+        return tables or [(None, data)]
     if table is None:
         return [(None, data)]
     systems = table.split_by_system()
-    is_kept = path is None or path == "-" or is_url(path)
-    for text in warnings if is_kept or len(systems) > 1 else ():
+    is_read_once = path is None or path == "-" or is_url(path)
+    for text in warnings if is_read_once or len(systems) > 1 else ():
         warn(text)
     if len(systems) > 1:
         return systems
     table.warn_of_systems()
-    # The table of a file that can be read again, with its warnings, is not kept in memory.
-    return [(None, table if is_kept else data)]
+    # A file that can be read again, with its warnings, is not kept in memory.
+    return [(None, table if is_read_once else data)]
 
 
-def _as_table(path: str | None, run: Any, **options: Any) -> Any:
+def _convert_to_table(path: str | None, run: Any, **options: Any) -> Any:
     """Convert a run of a JSON file to a table of that file, or return it unchanged."""
     try:
-        table = systems_table(run, format="auto", system=None, **options)
+        table = read_systems_table(run, format="auto", system=None, **options)
     except InputError:
         return run
     if table is None:
         return run
-    named = replace(table.table, source=Source(path or "").name)
-    return replace(table, table=named, path=path)
+    table_of_file = replace(table.table, source=Source(path or "").name)
+    return replace(table, table=table_of_file, path=path)
 
 
-def _systems_of_json(path: str | None, form: str) -> Iterator[Item]:
+def _split_json_systems(path: str | None, form: str) -> Iterator[Item]:
     """Yield the runs of a JSON file that is an object of systems; nothing for other files."""
     source = Source(path or "")
     if path is None or not (form == "json" or (form == "auto" and source.suffix == ".json")):
@@ -345,21 +344,21 @@ def _systems_of_json(path: str | None, form: str) -> Iterator[Item]:
     if is_nested(content) or not isinstance(content, Mapping):
         return
     if all(isinstance(run, dict | list) for run in content.values()):
-        runs = [(name, run) for name, run in runs_of_mapping(content) if name is not None]
+        runs = [(name, run) for name, run in split_mapping(content) if name is not None]
         if not all(is_run(run) for _, run in runs):
             expected = f"expected {{topic: {{document: score}}}}, got {describe_structure(content)}"
             raise InputError(expected + FLAT_ADVICE.format(value="score"), source=source.name)
         yield from runs
 
 
-def _items(data: Any) -> Iterator[Item]:
+def _list_items(data: Any) -> Iterator[Item]:
     refuse_open_files(data)
     if isinstance(data, (str, PathLike)):
-        yield from named_files([fspath(data)])
+        yield from list_named_files([fspath(data)])
     elif is_nested(data):
         yield None, data
     elif isinstance(data, Mapping):
-        yield from runs_of_mapping(data)
+        yield from split_mapping(data)
     elif isinstance(data, Run) or is_frame(data) or is_array(data):
         yield None, data
     elif isinstance(data, Iterable):
@@ -367,14 +366,14 @@ def _items(data: Any) -> Iterator[Item]:
         if items and _is_row(items[0]):
             yield None, items
         elif all(isinstance(item, (str, PathLike)) for item in items):
-            yield from named_files([*map(fspath, items)])
+            yield from list_named_files([*map(fspath, items)])
         else:
             for item in items:
                 is_pair = isinstance(item, tuple) and len(item) == 2
                 if is_pair and (isinstance(item[1], Mapping) or is_frame(item[1])):
                     yield str(item[0]), item[1]
                 else:
-                    yield from _items(item)
+                    yield from _list_items(item)
     else:
         yield None, data
 
@@ -392,40 +391,40 @@ def _is_row(item: Any) -> bool:
 
 
 _METADATA = re.compile(rf"\..*|(.*\.)?{re.escape(METADATA_FILE)}")
-_NO_RUN = re.compile(r"(readme|licen[cs]e)(\..*)?|.*\.(md|ya?ml)", re.IGNORECASE)
-"""Names of files in folders that are not runs."""
+_OTHER = re.compile(r"(readme|licen[cs]e)(\..*)?|.*\.(md|ya?ml)", re.IGNORECASE)
+"""Names of files that are not runs and not metadata, in folders of runs."""
 
 
-def _runs_among(files: Sequence[str], *, explicit: bool = False) -> list[str]:
+def _select_runs(files: Sequence[str], *, is_explicit: bool = False) -> list[str]:
     """Return the files that are not metadata, READMEs or licences; warn of other skipped files."""
     names = {file: "" if file == "-" else Path(file).name for file in files}
     other_files = [
-        name for name in names.values() if _NO_RUN.fullmatch(name) and not _METADATA.fullmatch(name)
+        name for name in names.values() if _OTHER.fullmatch(name) and not _METADATA.fullmatch(name)
     ]
     runs = [
         file
         for file in files
         if names[file] not in other_files and not _METADATA.fullmatch(names[file])
     ]
-    if not runs and explicit:
+    if not runs and is_explicit:
         return list(files)
-    skipped = [name for name in other_files if explicit or not name.lower().startswith("readme")]
+    skipped = [name for name in other_files if is_explicit or not name.lower().startswith("readme")]
     if runs and skipped:
         examples = some_of(map(quoted, skipped), 3)
         warn(f"skipped files whose names do not look like runs: {examples}")
     return runs
 
 
-def named_files(texts: Sequence[str]) -> Iterator[tuple[str | None, str]]:
+def list_named_files(texts: Sequence[str]) -> Iterator[tuple[str | None, str]]:
     """Yield the name (or None) and path of each file of paths, globs, folders and `NAME=FILE`."""
     names: set[str] = set()
-    for text in _runs_among(texts, explicit=True):
+    for text in _select_runs(texts, is_explicit=True):
         name, path = split_name(text)
         if name in names:
             raise InputError(f"two runs have the name {quoted(name)}; give them different names")
         if name is not None:
             names.add(name)
-        files = list(files_of(path))
+        files = list(list_run_files(path))
         if name is not None and len(files) != 1:
             raise InputError(f"expected one file after {name}=, got {len(files)}", source=path)
         yield from ((name, file) for file in files)
@@ -437,14 +436,14 @@ def split_name(text: str) -> tuple[str | None, str]:
     if (
         not (name and sign and path)
         or "/" in name
-        or check_path(Path.exists, text)
+        or path_is(Path.exists, text)
         or match_files(text)
     ):
         return None, text
     return name, path
 
 
-def stems_of(paths: Sequence[str | None]) -> list[str | None]:
+def find_stems(paths: Sequence[str | None]) -> list[str | None]:
     """Name files by their stems, and files with equal stems by the folders that differ."""
     stems = [None if path is None else Source(path).stem for path in paths]
     counts = Counter(stems)
@@ -465,7 +464,7 @@ def stems_of(paths: Sequence[str | None]) -> list[str | None]:
     return stems
 
 
-def files_of(path: str) -> Iterator[str]:
+def list_run_files(path: str) -> Iterator[str]:
     """Yield the files of a path, a folder or a pattern, in order of name."""
     if path == "-" or path.startswith("irds:"):
         yield path
@@ -473,21 +472,21 @@ def files_of(path: str) -> Iterator[str]:
         is_pattern = has_magic(path)
         # A path with a suffix is not a folder, and a request would take time.
         is_file = not is_pattern and Source(path).suffix != ""
-        names = None if is_file else list_files(path, pattern=is_pattern)
+        names = None if is_file else list_files(path, is_pattern=is_pattern)
         if names == []:
             reason = "no file matches the pattern" if is_pattern else "the folder has no file"
             raise InputError(reason, source=hide_credentials(path))
-        yield from [path] if names is None else _runs_among(names) or names
-    elif check_path(Path.is_dir, path):
+        yield from [path] if names is None else _select_runs(names) or names
+    elif path_is(Path.is_dir, path):
         try:
             entries = sorted(Path(path).iterdir())
             files = [str(entry) for entry in entries if entry.is_file()]
         except OSError as error:
             raise file_error(error, "read", path) from error
-        files = _runs_among(files)
+        files = _select_runs(files)
         if not files:
-            below = min((file for file in Path(path).rglob("*") if file.is_file()), default=None)
-            levels = 0 if below is None else len(below.relative_to(path).parts)
+            file = min((f for f in Path(path).rglob("*") if f.is_file()), default=None)
+            levels = 0 if file is None else len(file.relative_to(path).parts)
             pattern = "/".join([path.rstrip("/"), *"*" * levels])
             hint = f", only folders; '{pattern}' matches the files in them" if levels > 1 else ""
             raise InputError(f"the folder has no file{hint}", source=path)
@@ -497,8 +496,8 @@ def files_of(path: str) -> Iterator[str]:
             warn(f"skipped folders in {quoted(path)}: {listed}")
         yield from files
     elif (matching := match_files(path)) is not None:
-        files = [file for file in matching if check_path(Path.is_file, file)]
-        files = _runs_among(files) or files
+        files = [file for file in matching if path_is(Path.is_file, file)]
+        files = _select_runs(files) or files
         if not files:
             raise InputError("no file matches the pattern", source=path)
         yield from files
@@ -514,12 +513,12 @@ def distinct_names(names: Sequence[str], stems: Sequence[str | None]) -> list[st
     renamed = [
         stem if stem and counts[name] > 1 else name for name, stem in zip(names, stems, strict=True)
     ]
-    repeated = next((name for name, number in Counter(renamed).items() if number > 1), None)
+    repeated = next((name for name, count in Counter(renamed).items() if count > 1), None)
     if repeated is not None:
         advice = "give each file a name: NAME=FILE"
         if (repeated, None) in zip(renamed, stems, strict=True):
             advice = "give each run a name, as in {'bm25': first, 'dense': second}"
         raise InputError(f"two runs have the name {quoted(repeated)}; {advice}")
-    tag = quoted(min(name for name, number in counts.items() if number > 1))
+    tag = quoted(min(name for name, count in counts.items() if count > 1))
     warn(f"several files have the run tag {tag}; their systems are named by file name")
     return renamed

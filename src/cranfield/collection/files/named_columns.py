@@ -25,12 +25,12 @@ from cranfield.collection.files.grade_maps import PROBABILITIES_ADVICE, describe
 from cranfield.collection.files.nested_json import (
     NO_DOCUMENT,
     append_columns,
-    columns_of_nested,
-    key_of,
-    numbers_of_hits,
+    convert_nested,
+    find_key,
+    find_numbers,
 )
 from cranfield.collection.judged.rows import number_rows
-from cranfield.collection.metadata.reading import MetadataPlace
+from cranfield.collection.metadata.reading import MetadataLocation
 from cranfield.collection.pairs import DictPairs, create_unchecked
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
@@ -46,7 +46,7 @@ from cranfield.sources.values import (
     RANK,
     TAG,
     WHOLE,
-    finite,
+    parse_number,
 )
 
 TOPIC = Column("topic", ID)
@@ -59,7 +59,7 @@ _VALUE_COLUMNS = {"score": SCORE, "grade": GRADED}
 
 
 def _is_labelled(values: Any) -> bool:
-    """Return True for numbers with documents as labels: a series of pandas."""
+    """Return True for a pandas series of numbers with documents as labels."""
     # Numbers from 0, which a series has by default, are not labels.
     index = getattr(values, "index", None)
     has_labels = hasattr(values, "to_dict") and getattr(index, "start", 1) != 0
@@ -86,7 +86,7 @@ def _is_hit(value: Any) -> bool:
     """Return True for a document without a topic, as search engines return it."""
     if not isinstance(value, Mapping):
         return False
-    return key_of(TOPIC, value) is None and key_of(DOC, value) is not None
+    return find_key(TOPIC, value) is None and find_key(DOC, value) is not None
 
 
 FLAT_ADVICE = "; write a table or JSON lines with a row for each document: topic, doc and {value}"
@@ -97,10 +97,10 @@ def describe_structure(value: Any, depth: int = 3) -> str:
     """Describe the structure of JSON: its keys, and the first nested value."""
     if isinstance(value, Mapping):
         nested = [k for k, inner in value.items() if depth and isinstance(inner, dict | list)]
-        inside = [
+        details = [
             f", where {quoted(k)} is {describe_structure(value[k], depth - 1)}" for k in nested[:1]
         ]
-        return f"an object with {some_of(map(quoted, value), 4)}{''.join(inside)}"
+        return f"an object with {some_of(map(quoted, value), 4)}{''.join(details)}"
     if isinstance(value, list) and value:
         return f"an array of {len(value)}, whose first is {describe_structure(value[0], depth)}"
     names = {str: "text", int: "a number", float: "a number", list: "an empty array"}
@@ -112,7 +112,7 @@ def is_run(data: Any) -> bool:
     if isinstance(data, Mapping):
         first: Any = next(iter(data.values()), {})
         return _is_list(first) or (isinstance(first, Mapping) and not any(map(_is_list, first)))
-    return not all(isinstance(row, Mapping) and key_of(DOC, row) is None for row in data)
+    return not all(isinstance(row, Mapping) and find_key(DOC, row) is None for row in data)
 
 
 def _is_pair(value: Any) -> bool:
@@ -136,14 +136,13 @@ def _split_documents(
         size = len(docs)
         values: Sequence[Any] = range(-1, -size - 1, -1) if value_name == "score" else [1] * size
         if docs and all(map(_is_hit, docs)):
-            doc_key = key_of(DOC, docs[0])
-            value_key = key_of(_VALUE_COLUMNS[value_name], docs[0])
+            doc_key = find_key(DOC, docs[0])
+            value_key = find_key(_VALUE_COLUMNS[value_name], docs[0])
             keys = [doc_key] if value_key is None else [doc_key, value_key]
             if any(key not in hit for hit in docs for key in keys):
-                raise InputError(
-                    f"documents of topic {quoted(topic)} must all have the same keys",
-                    source=source,
-                )
+                expected = " and ".join(map(quoted, keys))
+                reason = f"each document of topic {quoted(topic)} must have the keys {expected}"
+                raise InputError(reason, source=source)
             if value_key is not None:
                 values = [hit[value_key] for hit in docs]
             docs = [hit[doc_key] for hit in docs]
@@ -186,7 +185,7 @@ def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> di
             f"topic {quoted(repeated)} occurs twice, as text and as a number", source=source
         )
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], value_name: []}
-    is_ascending: list[bool] = []  # by topic with several documents
+    ascending: list[bool] = []  # whether values ascend, for each topic with several documents
     ranks: list[int] = []
     other_columns: dict[str, list[Any]] = {}
     has_ranks = has_scores = False
@@ -195,9 +194,9 @@ def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> di
         topic_ranks = [*range(1, len(docs) + 1)]
         other_numbers: dict[str, list[Any]] = {}
         if value_name == "score" and len(docs) and all(map(_is_hit, documents)):
-            is_scored = key_of(SCORE, documents[0]) is not None
+            is_scored = find_key(SCORE, documents[0]) is not None
             with in_source(source):
-                other_numbers = numbers_of_hits(documents, is_scored, topic)
+                other_numbers = find_numbers(documents, is_scored, topic)
             has_ranks |= "rank" in other_numbers
             topic_ranks = other_numbers.pop("rank", topic_ranks)
             values = values if is_scored else [-rank for rank in topic_ranks]
@@ -208,14 +207,14 @@ def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> di
         if value_name == "score" and not len(docs):
             docs, values = [NO_DOCUMENT], [0.0]
         if len(docs) > 1 and value_name == "score":
-            is_ascending.append(_is_ascending(values, isinstance(documents, Mapping)))
+            ascending.append(_is_ascending(values, isinstance(documents, Mapping)))
         ranks.extend(topic_ranks or [1])
         columns["topic"].extend([topic] * len(docs))
         columns["doc"].extend(docs)
         columns[value_name].extend(values)
     # In mappings of two documents, 1 and 2 may be scores.
     has_long_topic = not is_nested or max(map(len, data.values()), default=0) > 2
-    if (is_ascending and all(is_ascending) and has_long_topic) or has_ranks or other_columns:
+    if (ascending and all(ascending) and has_long_topic) or has_ranks or other_columns:
         # The scores look like ranks or distances: they contradict the order of documents.
         columns["rank"] = ranks
     if other_columns and not has_scores:
@@ -227,7 +226,7 @@ def _is_ascending(values: Sequence[Any], is_mapping: bool) -> bool:
     """Return True if the values of a list ascend, or those of a mapping are the ranks from 1."""
     if is_mapping:
         return list(values) == [*range(1, len(values) + 1)]
-    numbers = [number for value in values if (number := finite(value)) is not None]
+    numbers = [number for value in values if (number := parse_number(value)) is not None]
     return len(numbers) == len(values) and all(a < b for a, b in pairwise(numbers))
 
 
@@ -241,7 +240,7 @@ RUN = Schema(
     lines_as_rows=("topic", "q0", "doc", "rank", "score", "tag"),
     hint=_HINT,
     mapping=partial(_convert_topics, "score"),
-    nested=partial(columns_of_nested, "run"),
+    nested=partial(convert_nested, "run"),
     decisive=("status", "outcome"),
 )
 
@@ -250,8 +249,8 @@ RANKS = Schema("run", (TOPIC, DOC, Column("rank", WHOLE), SYSTEM), noun="a run")
 
 
 class _JudgmentSchema(Schema):
-    def _missing_reason(self, column: Column, names: Sequence[object]) -> str:
-        reason = super()._missing_reason(column, names)
+    def _describe_missing_column(self, column: Column, names: Sequence[object]) -> str:
+        reason = super()._describe_missing_column(column, names)
         usual_names = set(map(spelt, Column("probability", NUMBER).names))
         if column.name == "grade" and usual_names.intersection(map(spelt, names)):
             reason += f"; {PROBABILITIES_ADVICE}"
@@ -276,7 +275,7 @@ QRELS = _JudgmentSchema(
     hint=_HINT,
     decisive=("status", "outcome", "measure", "criterion"),
     mapping=partial(_convert_topics, "grade"),
-    nested=partial(columns_of_nested, "qrels"),
+    nested=partial(convert_nested, "qrels"),
 )
 
 SCHEMAS = {"run": RUN, "qrels": QRELS}
@@ -326,7 +325,7 @@ class RequestedColumns:
             raise InputError(reason, source=source)
 
 
-def requested_columns(
+def request_columns(
     columns: Mapping[str, str] | RequestedColumns | None, kind: str, system: str | None
 ) -> RequestedColumns:
     """Read the names that a user set, such as `{"doc": "product_id", "qrels.doc": "pid"}`."""
@@ -353,12 +352,12 @@ def requested_columns(
     return RequestedColumns(kind, names)
 
 
-def requested_qrels_and_run_columns(
+def request_qrels_and_run_columns(
     columns: Mapping[str, str] | None, system: str | None
 ) -> tuple[RequestedColumns, RequestedColumns]:
     """Read the names of columns for judgments and runs; a name may apply to one of them only."""
-    qrels = requested_columns(columns, "qrels", None)
-    run = requested_columns(columns, "run", system)
+    qrels = request_columns(columns, "qrels", None)
+    run = request_columns(columns, "run", system)
     meanings = map(_find_columns, columns or {})
     ambiguous_columns = frozenset(
         column for pairs in meanings if len(pairs) == 2 for _, column in pairs
@@ -373,7 +372,7 @@ def _find_columns(key: object) -> list[tuple[str, str]]:
     meanings = [
         (kind, column)
         for kind in _PREFIXES.get(prefix, ())
-        if (column := SCHEMAS[kind].column_of(name)) is not None
+        if (column := SCHEMAS[kind].find_column(name)) is not None
         and not (kind == "qrels" and spelt(name) == "score")
     ]
     if not meanings:
@@ -421,18 +420,18 @@ _SCORES = _NumberColumn("scores", np.dtype("<f8"), b"g", "fiu")
 _GRADES = _NumberColumn("grades", np.dtype("<i4"), b"i", "i", _INTEGER_TYPES)
 
 
-def run_of_dicts(data: Any, name: str, place: MetadataPlace | None) -> Run | None:
+def create_dict_run(data: Any, name: str, location: MetadataLocation | None) -> Run | None:
     """Create a run that refers to a dict of dicts; None for data that need the table reader."""
     fields = _convert_dicts(data, _SCORES)
     if fields is None or not np.isfinite(fields["scores"]).all():
         return None
     # A dict has no repeated documents, so there is no check for these.
     return create_unchecked(
-        DictRun, **fields, name=name, ranks=None, origin=Origin("a run"), described=place
+        DictRun, **fields, name=name, ranks=None, origin=Origin("a run"), metadata_source=location
     )
 
 
-def qrels_of_dicts(data: Any) -> Qrels | None:
+def create_dict_qrels(data: Any) -> Qrels | None:
     """Create judgments that refer to a dict of dicts; None for data that need the table reader."""
     fields = _convert_dicts(data, _GRADES)
     if fields is None:
@@ -517,7 +516,7 @@ _MTEB = "mteb_model_meta"
 """First key of the predictions that MTEB saves for a task."""
 
 
-def runs_of_mapping(data: Mapping[Any, Any]) -> Iterator[tuple[str | None, Any]]:
+def split_mapping(data: Mapping[Any, Any]) -> Iterator[tuple[str | None, Any]]:
     """Yield the name and data of each run in a mapping; the name of a single run is None."""
     if isinstance(data.get(_MTEB), Mapping):
         model = str(data[_MTEB].get("model_name") or "mteb")
@@ -544,8 +543,8 @@ def _has_only_topic(table: Any, topic: Any) -> bool:
         return False
     columns = read_columns(table, RUN)
     name = str(topic[0] if isinstance(topic, tuple) else topic)  # Polars names groups by tuples.
-    places = TOPIC.named_in(columns.names)
-    return bool(places) and {*map(str, columns.cells(places[0]))} == {name}
+    positions = TOPIC.find_in(columns.names)
+    return bool(positions) and {*map(str, columns.cells(positions[0]))} == {name}
 
 
 def _is_single_run(data: Mapping[Any, Any]) -> bool:

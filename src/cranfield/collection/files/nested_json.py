@@ -22,7 +22,7 @@ _LISTS = frozenset(
     {"candidates", "ctxs", "contexts", "hits", "results", "documents", "docs", "docids"}
     | {"passages", "ranking", "ratings"}
 )
-"""Names of lists of documents within the record of a topic, spelt as by `schemas.spelt`."""
+"""Names of lists of documents in the record of a topic, as normalised by `schemas.spelt`."""
 
 _RESPONSES = (("hits", "hits"), ("response", "docs"), ("root", "children"))
 """Keys of the documents in a response of Elasticsearch and OpenSearch, Solr, and Vespa."""
@@ -37,10 +37,11 @@ _GRADE = Column("grade", GRADE)
 _SYSTEM = optional("tag", TAG, "system", "system")
 _RANK = Column("rank", RANK)
 
-_OF_RANKING = re.compile("score|rank|dist|sim|relevan|prob|logit")
-"""Names of numbers that may order documents, as spelt by `schemas.spelt`."""
+_RANKING_NAME = re.compile("score|rank|dist|sim|relevan|prob|logit")
+"""Names of numbers that may order documents, as normalised by `schemas.spelt`."""
 
-_USED = {spelt(n) for col in (_TOPIC, _DOC, _SCORE, _SYSTEM, _RANK) for n in col.names} | {"row"}
+_USED = (_TOPIC, _DOC, _SCORE, _SYSTEM, _RANK)
+_USED_NAMES = {spelt(name) for column in _USED for name in column.names} | {"row"}
 
 _PUBMED = re.compile(
     r"https?://(?:www\.)?(?:ncbi\.nlm\.nih\.gov/pubmed|pubmed\.ncbi\.nlm\.nih\.gov)/([^/]+)/?"
@@ -53,13 +54,13 @@ _STATES = {
 }
 """Warnings about responses of search engines, by their state."""
 
-_SIGNS_OF_PARTS = (
+_PARTIAL_FIELDS = (
     *("timed_out", "terminated_early", "_shards.failed"),
     *("responseHeader.partialResults", "root.coverage.degraded"),
 )
 """Fields that mark results as partial: of Elasticsearch and OpenSearch, of Solr, of Vespa."""
 
-_SIGNS_OF_PAGES = frozenset({"nbHits", "nbPages", "hitsPerPage", "totalPages", "totalHits"})
+_PAGE_FIELDS = frozenset({"nbHits", "nbPages", "hitsPerPage", "totalPages", "totalHits"})
 """Fields of a page of results, in Algolia and Meilisearch."""
 
 _NO_TOPIC = (
@@ -72,7 +73,7 @@ class _Ranking(NamedTuple):
     """The documents of a topic, the index of their record, and their system, if any.
 
     system_key: key of the system in the record; empty without one.
-    are_relevant: whether documents without a grade are relevant, as in BioASQ.
+    has_relevant_hits: whether documents without a grade are relevant, as in BioASQ.
     lists: other lists of the record with a number for each document, such as `ranks`.
     state: key of `_STATES`; empty for a complete response, or its first page.
     """
@@ -83,18 +84,16 @@ class _Ranking(NamedTuple):
     row: int = 0
     system: Any = None
     system_key: str = ""
-    are_relevant: bool = False
+    has_relevant_hits: bool = False
     lists: Mapping[str, Sequence[Any]] = {}
     state: str = ""
 
 
-def columns_of_nested(
-    kind: str, data: Any, source: str
-) -> tuple[dict[str, Cells], list[int]] | None:
-    """Convert nested records to columns; also return the record number of each row.
+def convert_nested(kind: str, data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
+    """Convert nested records to columns; also return the index of each row's record.
 
-    None for other data. Records are those of RankLLM, DPR, Pyserini and others (a topic with a list
-    of documents), responses of search engines by topic, requests and responses of rank_eval,
+    Return None for other data. Records are those of RankLLM, DPR, Pyserini and others (a topic with
+    a list of documents), responses of search engines by topic, requests and responses of rank_eval,
     BioASQ's questions, and judgments of the Search Relevance Workbench of OpenSearch.
     """
     if not is_nested(data):
@@ -107,15 +106,15 @@ def columns_of_nested(
     states: dict[tuple[str, str], None] = {}
     system_key = ""
     with in_source(source):
-        for ranking in _rankings(_workbench_judgments(data), kind, source):
+        for ranking in _read_rankings(_find_workbench_judgments(data), kind, source):
             states[str(ranking.topic), ranking.state] = None
             if ranking.state == "failed":
                 continue
-            docs, values = _documents(ranking, kind)
+            docs, values = _read_documents(ranking, kind)
             system_key = system_key or ranking.system_key
             ranks: Sequence[int] = range(1, len(docs) + 1)
             if kind == "run":
-                numbers = numbers_of_hits(_with_lists(ranking), values is not None, ranking.topic)
+                numbers = find_numbers(_add_lists(ranking), values is not None, ranking.topic)
                 is_list = values is None and "rank" not in numbers
                 ranks = numbers.pop("rank", ranks)
                 key = str(ranking.topic), str(ranking.system)
@@ -174,21 +173,21 @@ def is_nested(data: Any) -> bool:
         return _has_list(first)
     if not isinstance(data, Mapping):
         return False
-    has_responses = isinstance(data.get("responses"), list) or _hits_of(data) is not None
+    has_responses = isinstance(data.get("responses"), list) or _find_hits(data) is not None
     has_topics = bool(data) and all(_has_list(r) or _has_failed(r) for r in data.values())
-    return has_responses or has_topics or _key_of(data) != ""
+    return has_responses or has_topics or _find_topics_key(data) != ""
 
 
-def _key_of(data: Mapping[Any, Any]) -> str:
+def _find_topics_key(data: Mapping[Any, Any]) -> str:
     """Return the key that holds the topics of rank_eval, BioASQ or a Search Relevance Workbench."""
-    kinds: dict[str, Any] = {"details": Mapping, "requests": list, "questions": list}
-    kinds[_RATINGS] = (list, Mapping)
-    keys = (key for key, kind in kinds.items() if isinstance(data.get(key), kind))
+    types: dict[str, Any] = {"details": Mapping, "requests": list, "questions": list}
+    types[_RATINGS] = (list, Mapping)
+    keys = (key for key, value_type in types.items() if isinstance(data.get(key), value_type))
     return next((key for key in keys if key != "details" or "metric_score" in data), "")
 
 
-def _rankings(data: Any, kind: str, source: str) -> Iterable[_Ranking]:
-    key = "" if isinstance(data, list) else _key_of(data)
+def _read_rankings(data: Any, kind: str, source: str) -> Iterable[_Ranking]:
+    key = "" if isinstance(data, list) else _find_topics_key(data)
     records = data if isinstance(data, list) else data.get(_RATINGS)
     if isinstance(records, list):
         if kind == "run" and any("ratings" in record for record in records):
@@ -200,19 +199,20 @@ def _rankings(data: Any, kind: str, source: str) -> Iterable[_Ranking]:
     if key == "requests":
         return _rankings_of_requests(data[key], kind)
     if key == "questions":
-        return (ranking._replace(are_relevant=True) for ranking in _rankings_of_records(data[key]))
-    if isinstance(data.get("responses"), list) or _hits_of(data) is not None:
+        rankings = _rankings_of_records(data[key])
+        return (ranking._replace(has_relevant_hits=True) for ranking in rankings)
+    if isinstance(data.get("responses"), list) or _find_hits(data) is not None:
         raise InputError(_NO_TOPIC.format("a response without a topic"))
-    return (_ranking(topic, record, 0) for topic, record in data.items())
+    return (_read_ranking(topic, record, 0) for topic, record in data.items())
 
 
-def _workbench_judgments(data: Any) -> Any:
+def _find_workbench_judgments(data: Any) -> Any:
     """Return the judgments inside a response of the Search Relevance Workbench, else the data."""
     if isinstance(data, Mapping) and isinstance(ratings := data.get(_RATINGS), Mapping):
-        # The form of the request to import judgments.
+        # This is the form of a request to import judgments.
         records = [{"query": query, "ratings": documents} for query, documents in ratings.items()]
         return {**data, _RATINGS: records}
-    hits = _hits_of(data) if isinstance(data, Mapping) else None
+    hits = _find_hits(data) if isinstance(data, Mapping) else None
     sources = [hit.get("_source") for hit in hits or () if isinstance(hit, Mapping)]
     judgments = [record for record in sources if isinstance(record, Mapping) and _RATINGS in record]
     if len(judgments) > 1:
@@ -221,13 +221,13 @@ def _workbench_judgments(data: Any) -> Any:
     return judgments[0] if judgments else data
 
 
-def _hits_of(record: Mapping[Any, Any]) -> list[Any] | None:
+def _find_hits(record: Mapping[Any, Any]) -> list[Any] | None:
     """Return the documents of a response of a search engine; None for other records."""
     for outer, inner in _RESPONSES:
         response = record.get(outer)
         hits = response.get(inner) if isinstance(response, Mapping) else None
         if isinstance(hits, list):
-            return [*_hits_of_vespa(hits)] if outer == "root" else hits
+            return [*_convert_vespa_hits(hits)] if outer == "root" else hits
     return None
 
 
@@ -235,7 +235,7 @@ _VESPA_ID = re.compile(r"id:[^:]*:[^:]*:[^:]*:")
 """Beginning of an id of Vespa: its namespace, type of document, and key."""
 
 
-def _hits_of_vespa(hits: Sequence[Any]) -> Iterator[Any]:
+def _convert_vespa_hits(hits: Sequence[Any]) -> Iterator[Any]:
     """Yield hits with the id that the user specified and the score; groups are skipped."""
     for hit in hits:
         key = hit.get("id") if isinstance(hit, Mapping) else None
@@ -245,16 +245,18 @@ def _hits_of_vespa(hits: Sequence[Any]) -> Iterator[Any]:
             # In a summary from memory, the id is a key of the index.
             fields = hit.get("fields") if key.startswith("index:") else None
             if isinstance(fields, Mapping):
-                key = str(fields.get(key_of(_DOC, fields) or "id", key))
+                key = str(fields.get(find_key(_DOC, fields) or "id", key))
             yield {"id": _VESPA_ID.sub("", key, count=1), "score": hit.get("relevance")}
 
 
 def _has_list(record: Any) -> bool:
     """Return True for the record of a topic, with a list of documents."""
-    return isinstance(record, Mapping) and (_hits_of(record) is not None or bool(_lists_in(record)))
+    if not isinstance(record, Mapping):
+        return False
+    return _find_hits(record) is not None or bool(_find_lists(record))
 
 
-def _field(record: Any, path: str) -> Any:
+def _get_field(record: Any, path: str) -> Any:
     """Return a field of nested objects, such as `_shards.failed`; None if it is absent."""
     for key in path.split("."):
         record = record.get(key) if isinstance(record, Mapping) else None
@@ -263,27 +265,27 @@ def _field(record: Any, path: str) -> Any:
 
 def _has_failed(record: Any) -> bool:
     """Return True for the response to a search that failed."""
-    error = _field(record, "error") or _field(record, "root.errors")
+    error = _get_field(record, "error") or _get_field(record, "root.errors")
     return bool(error) and isinstance(error, Mapping | list | str)
 
 
-def _state_of(record: Mapping[Any, Any], hits: Sequence[Any]) -> str:
+def _find_state(record: Mapping[Any, Any], hits: Sequence[Any]) -> str:
     """Return the state of a response, a key of `_STATES`; empty for a complete response."""
     has_failed = _has_failed(record)
     if has_failed and not hits:
         return "failed"
-    if has_failed or any(_field(record, sign) for sign in _SIGNS_OF_PARTS):
+    if has_failed or any(_get_field(record, sign) for sign in _PARTIAL_FIELDS):
         return "partial"
     # Algolia counts pages from 0, Meilisearch from 1.
     first_page = 0 if "nbHits" in record else 1
-    page = record.get("page") if _SIGNS_OF_PAGES & {*record} else None
+    page = record.get("page") if _PAGE_FIELDS & {*record} else None
     offset = record.get("offset") if "limit" in record else None
-    starts = ((_field(record, "response.start"), 0), (offset, 0), (page, first_page))
+    starts = ((_get_field(record, "response.start"), 0), (offset, 0), (page, first_page))
     is_later = any(isinstance(start, int) and start > first for start, first in starts)
     return "later" if is_later and hits else ""
 
 
-def _lists_in(record: Mapping[Any, Any]) -> list[Any]:
+def _find_lists(record: Mapping[Any, Any]) -> list[Any]:
     """Return the keys of the lists of documents in a record; in TREC RAG, of its references."""
     if isinstance(record.get("answer"), list) and isinstance(record.get("references"), list):
         return ["references"]
@@ -302,40 +304,40 @@ def _rankings_of_records(records: Sequence[Any]) -> Iterator[_Ranking]:
             raise InputError(f"record {row + 1}: expected a list of documents as in other records")
         metadata = record.get("metadata")
         merged = {**metadata, **record} if isinstance(metadata, Mapping) else record
-        yield _ranking(_topic(merged, f"record {row + 1}"), merged, row)
+        yield _read_ranking(_find_topic(merged, f"record {row + 1}"), merged, row)
 
 
-def _topic(record: Mapping[Any, Any], place: str) -> Any:
+def _find_topic(record: Mapping[Any, Any], record_name: str) -> Any:
     """Return the topic of a record: its id, the id of its query, or else the text of its query."""
-    name = key_of(_TOPIC, record, place)
+    name = find_key(_TOPIC, record, record_name)
     topic = record.get(name)
     if isinstance(topic, Mapping):
-        inner = key_of(_TOPIC, topic, place)
+        inner = find_key(_TOPIC, topic, record_name)
         return topic.get("id") if inner is None else topic[inner]
     # An identifier has priority over a text.
     by_text = name is None or spelt(name) in {"query", "question"}
     topic = record.get("id", topic) if by_text else topic
     if topic is None:
-        raise InputError(f"{place}: {_NO_TOPIC.format('none')}")
+        raise InputError(f"{record_name}: {_NO_TOPIC.format('none')}")
     return topic
 
 
-def key_of(column: Column, record: Mapping[Any, Any], place: str = "") -> Any:
-    """Return the key of a column in a record, or None; refuse two keys if there is a `place`."""
+def find_key(column: Column, record: Mapping[Any, Any], record_name: str = "") -> Any:
+    """Return the key of a column in a record, or None; refuse two keys if `record_name` is set."""
     names = [*record]
-    places = column.named_in(names)
-    if len(places) > 1 and place:
-        pair = " and ".join(quoted(names[k]) for k in places[:2])
-        raise InputError(f"{place} has two keys for the {column.name}: {pair}; remove one")
-    return names[places[0]] if places else None
+    positions = column.find_in(names)
+    if len(positions) > 1 and record_name:
+        pair = " and ".join(quoted(names[k]) for k in positions[:2])
+        raise InputError(f"{record_name} has two keys for the {column.name}: {pair}; remove one")
+    return names[positions[0]] if positions else None
 
 
-def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
-    list_names = _lists_in(record)
+def _read_ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
+    list_names = _find_lists(record)
     if len(list_names) > 1:
         names = " and ".join(map(quoted, list_names[:2]))
         raise InputError(f"topic {quoted(topic)} has two lists of documents: {names}; remove one")
-    hits = _hits_of(record)
+    hits = _find_hits(record)
     if hits is None:
         hits = record[list_names[0]] if list_names else []
     scores = record.get("scores")
@@ -343,25 +345,25 @@ def _ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
         got = len(scores) if isinstance(scores, list) else type(scores).__name__
         expected = f"expected a list of {len(hits)} scores, one per document"
         raise InputError(f"topic {quoted(topic)}: {expected}, got {got}")
-    system_key = key_of(_SYSTEM, record, f"topic {quoted(topic)}")
+    system_key = find_key(_SYSTEM, record, f"topic {quoted(topic)}")
     system = record.get(system_key)
     system = None if isinstance(system, Mapping) else system
     lists = {
-        _name_of_list(str(name)): values
+        _find_list_name(str(name)): values
         for name, values in record.items()
         if name not in {*list_names, "scores"} and isinstance(values, list)
         if len(values) == len(hits) and all(map(_is_number, values))
     }
     of_scores = (values for name, values in lists.items() if spelt(name) in _SCORE.names)
     scores = next(of_scores, None) if scores is None else scores
-    tag, state = str(system_key or ""), _state_of(record, hits)
+    tag, state = str(system_key or ""), _find_state(record, hits)
     return _Ranking(topic, hits, scores, row, system, tag, lists=lists, state=state)
 
 
-def _name_of_list(name: str) -> str:
+def _find_list_name(name: str) -> str:
     """Return the name of the numbers of a list: `rank` of `ranks`, but `distances` unchanged."""
     singular = re.sub("ies$", "y", name).removesuffix("s")
-    return singular if spelt(singular) in _USED else name
+    return singular if spelt(singular) in _USED_NAMES else name
 
 
 def _rankings_of_response(details: Mapping[Any, Any], kind: str, source: str) -> Iterator[_Ranking]:
@@ -401,7 +403,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _with_lists(ranking: _Ranking) -> list[Mapping[Any, Any]]:
+def _add_lists(ranking: _Ranking) -> list[Mapping[Any, Any]]:
     """Return the hits of a topic with the numbers of parallel lists."""
     hits = [hit if isinstance(hit, Mapping) else {} for hit in ranking.hits]
     return [
@@ -410,7 +412,7 @@ def _with_lists(ranking: _Ranking) -> list[Mapping[Any, Any]]:
     ]
 
 
-def numbers_of_hits(
+def find_numbers(
     hits: Sequence[Mapping[Any, Any]], has_scores: bool, topic: Any
 ) -> dict[str, list[Any]]:
     """Return the ranks of hits as `rank`, if any, and other numbers of the hits by key.
@@ -423,17 +425,17 @@ def numbers_of_hits(
         values = [hit.get(name) for hit in hits]
         if spelt(name) in {*map(spelt, _RANK.names)}:
             ranks = RANK.convert_column("rank", values)[0]
-            are_ranks = ranks.null_count() == 0 and ranks.n_unique() == len(ranks)
-            if are_ranks and name != "rank":
+            has_ranks = ranks.null_count() == 0 and ranks.n_unique() == len(ranks)
+            if has_ranks and name != "rank":
                 # Other names may be of positions within a document.
-                are_ranks = set(ranks - ranks.min()) == set(range(len(ranks)))
-            if are_ranks and "rank" not in numbers:
+                has_ranks = set(ranks - ranks.min()) == set(range(len(ranks)))
+            if has_ranks and "rank" not in numbers:
                 numbers["rank"] = ranks.to_list()
             elif name == "rank" and not has_scores and any(value is not None for value in values):
                 raise InputError(f"ranks of topic {quoted(topic)} must be distinct integers")
-        elif spelt(name) not in _USED and any(map(_is_number, values)):
+        elif spelt(name) not in _USED_NAMES and any(map(_is_number, values)):
             is_decimal = not has_scores and not all(isinstance(value, Integral) for value in values)
-            if is_decimal or _OF_RANKING.search(spelt(name)):
+            if is_decimal or _RANKING_NAME.search(spelt(name)):
                 numbers[str(name)] = values
     return numbers
 
@@ -441,26 +443,26 @@ def numbers_of_hits(
 def append_columns(
     columns: dict[str, Any], n_rows: int, values: Mapping[str, Sequence[Any]], n_more: int
 ) -> None:
-    """Append `n_more` rows to columns of `n_rows` rows; cells without a value are None."""
+    """Append `n_more` rows to columns of `n_rows` rows; missing values are None."""
     for name in columns.keys() | values.keys():
         column = columns.setdefault(name, [None] * n_rows)
         column.extend(values.get(name) or [None] * n_more)
 
 
-def _documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any] | None]:
+def _read_documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any] | None]:
     """Return the documents of a topic, and their scores (None without scores) or grades."""
     hits, scores, topic = ranking.hits, ranking.scores, quoted(ranking.topic)
     no_grades = f"expected grades of the documents of topic {topic}, got none; this may be a run"
     if not all(isinstance(hit, Mapping) for hit in hits):
         if any(isinstance(hit, Mapping | list) for hit in hits):
             raise InputError(f"documents of topic {topic} must all be objects, or all be ids")
-        if kind == "qrels" and not ranking.are_relevant:
+        if kind == "qrels" and not ranking.has_relevant_hits:
             raise InputError(no_grades)
         values = [1] * len(hits) if kind == "qrels" else scores
-        return [_without_url(hit) for hit in hits], values
-    docs = [_without_url(_id_of(hit, topic)) for hit in hits]
+        return [_strip_url(hit) for hit in hits], values
+    docs = [_strip_url(_find_id(hit, topic)) for hit in hits]
     column = _SCORE if kind == "run" else _GRADE
-    names = [key_of(column, hit, f"a document of topic {topic}") for hit in hits]
+    names = [find_key(column, hit, f"a document of topic {topic}") for hit in hits]
     values = [hit.get(name) for hit, name in zip(hits, names, strict=True)]
     if kind == "qrels":
         if hits and not any(names):
@@ -475,10 +477,10 @@ def _documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[Any] |
     return docs, None if n_missing else values
 
 
-def _id_of(hit: Mapping[Any, Any], topic: str) -> Any:
+def _find_id(hit: Mapping[Any, Any], topic: str) -> Any:
     """Return the id of a document: by `_id` of search engines, a usual name, or `id`."""
     ids = {name: value for name, value in hit.items() if isinstance(value, str | int)}
-    name = "_id" if "_id" in ids else key_of(_DOC, ids, f"a document of topic {topic}")
+    name = "_id" if "_id" in ids else find_key(_DOC, ids, f"a document of topic {topic}")
     if name is None and "id" not in ids:
         keys = ", ".join(quoted(name) for name in [*hit][:6]) or "nothing"
         expected = f"expected the id of each document of topic {topic} (usual names: docid, _id)"
@@ -486,7 +488,7 @@ def _id_of(hit: Mapping[Any, Any], topic: str) -> Any:
     return ids["id" if name is None else name]
 
 
-def _without_url(doc: Any) -> Any:
-    """Return the PubMed number of an article that BioASQ gives as a URL."""
+def _strip_url(doc: Any) -> Any:
+    """Return the PubMed number in a URL, as BioASQ has them; other ids are unchanged."""
     match = _PUBMED.fullmatch(doc) if isinstance(doc, str) else None
     return doc if match is None else match[1]

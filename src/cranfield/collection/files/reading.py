@@ -26,9 +26,9 @@ from cranfield.collection.files.lines import (
 )
 from cranfield.collection.files.named_columns import (
     RequestedColumns,
-    qrels_of_dicts,
-    requested_columns,
-    run_of_dicts,
+    create_dict_qrels,
+    create_dict_run,
+    request_columns,
 )
 from cranfield.collection.files.system_tables import (
     PARTS_OF_RUNS,
@@ -38,7 +38,7 @@ from cranfield.collection.files.system_tables import (
     read_system_table,
 )
 from cranfield.collection.judged.rows import number_rows
-from cranfield.collection.metadata.reading import MetadataPlace
+from cranfield.collection.metadata.reading import MetadataLocation
 from cranfield.collection.pairs import (
     Codes,
     Keys,
@@ -52,7 +52,7 @@ from cranfield.collection.policies import (
     FORMATS,
     JUDGMENT_FORMATS,
     LINE_FORMATS,
-    NUMBERS,
+    NUMBER_MEANINGS,
     SEPARATORS,
     UNGRADED,
 )
@@ -70,7 +70,7 @@ from cranfield.sources.chunks import (
 NO_INTENT = "0"
 """Intent of documents that are relevant to no intent, in judgments of NTCIR."""
 
-_FIRST_TIME = 10**8
+_MIN_TIME = 10**8
 """Grades of at least this value (a day in 1973) are treated as Unix times."""
 
 _FURTHER_COLUMNS = ("class", "stratum", "inclusion")
@@ -103,8 +103,8 @@ def read_qrels(
         grade, separated by any blanks), `csv`, `tsv`, `json`, `jsonl`, `parquet`; `ntcir` (grades
         L0, L1 and so on; `auto` detects it, too: see :mod:`cranfield.collection.files.lines`);
         and judgments of samples: `prels` (topic, document, grade, method, inclusion probability),
-        `xqrels` (topic, iteration, document, stratum, grade; a grade below 0 is in the pool, but
-        not sampled).
+        `xqrels` (topic, iteration, document, stratum, grade; a document with a grade below 0 is in
+        the pool, but not in the sample).
     encoding
         Encoding of text files; `latin-1` decodes any bytes.
     subtopics
@@ -132,15 +132,15 @@ def read_qrels(
         How to map words, real numbers or texts to grades: a mapping such as `{"Relevant": 2,
         "Partly": 1, "No": 0}`, cut points, or a pattern. The cut points `[0.5, 0.8]` map values
         below 0.5 to 0, values from 0.5 to below 0.8 to 1, and higher values to 2. A pattern is a
-        regular expression whose group is the grade, such as `r"score: (\d)"`. A value without a
-        grade is refused. By default grades are integers.
+        regular expression whose group is the grade, such as `r"score: (\d)"`. Values that are not
+        mapped are refused. By default grades are integers.
 
     Raises
     ------
     InputError
         Naming the file, the line and the reason: too few or too many columns, a grade that is not
         an integer, a document judged twice, an inclusion probability outside 0 to 1, an empty file,
-        undecodable bytes, a damaged archive.
+        undecodable bytes, damaged compressed data.
     PolicyError
         For an unknown format, encoding, column or policy.
 
@@ -160,11 +160,11 @@ def read_qrels(
     check_choice("ungraded", ungraded, UNGRADED)
     grade_map = None if grades is None else GradeMap.of(grades)
     has_defaults = (format, encoding, columns, grades) == ("auto", "utf-8", None, None)
-    if isinstance(data, dict) and has_defaults and (qrels := qrels_of_dicts(data)) is not None:
+    if isinstance(data, dict) and has_defaults and (qrels := create_dict_qrels(data)) is not None:
         _warn_of_unjudged(data)
         return qrels.detached()
-    names = requested_columns(columns, "qrels", None)
-    rows = _read(data, names, format, encoding, separator, ungraded, grade_map)
+    names = request_columns(columns, "qrels", None)
+    rows = _read_rows(data, names, format, encoding, separator, ungraded, grade_map)
     if rows.table is not None:
         rows.table.refuse_parts(PARTS_OF_TOPICS, rows.codes)
     _refuse_ranks(rows)
@@ -185,7 +185,7 @@ def read_qrels(
             ),
         )
     _warn_of_swapped_columns(rows)
-    column, iterations = _subtopics(rows, subtopics)
+    column, iterations = _find_subtopics(rows, subtopics)
     first_rows = rows.rows_without_repeats(on_duplicate, rows.numbers("grade"), column)
     rows = rows if first_rows is None else rows.restricted(first_rows)
     _warn_of_unjudged(data)
@@ -205,7 +205,7 @@ def read_qrels(
         raise rows.explain_repeats(error, iterations) from None
 
 
-def _refuse_ranks(rows: _Rows) -> None:
+def _refuse_ranks(rows: _InputRows) -> None:
     """Refuse lines of topic, document and number that count from 1 in every topic, as ranks do."""
     if rows.table is not None or {"subtopic", "intent", "class", "method"} & {*rows.frame.columns}:
         return
@@ -219,10 +219,10 @@ def _refuse_ranks(rows: _Rows) -> None:
         )
 
 
-def _refuse_times(rows: _Rows) -> None:
+def _refuse_times(rows: _InputRows) -> None:
     """Refuse grades that are all Unix times, as in lines of user, item, rating and time."""
     grades = rows.numbers("grade")
-    if grades.size and grades.min() >= _FIRST_TIME:
+    if grades.size and grades.min() >= _MIN_TIME:
         reason = f"expected grades, got numbers such as {grades[0]}, which seem to be times"
         raise InputError(reason, source=rows.origin.name)
 
@@ -258,7 +258,7 @@ def read_run(
     columns: Mapping[str, str] | None = None,
     lower_is_better: bool = False,
     separator: Annotated[str, OneOf(SEPARATORS)] = "auto",
-    numbers: Annotated[str, OneOf(NUMBERS)] = "auto",
+    numbers: Annotated[str, OneOf(NUMBER_MEANINGS)] = "auto",
     on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     chunk_separator: str | None = None,
 ) -> Run:
@@ -309,8 +309,8 @@ def read_run(
     ------
     InputError
         Naming the file, the line and the reason: too few columns, a score that is not a finite
-        number, a document twice in one topic, an empty file, undecodable bytes, a damaged archive,
-        a header without its end, or several systems in one table (see :func:`read_runs`).
+        number, a document twice in one topic, an empty file, undecodable bytes, damaged compressed
+        data, a header without its end, or several systems in one table (see :func:`read_runs`).
 
     Warns
     -----
@@ -327,16 +327,16 @@ def read_run(
             raise PolicyError("lower_is_better applies to files and tables, got a Run")
         return _merge_chunks(data if name is None else data.renamed(name), chunk_separator)
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
-    check_choice("numbers", numbers, NUMBERS)
-    place = None if isinstance(metadata, bool) else MetadataPlace(file=fspath(metadata))
+    check_choice("numbers", numbers, NUMBER_MEANINGS)
+    location = None if isinstance(metadata, bool) else MetadataLocation(file=fspath(metadata))
     has_defaults = (format, encoding, columns, system) == ("auto", "utf-8", None, None)
     if isinstance(data, dict) and has_defaults and not lower_is_better:
-        run = run_of_dicts(data, "run" if name is None else name, place)
+        run = create_dict_run(data, "run" if name is None else name, location)
         if run is not None:
             return _merge_chunks(run.detached(), chunk_separator)
-    names = requested_columns(columns, "run", system)
-    rows = _read(data, names, format, encoding, separator)
-    scores, ranks = _scores(rows, numbers)
+    names = request_columns(columns, "run", system)
+    rows = _read_rows(data, names, format, encoding, separator)
+    scores, ranks = _read_scores(rows, numbers)
     # If files of lines are read together with tables, the column of scores is that of the tables.
     is_score_of_tables = rows.table is None and names.has_tables and "score" in names.names
     _warn_of_distances(rows, names, lower_is_better)
@@ -354,8 +354,8 @@ def read_run(
         raise InputError(reason, source=source)
     tag = tags[0] if len(tags) == 1 else None
     name = (tag or rows.stem) if name is None else name
-    if metadata is True and rows.place is not None:
-        place = replace(rows.place, tag=tag)
+    if metadata is True and rows.location is not None:
+        location = replace(rows.location, tag=tag)
     try:
         run = create_with_keys(
             Run,
@@ -365,7 +365,7 @@ def read_run(
             codes=rows.codes,
             docs=rows.frame["doc"],
             origin=rows.origin,
-            described=place,
+            metadata_source=location,
             **values,
         )
     except InputError as error:
@@ -398,7 +398,7 @@ def _check_ranks(table: SystemTable | None, run: Run) -> None:
     first = np.flatnonzero(np.diff(codes, prepend=-1))
     last = np.append(first[1:], codes.size) - 1
     second = np.minimum(first + 1, last)
-    # Documents of equal score may share a rank; a single one may be an error of the system.
+    # Documents of equal score may share a rank; a single shared rank may be a system's mistake.
     is_shared = (ranks[first] == ranks[second]) & (scores[first] < scores[second])
     is_shared &= (ranks[first] < ranks[last]) & (ranks[last] - ranks[first] < last - first - 1)
     for row in first[is_shared][:1]:
@@ -410,8 +410,8 @@ def _check_ranks(table: SystemTable | None, run: Run) -> None:
 
 
 def _without_repeats(
-    rows: _Rows, on_duplicate: str, scores: Floats, ranks: NDArray[np.int32] | None
-) -> tuple[_Rows, dict[str, Any]]:
+    rows: _InputRows, on_duplicate: str, scores: Floats, ranks: NDArray[np.int32] | None
+) -> tuple[_InputRows, dict[str, Any]]:
     """Return the rows without repeated documents, and the scores and ranks of a run."""
     unranked = None
     if ranks is not None and "rank" in rows.frame and rows.frame["rank"].null_count():
@@ -436,7 +436,7 @@ def _merge_chunks(run: Run, separator: str | None) -> Run:
     return run.merged(separator)
 
 
-def systems_table(
+def read_systems_table(
     data: Any,
     *,
     format: str,
@@ -454,14 +454,15 @@ def systems_table(
         may_lack_header = form == "tsv" and source.path != "-"
         if may_lack_header and detect_layout(source, form, "run", separator)[1] is not None:
             return None
-    return _read(data, requested_columns(columns, "run", system), format, encoding, separator).table
+    names = request_columns(columns, "run", system)
+    return _read_rows(data, names, format, encoding, separator).table
 
 
 @dataclass(frozen=True)
 class _ChunkRows:
     """The rows of a chunk, with their topics and tags in order of appearance.
 
-    codes, keys, frame: as in `_Rows`.
+    codes, keys, frame: as in `_InputRows`.
     """
 
     topics: list[str]
@@ -474,19 +475,21 @@ class _ChunkRows:
     def of(cls, frame: pl.DataFrame) -> _ChunkRows:
         names, codes = number_values(frame["topic"])
         topics = names.to_list()
-        tags = _distinct_tags(frame["tag"]) if "tag" in frame.columns else []
+        tags = _find_distinct_tags(frame["tag"]) if "tag" in frame.columns else []
         columns = [name for name in frame.columns if name not in {"topic", "tag"}]
         return cls(topics, codes, pair_keys(frame["doc"], codes, topics), tags, frame[columns])
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _InputRows:
     """The rows of a run or of judgments.
 
-    frame: the columns besides topic and tag; codes, topics: the topic of each row, and its id.
+    topics, codes: ids of the topics, and the topic of each row as an index into them.
     keys: key of each row's (topic, document).
-    tags: different values of the column `tag`, in order of appearance.
-    table: the table of the input, if columns have names.
+    frame: the columns other than topic and tag.
+    tags: distinct values of the column `tag`, in order of appearance.
+    stem, location: name of the file without suffixes, and where the metadata of a run are.
+    table: the table that was read, if its columns have names.
     """
 
     topics: tuple[str, ...]
@@ -496,21 +499,21 @@ class _Rows:
     tags: list[str]
     origin: Origin
     stem: str
-    place: MetadataPlace | None = None
+    location: MetadataLocation | None = None
     table: SystemTable | None = None
 
     @classmethod
-    def of(cls, parts: Iterable[_ChunkRows], **fields: Any) -> _Rows:
-        """Concatenate parts, and number their topics in order of appearance."""
+    def of(cls, chunks: Iterable[_ChunkRows], **fields: Any) -> _InputRows:
+        """Concatenate chunks, and number their topics in order of appearance."""
         code_of, codes, keys, frames = dict[str, int](), [], [], []
         tags = dict[str, None]()
-        for part in parts:
+        for chunk in chunks:
             # New topics get the next codes.
-            topic_codes = [code_of.setdefault(topic, len(code_of)) for topic in part.topics]
-            codes.append(np.array(topic_codes, dtype=np.int32)[part.codes.astype(np.intp)])
-            keys.append(part.keys)
-            tags.update(dict.fromkeys(part.tags))
-            frames.append(part.frame)
+            topic_codes = [code_of.setdefault(topic, len(code_of)) for topic in chunk.topics]
+            codes.append(np.array(topic_codes, dtype=np.int32)[chunk.codes.astype(np.intp)])
+            keys.append(chunk.keys)
+            tags.update(dict.fromkeys(chunk.tags))
+            frames.append(chunk.frame)
         # Topics with an empty ranking come last.
         empty = () if (table := fields.get("table")) is None else table.empty_topics
         ids = tuple(dict.fromkeys((*code_of, *empty)))
@@ -534,7 +537,7 @@ class _Rows:
             return self.numbers(column)
         return np.array(self.frame[column].fill_null("").to_list(), dtype=np.str_)
 
-    def restricted(self, rows: Indices) -> _Rows:
+    def restricted(self, rows: Indices) -> _InputRows:
         """Return the selected rows, without their line numbers."""
         return replace(
             self,
@@ -567,12 +570,12 @@ class _Rows:
         first_rows = np.sort(order[is_first.to_numpy()])
         if first_rows.size == order.size:
             return None
-        dropped = np.setdiff1d(np.arange(order.size), first_rows, assume_unique=True)
-        row = int(dropped[0])
+        other_rows = np.setdiff1d(np.arange(order.size), first_rows, assume_unique=True)
+        row = int(other_rows[0])
         line = self.origin.line(row)
         location = f"line {line}, topic" if line else "topic"
         warn(
-            f"{self.origin.name}: {counted(dropped.size, 'repeated document')} excluded (such as"
+            f"{self.origin.name}: {counted(other_rows.size, 'repeated document')} excluded (such as"
             f" {location} {quoted(self.topics[self.codes[row]])}, document"
             f" {quoted(self.frame['doc'][row])}); the {on_duplicate} one is kept"
         )
@@ -580,7 +583,7 @@ class _Rows:
 
     def explain_repeats(self, error: InputError, iterations: Sequence[str] = ()) -> InputError:
         """Add advice to the error of a repeated document: a column that distinguishes the two."""
-        distinction = None if self.table is None else self.table.distinguishing_column()
+        distinction = None if self.table is None else self.table.find_distinguishing_column()
         if self.table is None and len(self.tags) > 1:
             distinction = "tag", self.tags, "distinguishes them"
         advice = f"; {_KEEP_FIRST}"
@@ -603,7 +606,7 @@ class _Rows:
         return InputError(error.reason + advice, line=error.line, **location)
 
 
-def _distinct_tags(tags: pl.Series) -> list[str]:
+def _find_distinct_tags(tags: pl.Series) -> list[str]:
     """Return the distinct tags in order of appearance; most runs have one on all lines."""
     first = tags[0] if len(tags) else None
     if first is not None and (tags == first).all(ignore_nulls=False):
@@ -611,7 +614,7 @@ def _distinct_tags(tags: pl.Series) -> list[str]:
     return tags.drop_nulls().unique(maintain_order=True).to_list()
 
 
-def _read(
+def _read_rows(
     data: Any,
     names: RequestedColumns,
     format: str,
@@ -619,7 +622,7 @@ def _read(
     separator: str,
     ungraded: str = "error",
     grades: GradeMap | None = None,
-) -> _Rows:
+) -> _InputRows:
     """Read the rows of a run or of judgments from a file of lines or a table."""
     kind = names.kind
     check_encoding(encoding)
@@ -631,17 +634,17 @@ def _read(
     is_path = isinstance(data, (str, PathLike))
     if not is_path and not is_utf8(encoding):
         raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
-    place = layout = None
+    location = layout = None
     form = format
     if is_path and not str(data).startswith("irds:"):
         source = Source.of(data)
         form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "text")
         source = source.with_encoding(encoding, form)
-        place = MetadataPlace(path=source.path)
+        location = MetadataLocation(path=source.path)
         if kind == "run" and form in LINE_FORMATS:
-            source, place = blank_header(source)
-        grade_of_text = None if grades is None else grades.grade
-        source, layout = detect_layout(source, form, kind, separator, ungraded, grade_of_text)
+            source, location = blank_header(source)
+        parse_grade = None if grades is None else grades.grade
+        source, layout = detect_layout(source, form, kind, separator, ungraded, parse_grade)
         data = source
     if layout is not None and not ("tag" in names.names and "tag" in layout.columns):
         if not names.has_tables:
@@ -652,27 +655,27 @@ def _read(
             raise PolicyError(f"{combination} in {header}")
         lines = LineMap()
         origin = Origin(source.name, lines)
-        parts: Iterable[_ChunkRows]
+        chunks: Iterable[_ChunkRows]
         if kind == "qrels":
-            frames = _with_grades(read_frames(source, layout, lines), layout, grades, origin)
-            parts = map(_ChunkRows.of, frames)
+            frames = _add_grades(read_frames(source, layout, lines), layout, grades, origin)
+            chunks = map(_ChunkRows.of, frames)
         else:
-            parts = read_chunks(source, layout, lines, _ChunkRows.of)
-        return _Rows.of(parts, origin=origin, stem=source.stem, place=place)
+            chunks = read_chunks(source, layout, lines, _ChunkRows.of)
+        return _InputRows.of(chunks, origin=origin, stem=source.stem, location=location)
     if layout is not None:
         data = read_line_table(source, layout, names)
     table = read_system_table(data, form=form, requested=names, ungraded=ungraded, grades=grades)
-    if place is None and table.path is not None:
-        place = MetadataPlace(path=table.path)
+    if location is None and table.path is not None:
+        location = MetadataLocation(path=table.path)
     origin = Origin(table.table.source, table.table.lines)
-    parts = [_ChunkRows.of(table.table.frame)]
-    return _Rows.of(parts, origin=origin, stem=table.stem, place=place, table=table)
+    chunks = [_ChunkRows.of(table.table.frame)]
+    return _InputRows.of(chunks, origin=origin, stem=table.stem, location=location, table=table)
 
 
-def _with_grades(
+def _add_grades(
     frames: Iterator[pl.DataFrame], layout: Layout, grades: GradeMap | None, origin: Origin
 ) -> Iterator[pl.DataFrame]:
-    """Yield judgments with their grades: mapped, or 1 where the columns have none."""
+    """Yield judgments with their grades: mapped, or 1 if no column has grades."""
     if "grade" not in layout.columns:
         for frame in frames:
             yield frame.with_columns(grade=pl.lit(1, pl.Int32))
@@ -697,7 +700,7 @@ def _with_grades(
         yield frame.with_columns(values)
 
 
-def _warn_of_distances(rows: _Rows, names: RequestedColumns, lower_is_better: bool) -> None:
+def _warn_of_distances(rows: _InputRows, names: RequestedColumns, lower_is_better: bool) -> None:
     name = str(names.names.get("score", ""))
     if rows.table is not None and "distance" in name.lower() and not lower_is_better:
         warn(
@@ -707,7 +710,7 @@ def _warn_of_distances(rows: _Rows, names: RequestedColumns, lower_is_better: bo
 
 
 def _warn_of_rising_scores(
-    rows: _Rows, scores: Floats, ranks: NDArray[np.int32] | None, lower_is_better: bool
+    rows: _InputRows, scores: Floats, ranks: NDArray[np.int32] | None, lower_is_better: bool
 ) -> None:
     """Warn if all scores of a file without ranks rise in its order, as distances do."""
     is_file = rows.table is None or rows.table.path is not None
@@ -716,22 +719,22 @@ def _warn_of_rising_scores(
     order = np.argsort(rows.codes, kind="stable")
     codes = rows.codes[order][1:]
     is_same_topic = np.diff(rows.codes[order]) == 0
-    # Comparisons, as differences of large scores overflow.
-    before, after = scores[order][:-1], scores[order][1:]
-    risen = codes[is_same_topic & (after > before)]
-    falls = (is_same_topic & (after < before)).any()
-    # Two topics of two documents may rise by chance.
-    if not falls and risen.size >= 4 and np.ptp(risen) > 0:
+    # Scores are compared, as differences of large scores overflow.
+    upper, lower = scores[order][:-1], scores[order][1:]
+    rising_codes = codes[is_same_topic & (lower > upper)]
+    has_falls = (is_same_topic & (lower < upper)).any()
+    # The scores of two topics of two documents may rise by coincidence.
+    if not has_falls and rising_codes.size >= 4 and np.ptp(rising_codes) > 0:
         warn(
             f"{rows.origin.name}: the scores of every topic rise in the order of the file, but the"
             " highest scores rank first; lower_is_better=True ranks the lowest first, for distances"
         )
 
 
-def _scores(rows: _Rows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None]:
+def _read_scores(rows: _InputRows, numbers: str) -> tuple[Floats, NDArray[np.int32] | None]:
     """Return the scores of a run, and its ranks if it has any."""
     if rows.has("value"):
-        scores, ranks = _scores_or_ranks(
+        scores, ranks = _interpret_numbers(
             rows.numbers("value"), rows.codes, rows.origin.name, numbers
         )
         if ranks is not None and numbers == "ranks":
@@ -762,13 +765,15 @@ def _are_negated_ranks(scores: Floats, ranks: NDArray[np.int32]) -> bool:
     )
 
 
-def _are_whole(values: Floats) -> bool:
+def _is_whole(values: Floats) -> bool:
     return all(np.array_equal(part, np.rint(part)) for part in (values[:_HEAD], values[_HEAD:]))
 
 
-def _refuse_swapped_columns(scores: Floats, ranks: NDArray[np.int32] | None, rows: _Rows) -> None:
+def _refuse_swapped_columns(
+    scores: Floats, ranks: NDArray[np.int32] | None, rows: _InputRows
+) -> None:
     """Refuse rows whose scores look like ranks, and whose ranks look like scores."""
-    if not _are_whole(scores) or scores.min() < 0 or scores.max() > scores.size:
+    if not _is_whole(scores) or scores.min() < 0 or scores.max() > scores.size:
         return
     by_score = np.lexsort((scores, rows.codes))
     codes = rows.codes[by_score]
@@ -810,10 +815,10 @@ def _refuse_swapped_columns(scores: Floats, ranks: NDArray[np.int32] | None, row
         )
 
 
-def _scores_or_ranks(
+def _interpret_numbers(
     values: NDArray[np.float64], codes: Codes, source: str, numbers: str = "auto"
 ) -> tuple[NDArray[np.float64], NDArray[np.int32] | None]:
-    """Return the third of three columns as scores, and as ranks if it holds ranks."""
+    """Return the scores and ranks that the third of three columns holds; None without ranks."""
     is_whole = bool(((values == np.rint(values)) & (values >= 0) & (values < 2**31)).all())
     if numbers == "ranks" and not is_whole:
         raise InputError(
@@ -851,7 +856,7 @@ def _scores_or_ranks(
     raise InputError(f"{reason}: set numbers='ranks' or numbers='scores'", source=source)
 
 
-def _warn_of_swapped_columns(rows: _Rows) -> None:
+def _warn_of_swapped_columns(rows: _InputRows) -> None:
     """Warn of lines that seem to have grades in the column of iterations."""
     if rows.table is not None or not rows.has("subtopic") or rows.numbers("grade").any():
         return
@@ -864,8 +869,8 @@ def _warn_of_swapped_columns(rows: _Rows) -> None:
         )
 
 
-def _subtopics(rows: _Rows, subtopics: bool | None) -> tuple[str | None, list[str]]:
-    """Return the column of subtopics, if any, and the values of an iteration column without any."""
+def _find_subtopics(rows: _InputRows, subtopics: bool | None) -> tuple[str | None, list[str]]:
+    """Return the column of subtopics, or else the values of the iteration column, if any."""
     if rows.has("intent"):
         column, grades = rows.frame["intent"], rows.numbers("grade")
         # A column of one value is ignored unless requested.

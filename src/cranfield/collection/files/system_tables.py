@@ -41,7 +41,7 @@ from cranfield.sources.columns import (
     read_columns,
 )
 from cranfield.sources.schemas import Column, Schema, spelt, unnamed
-from cranfield.sources.values import NO_SCORE, TAG, Cells, absent
+from cranfield.sources.values import NO_SCORE, TAG, Cells, is_absent
 
 _SYSTEM_LIKE_NAMES = (
     "variant method engine approach retriever ranker reranker algorithm technique pipeline"
@@ -51,13 +51,13 @@ _SYSTEM_LIKE_NAMES = (
 
 _PARTS = "turn turnid turnno turnnumber snapshot snapshotid queryvariant"
 PARTS_OF_TOPICS = frozenset(_PARTS.split())
-"""Names of columns whose values are parts of a topic, as spelt by `schemas.spelt`."""
+"""Names of columns whose values are parts of a topic, as normalised by `schemas.spelt`."""
 
 PARTS_OF_RUNS = frozenset(
     f"{_PARTS} seed fold stage split checkpoint epoch strategy prompt session sessionid user userid"
     " query querytext question replicate replicateid repetition trial attempt".split()
 )
-"""Names of columns whose values are parts or repetitions of a topic, for runs without ranks."""
+"""Names of columns whose values are parts or repetitions of a topic in a run."""
 
 _MAX_COLUMNS = 100
 """Maximum number of columns that are checked for names of systems."""
@@ -96,9 +96,9 @@ class SystemTable:
         """Split the rows by system, in order of appearance."""
         rows = pl.DataFrame({"name": self.table.frame["tag"]}).with_row_index("row")
         row_groups = rows.group_by("name", maintain_order=True).agg("row")
-        return [(name, self._rows(np.array(rows))) for name, rows in row_groups.iter_rows()]
+        return [(name, self._select_rows(np.array(rows))) for name, rows in row_groups.iter_rows()]
 
-    def _rows(self, rows: Indices) -> SystemTable:
+    def _select_rows(self, rows: Indices) -> SystemTable:
         return replace(self, table=self.table.gather(rows), rows=rows)
 
     def _system_like_columns(self) -> Iterator[tuple[str, pl.Series, list[str]]]:
@@ -120,7 +120,7 @@ class SystemTable:
             advice = f"is not read; use system={name!r} if each value is a system"
             warn(f"{self.table.source}: {column} {advice}")
 
-    def distinguishing_column(self) -> tuple[str, list[str], str] | None:
+    def find_distinguishing_column(self) -> tuple[str, list[str], str] | None:
         """Return a column that distinguishes repeated documents or may name systems."""
         columns = list(self._system_like_columns())
         pairs = self.table.frame.select("topic", "doc")
@@ -146,17 +146,17 @@ class SystemTable:
                 continue
             column = _to_text(cells())
             column = column if self.rows is None else column[self.rows]
-            is_other = column.ne_missing(column.shift()).to_numpy()[1:]
-            if not ((codes[1:] < codes[:-1]) | (is_other & (codes[1:] == codes[:-1]))).any():
+            differs = column.ne_missing(column.shift()).to_numpy()[1:]
+            if not ((codes[1:] < codes[:-1]) | (differs & (codes[1:] == codes[:-1]))).any():
                 continue
             rows = {"topic": codes, "value": column, "rank": codes if ranks is None else ranks}
             rank_from_1 = pl.col("rank") - pl.col("rank").min().over("topic") + 1
             frame = pl.DataFrame(rows).with_columns(rank_from_1)
             groups = frame.group_by("topic", "value", maintain_order=True)
             parts = groups.agg(pl.len(), pl.col("rank").n_unique(), last=pl.col("rank").max())
-            are_rankings = ((parts["rank"] == parts["len"]) & (parts["last"] == parts["len"])).all()
+            has_rankings = ((parts["rank"] == parts["len"]) & (parts["last"] == parts["len"])).all()
             split_parts = parts.filter(pl.len().over("topic") > 1)
-            if (split_parts["len"] > 1).any() and (is_part or are_rankings):
+            if (split_parts["len"] > 1).any() and (is_part or has_rankings):
                 code = split_parts["topic"][0]
                 topic = quoted(self.table.frame["topic"][int((codes == code).argmax())])
                 values = split_parts.filter(pl.col("topic") == code)["value"].fill_null("")
@@ -175,10 +175,10 @@ def _to_text(cells: Cells) -> pl.Series:
         if cells.dtype == pl.String:
             return cells
         cells = cells.to_list()
-    return pl.Series([None if absent(cell) else str(cell) for cell in cells], dtype=pl.String)
+    return pl.Series([None if is_absent(cell) else str(cell) for cell in cells], dtype=pl.String)
 
 
-_IDS = frozenset(map(spelt, (*TOPIC.names, *DOC.names)))
+_ID_NAMES = frozenset(map(spelt, (*TOPIC.names, *DOC.names)))
 
 
 def read_system_table(
@@ -203,18 +203,18 @@ def read_system_table(
         columns = read_columns(data, schema)
     names = requested.match_table(columns.names)
     if kind == "run":
-        if "tag" not in names and (system := _system_column(columns)) is not None:
+        if "tag" not in names and (system := _find_system_column(columns)) is not None:
             names["tag"] = system
         schema = RANKS if _has_ranks_only(columns, names) else schema
     unnamed_columns = {*map(spelt, columns.names)} - {*map(spelt, names.values())}
-    has_only_ids = kind == "qrels" and "grade" not in names and unnamed_columns <= _IDS
-    readable = schema
+    has_only_ids = kind == "qrels" and "grade" not in names and unnamed_columns <= _ID_NAMES
+    read_schema = schema
     if has_only_ids and grades is None:
         warn_of_missing_grades(columns.source)
         other_columns = tuple(column for column in schema.columns if column.name != "grade")
-        readable = replace(schema, columns=other_columns)
+        read_schema = replace(schema, columns=other_columns)
     try:
-        positions = readable.places(columns.names, columns.source, names)
+        positions = read_schema.find_positions(columns.names, columns.source, names)
     except InputError as error:
         cells_by_name = {str(name): columns.cells(k) for k, name in enumerate(columns.names)}
         _refuse_nested(cells_by_name, columns.source, kind)
@@ -228,17 +228,17 @@ def read_system_table(
         raise
     # Columns that may name systems are reported by `warn_of_systems` or in errors.
     names_of_runs = columns.names if kind == "run" else ()
-    like_systems = [k for k, name in enumerate(names_of_runs) if is_system_like(name)]
-    columns.check_unused(schema, [*positions.values(), *like_systems], names or ())
+    system_like = [k for k, name in enumerate(names_of_runs) if is_system_like(name)]
+    columns.check_unused(schema, [*positions.values(), *system_like], names or ())
     cells = columns.cells_of(schema, positions)
     _refuse_nested(cells, columns.source, kind)
     if kind == "qrels" and "grade" not in cells:
         cells["grade"] = [1] * len(cells["doc"])
     if "tag" in cells:
         cells["tag"] = _to_names(cells["tag"])
-    unread_columns = columns.unread(positions.values())
-    subtopic = str(columns.names[positions["subtopic"]]) if "subtopic" in positions else ""
-    has_subtopics = "subtopic" in names or subtopic.lower().startswith("sub")
+    unread_columns = columns.unused_columns(positions.values())
+    subtopic_name = str(columns.names[positions["subtopic"]]) if "subtopic" in positions else ""
+    has_subtopics = "subtopic" in names or subtopic_name.lower().startswith("sub")
     table, empty_topics = _build_table(cells, schema, columns)
     result = SystemTable(
         table, unread_columns, stem, path, has_subtopics=has_subtopics, empty_topics=empty_topics
@@ -256,7 +256,8 @@ def _apply_grades(judgments: SystemTable, ungraded: str, grades: GradeMap | None
         raise table.error_at_row(row, reason, table.frame["topic"][row])
     warn_of_ungraded(table.source, int(is_empty.sum()), len(is_empty))
     judgments = replace(judgments, table=table)
-    return judgments._rows((~is_empty).arg_true().to_numpy()) if is_empty.any() else judgments
+    rows = (~is_empty).arg_true().to_numpy()
+    return judgments._select_rows(rows) if is_empty.any() else judgments
 
 
 def _build_table(
@@ -265,12 +266,12 @@ def _build_table(
     """Convert the columns to a table; also return the topics that have an empty ranking."""
     docs, empty_topics, lines = cells["doc"], (), columns.lines
     if isinstance(docs, list) and any(doc is NO_DOCUMENT for doc in docs):
-        filled = [k for k, doc in enumerate(docs) if doc is not NO_DOCUMENT]
+        doc_rows = [k for k, doc in enumerate(docs) if doc is not NO_DOCUMENT]
         topics = [cells["topic"][k] for k, doc in enumerate(docs) if doc is NO_DOCUMENT]
         topic_table = convert_columns({"topic": topics}, Schema("run", (TOPIC,)), columns.source)
         empty_topics = (*topic_table.frame["topic"],)
-        cells = {name: [column[k] for k in filled] for name, column in cells.items()}
-        lines = None if lines is None else [lines[k] for k in filled]
+        cells = {name: [column[k] for k in doc_rows] for name, column in cells.items()}
+        lines = None if lines is None else [lines[k] for k in doc_rows]
     table = convert_columns(cells, schema, columns.source, lines, allow_empty=bool(empty_topics))
     if "tag" in cells:
         table.check(unnamed("tag"))
@@ -298,12 +299,12 @@ def _refuse_nested(columns: Mapping[str, Cells], source: str, kind: str) -> None
 def _has_ranks_only(columns: Columns, requested: Mapping[str, str]) -> bool:
     """Return True for a column of ranks without scores; warn of an empty column of scores."""
     free_names = ["" if str(name) in requested.values() else str(name) for name in columns.names]
-    score_places = SCORE.named_in(free_names)
-    has_rank = "rank" in requested or bool(RANKS.columns[2].named_in(free_names))
-    if not has_rank or "score" in requested or len(score_places) > 1:
+    score_positions = SCORE.find_in(free_names)
+    has_rank = "rank" in requested or bool(RANKS.columns[2].find_in(free_names))
+    if not has_rank or "score" in requested or len(score_positions) > 1:
         return False
-    is_empty = all(absent(cell, NO_SCORE) for k in score_places for cell in columns.cells(k))
-    if is_empty and score_places:
+    is_empty = all(is_absent(cell, NO_SCORE) for k in score_positions for cell in columns.cells(k))
+    if is_empty and score_positions:
         warn(f"{columns.source}: the column of scores is empty; documents are in order of rank")
     return is_empty
 
@@ -315,7 +316,7 @@ def _to_names(cells: Cells) -> Cells:
     return texts if texts.null_count() < names.null_count() else cells
 
 
-def _system_column(columns: Columns) -> str | None:
+def _find_system_column(columns: Columns) -> str | None:
     """Return the column of systems if several columns have a usual name."""
     usual_names = [*map(spelt, SYSTEM.names)]
     positions = [k for k, name in enumerate(columns.names) if spelt(name) in usual_names]

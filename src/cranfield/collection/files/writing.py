@@ -38,12 +38,12 @@ WRITERS: dict[str, Callable[[pl.DataFrame, Any], Any]] = {
 }
 """Formats with named columns, which can represent any column."""
 
-_OTHERS = f"use one of: {', '.join(WRITERS)}"
+_FORMATS_HINT = f"use one of: {', '.join(WRITERS)}"
 
 _BLOCK = 1 << 20
-"""Rows converted to lines at a time, so that the whole text is never in memory."""
+"""Number of rows converted to lines at a time, so that the whole text is never in memory."""
 
-_LINES = {"trec": QRELS, **QRELS_FORMATS}
+_TEXT_LAYOUTS = {"trec": QRELS, **QRELS_FORMATS}
 
 
 def write_run(
@@ -109,7 +109,7 @@ def write_run(
     # Scores are written so that they read back as the same 64 bits.
     q0, tag = pl.lit("Q0").alias("q0"), pl.lit(run.name).alias("tag")
     table = frame.select("topic", q0, "doc", "rank", "score", tag)
-    write_lines(table, path, head=header_lines(run.described) if metadata else b"")
+    write_lines(table, path, head=header_lines(run.metadata_source) if metadata else b"")
 
 
 def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") -> None:
@@ -142,23 +142,28 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
     Traceback (most recent call last):
     cranfield.CranfieldError: no text format has both columns stratum and inclusion; use one of: ...
     """
-    check_choice("format", format, ("auto", *_LINES, *WRITERS))
+    check_choice("format", format, ("auto", *_TEXT_LAYOUTS, *WRITERS))
     frame = (qrels if isinstance(qrels, Qrels) else read_qrels(qrels)).to_polars()
     form = format if format != "auto" else FORMAT_OF_SUFFIX.get(Source(fspath(path)).suffix, "")
     if not form:
         forms = [name for name, column in SAMPLING_COLUMNS.items() if column in frame.columns]
         if len(forms) > 1:
             pair = " and ".join(SAMPLING_COLUMNS.values())
-            raise CranfieldError(f"no text format has both columns {pair}; {_OTHERS}")
+            raise CranfieldError(f"no text format has both columns {pair}; {_FORMATS_HINT}")
         form = forms[0] if forms else "trec"
-    if form not in _LINES:
+    if form not in _TEXT_LAYOUTS:
         write_table(frame, path, form)
         return
-    layout = _LINES[form]
-    if extra := [quoted(name) for name in frame.columns if name not in layout.read]:
-        raise CranfieldError(f"the format {form} has no column {extra[0]}; {_OTHERS}")
-    if missing := [quoted(n) for n in layout.read if n not in (*frame.columns, "subtopic")]:
-        raise CranfieldError(f"the format {form} requires judgments with a column {missing[0]}")
+    layout = _TEXT_LAYOUTS[form]
+    if extra_names := [
+        quoted(name) for name in frame.columns if name not in layout.selected_columns
+    ]:
+        raise CranfieldError(f"the format {form} has no column {extra_names[0]}; {_FORMATS_HINT}")
+    required = [name for name in layout.selected_columns if name != "subtopic"]
+    if missing_names := [quoted(name) for name in required if name not in frame.columns]:
+        raise CranfieldError(
+            f"the format {form} requires judgments with a column {missing_names[0]}"
+        )
     # Judgments may lack the columns of the iteration and of the sampling method.
     columns = {name: name if name in frame.columns else pl.lit("0") for name in layout.columns}
     write_lines(frame.select(**columns), path)
@@ -166,7 +171,7 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
 
 def write_table(frame: pl.DataFrame, path: str | PathLike[str], form: str) -> None:
     """Write a data frame in a format with named columns."""
-    with _written(path) as out:
+    with _open_output(path) as out:
         WRITERS[form](frame, out)
 
 
@@ -176,21 +181,21 @@ def write_lines(table: pl.DataFrame, path: str | PathLike[str], *, head: bytes =
         invalid = column.filter(column.str.contains(r"[ \t\v\f\r\n]") | (column == ""))
         if invalid.len():
             reason = f"{column.name} {quoted(invalid[0])} is empty or contains a blank"
-            raise CranfieldError(f"{reason}; {_OTHERS}")
-    for start, description in (("#", "a comment"), ("\ufeff", "a byte order mark")):
-        if table["topic"].str.starts_with(start).any():
-            reason = f"a topic must not begin with {quoted(start)}"
+            raise CranfieldError(f"{reason}; {_FORMATS_HINT}")
+    for prefix, description in (("#", "a comment"), ("\ufeff", "a byte order mark")):
+        if table["topic"].str.starts_with(prefix).any():
+            reason = f"a topic must not begin with {quoted(prefix)}"
             raise CranfieldError(f"{reason}, which would be read as {description}")
-    with _written(path) as out:
+    with _open_output(path) as out:
         out.write(head)
-        for first in range(0, max(1, table.height), _BLOCK):
-            rows = table[first : first + _BLOCK]
+        for start in range(0, max(1, table.height), _BLOCK):
+            rows = table[start : start + _BLOCK]
             rows.write_csv(out, include_header=False, separator=" ", quote_style="never")
 
 
 @contextmanager
-def _written(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file or standard output for writing at the end; compressed by suffix."""
+def _open_output(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a file, compressed by its suffix, or standard output; write when the context ends."""
     compressor = find_compressor(fspath(path))
     if compressor is None and fspath(path) != "-":
         with whole_file(path) as file:

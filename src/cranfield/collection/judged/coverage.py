@@ -17,8 +17,8 @@ from cranfield.base.text import counted, html, plain, some_of
 from cranfield.collection.qrels import FORM_OF_DOC
 from cranfield.tabular import frame_html, table_from_frame
 
-SPELLING = "case, leading zeros, a final .0 or Unicode form"
-"""Differences between ids that :func:`similar_ids` ignores."""
+ID_DIFFERENCES = "case, leading zeros, a final .0 or Unicode form"
+"""Differences between ids that :func:`find_similar_ids` ignores."""
 
 MAX_UNJUDGED = 0.2
 """Proportion of unjudged documents in a system's top 10 that is reported if it is exceeded."""
@@ -30,8 +30,8 @@ It is one document in ten; 37 of the 40 runs in `bundled.trec_covid` differ by l
 """
 
 
-def similar_ids(ids: Iterable[str], others: Iterable[str]) -> tuple[str, str] | None:
-    """Return an id and one of `others` that differ only in `SPELLING`; None without such ids."""
+def find_similar_ids(ids: Iterable[str], others: Iterable[str]) -> tuple[str, str] | None:
+    """Find an id and another one that differ only in `ID_DIFFERENCES`; else return None."""
     first, second = (
         pl.DataFrame({"doc": [*names]}, schema={"doc": pl.String}).with_columns(form=FORM_OF_DOC)
         for names in (ids, others)
@@ -155,17 +155,18 @@ class Coverage:
                 topics = max(map(topics_of, rows), key=len)
                 worst = next(row for row in rows if len(topics_of(row)) == len(topics))
                 notes.append(
-                    f"{_subject(rows, systems)} {description}"
+                    f"{_name_systems(rows, systems)} {description}"
                     f" ({_name_worst(worst.system, systems)}{counted(len(topics), 'topic')}:"
                     f" {some_of(map(quoted, topics), 5)})"
                 )
-        topics = (similar_ids(row.extra, row.missing) for row in self.systems)
+        topics = (find_similar_ids(row.extra, row.missing) for row in self.systems)
         docs = (row.similar_docs for row in self.systems)
         for noun, pairs in (("topic", topics), ("document", docs)):
             if pair := next(filter(None, pairs), None):
                 notes.append(
                     f"{noun} {quoted(pair[0])} of the runs and {noun} {quoted(pair[1])} of the"
-                    f" judgments differ only in {SPELLING}; they are read as different {noun}s"
+                    f" judgments differ only in {ID_DIFFERENCES}; they are read as different"
+                    f" {noun}s"
                 )
         notes += self.contradiction_notes
         notes += self._notes_on_unjudged()
@@ -177,24 +178,25 @@ class Coverage:
                 counts = {*map(count_of, rows)}
                 amount = counted(max(counts), "document" if description == "excluded" else "chunk")
                 qualifier = "at most " if len(counts) > 1 else ""
-                notes.append(f"{_subject(rows, systems)} {qualifier}{amount} {description}")
+                notes.append(f"{_name_systems(rows, systems)} {qualifier}{amount} {description}")
         if self.skipped:
             runs = counted(len(self.systems) + len(self.skipped), "run")
             notes.append(f"{len(self.skipped)} of {runs} skipped ({some_of(self.skipped, 3)})")
         return notes
 
     def _notes_on_unjudged(self) -> Iterator[str]:
-        """Note many unjudged documents, or else unequal proportions of them."""
+        """Yield a note on many unjudged documents, or else on unequal proportions of them."""
         rows = [row for row in self.systems if row.retrieved_10]
         if not rows:
             return
         rate_of = attrgetter("unjudged_at_10")
         best, worst = min(rows, key=rate_of), max(rows, key=rate_of)
         systems = [row.system for row in self.systems]
-        if many := [row for row in rows if row.unjudged_at_10 > MAX_UNJUDGED]:
+        if affected := [row for row in rows if row.unjudged_at_10 > MAX_UNJUDGED]:
+            subject = _name_systems(affected, systems)
             yield (
-                f"{_subject(many, systems)} more than {MAX_UNJUDGED:.0%} unjudged documents in the"
-                f" top 10 ({_name_worst(worst.system, systems)}{worst.unjudged_at_10:.1%})"
+                f"{subject} more than {MAX_UNJUDGED:.0%} unjudged documents in the top 10"
+                f" ({_name_worst(worst.system, systems)}{worst.unjudged_at_10:.1%})"
             )
         elif exceeds_unjudged_difference(worst.unjudged_at_10 - best.unjudged_at_10):
             yield (
@@ -207,9 +209,9 @@ class Coverage:
     @property
     def contradiction_notes(self) -> list[str]:
         """Notes on ranks that contradict the scores."""
-        return notes_on_contradictions({row.system: row.contradictions for row in self.systems})
+        return describe_contradictions({row.system: row.contradictions for row in self.systems})
 
-    def ignoring_unjudged(self) -> Coverage:
+    def ignore_unjudged(self) -> Coverage:
         """Return the coverage without unjudged documents, so that notes do not report them."""
         return replace(self, systems=tuple(replace(row, unjudged_10=0) for row in self.systems))
 
@@ -220,24 +222,24 @@ class Coverage:
 
 
 def exceeds_unjudged_difference(difference: ArrayLike) -> Any:
-    """Return whether differences of proportions exceed the maximum, other than by rounding."""
+    """Return a mask of the differences of proportions that exceed the maximum beyond rounding."""
     return np.abs(difference) > MAX_UNJUDGED_DIFFERENCE + 1e-12
 
 
-def notes_on_contradictions(counts: Mapping[str, int]) -> list[str]:
+def describe_contradictions(counts: Mapping[str, int]) -> list[str]:
     """Describe ranks that contradict scores, given the number of contradictions by system."""
     affected = [name for name, count in counts.items() if count]
     if not affected:
         return []
     worst = max(affected, key=counts.__getitem__)
     return [
-        f"{_subject(affected, [*counts])} ranks that contradict the scores"
+        f"{_name_systems(affected, [*counts])} ranks that contradict the scores"
         f" ({_name_worst(worst, [*counts])}{counted(counts[worst], 'contradiction')});"
         " documents are ordered by score; ties='rank' orders all documents by rank"
     ]
 
 
-def _subject(affected: Sequence[Any], systems: Sequence[str]) -> str:
+def _name_systems(affected: Sequence[Any], systems: Sequence[str]) -> str:
     if len(systems) == 1:
         return f"system {quoted(systems[0])} has"
     return f"{len(affected)} of {len(systems)} systems {'have' if len(affected) > 1 else 'has'}"
@@ -291,7 +293,7 @@ class Scorable:
         """Labels of the shards, the third axis of scores; empty without shards."""
         return ()
 
-    def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
+    def compute_scores(self, measures: Sequence[Scorer]) -> list[Floats]:
         """Return the scores by each measure, of shape (topics, systems); NaN without a score."""
         return [measure.score(self) for measure in measures]
 

@@ -26,26 +26,31 @@ from cranfield.base.errors import (
 )
 from cranfield.base.parallel import (
     MAX_JOBS,
-    at_most,
     compute_tasks,
+    count_processors,
     has_joblib_backend,
-    n_processors,
-    pool_of,
+    limit_threads,
+    thread_pool,
 )
 from cranfield.collection.document_tables import DocumentTable
 from cranfield.collection.files.many_runs import BadRunError, Runs, distinct_names
 from cranfield.collection.intents import Intents
-from cranfield.collection.judged.coverage import SPELLING, Coverage, SystemCoverage, similar_ids
+from cranfield.collection.judged.coverage import (
+    ID_DIFFERENCES,
+    Coverage,
+    SystemCoverage,
+    find_similar_ids,
+)
 from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
 from cranfield.collection.judged.rows import Groups, Judgments, Rows
 from cranfield.collection.pairs import find_label_positions
 from cranfield.collection.policies import Policies
-from cranfield.collection.qrels import Qrels, topic_order
+from cranfield.collection.qrels import Qrels, sort_topics
 from cranfield.collection.run import Run
 
 
-class _Compact:
-    """Base class of arrays that workers send back, with integers in as few bytes as possible."""
+class _CompactArrays:
+    """Base class of results of workers, sent with integers in as few bytes as possible."""
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(vars(self))
@@ -62,7 +67,7 @@ class _Compact:
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedRun(_Compact):
+class JudgedRun(_CompactArrays):
     """A judged run, with topics as indices into the topics of the judgments.
 
     Attributes
@@ -80,7 +85,7 @@ class JudgedRun(_Compact):
     table_rows
         Retrieved documents that are in a table, by name of the table.
     ties, tie_groups
-        Arrays like `NO_TIES` and `NO_GROUPS`, with topics in place of cells.
+        Arrays like `NO_TIES` and `NO_TIE_GROUPS`, with topics in place of cells.
     """
 
     name: str
@@ -103,7 +108,7 @@ class JudgedRun(_Compact):
 
 
 @dataclass(frozen=True, eq=False)
-class TableRows(_Compact):
+class TableRows(_CompactArrays):
     """Retrieved documents in a table: their topic (by code) and rank, and their code and value."""
 
     topic: Ints
@@ -151,7 +156,7 @@ def assemble_runs(
     retrieved = np.zeros(shape, dtype=np.int64)
     scored = np.zeros(shape, dtype=bool)
 
-    def with_cells(table: Ints, system: int) -> Ints:
+    def replace_topics(table: Ints, system: int) -> Ints:
         """Replace topics, in the first row of a table, by cells."""
         # Judgments on another aspect may have topics that are not evaluated.
         table = table[:, is_used[table[0]]]
@@ -163,9 +168,9 @@ def assemble_runs(
     tie_groups: list[Ints] = []
     for system, run in enumerate(judged_runs):
         columns = np.stack([run.topic, run.rank, run.grade, run.source])
-        rows.append(with_cells(columns, system))
-        ties.append(with_cells(run.ties, system))
-        tie_groups.append(with_cells(run.tie_groups, system))
+        rows.append(replace_topics(columns, system))
+        ties.append(replace_topics(run.ties, system))
+        tie_groups.append(replace_topics(run.tie_groups, system))
         retrieved[topic_index[is_used], system] = run.retrieved[is_used]
         scored[topic_index[is_used], system] = run.has_topic[is_used]
         for name, count in run.extra.items():
@@ -182,15 +187,15 @@ def assemble_runs(
     sort_keys = (topic[judgment_rows] << 32) - grade[judgment_rows]
     judgment_rows = judgment_rows[np.argsort(sort_keys, kind="stable")]
     lowest_judged = qrels.lowest_judged(policies.negative)
-    cell, rank, graded, source = np.concatenate(rows, axis=1)
-    if (cell[1:] < cell[:-1]).any():
+    table = np.concatenate(rows, axis=1)
+    if (table[0, 1:] < table[0, :-1]).any():
         # Topics without judgments can change the order of the others.
-        by_cell = np.lexsort((rank, cell))
-        cell, rank, graded, source = (column[by_cell] for column in (cell, rank, graded, source))
+        table = table.take(np.lexsort((table[1], table[0])), axis=1)
+    cell, rank, document_grades, source = table
     # Position of each judgment among those of the evaluated topics, or -1.
     positions = np.full(len(qrels), -1, dtype=np.int64)
     positions[judgment_rows] = np.arange(judgment_rows.size)
-    documents = Rows(cell, rank, graded, shape, source=positions[source])
+    documents = Rows(cell, rank, document_grades, shape, source=positions[source])
     return JudgedRuns(
         topics=tuple(topics),
         systems=tuple(names),
@@ -223,28 +228,27 @@ def _select_topics(
 ) -> list[str]:
     if policies.topics != "run" and not is_retrieved.any():
         run_topics = [name for run in judged_runs for name in run.extra]
-        pair = similar_ids(run_topics, qrels.topics)
+        pair = find_similar_ids(run_topics, qrels.topics)
         example, judged_topic = pair or (next(iter(run_topics), ""), qrels.topics[0])
-        hint = f"; they differ in {SPELLING}" if pair else ""
+        hint = f"; they differ in {ID_DIFFERENCES}" if pair else ""
         raise InputError(
             f"no topic of the runs is judged (runs have {quoted(example)},"
             f" judgments have {quoted(judged_topic)}){hint}"
         )
-    is_every_topic = policies.topics == "qrels"
-    topics = [qrels.topics[i] for i in np.flatnonzero(is_retrieved.any(axis=1) | is_every_topic)]
+    is_evaluated = is_retrieved.any(axis=1) | (policies.topics == "qrels")
+    topics = [qrels.topics[i] for i in np.flatnonzero(is_evaluated)]
     if policies.topics == "run":
         topics += {name for run in judged_runs for name in run.extra}
     if (min_grade := policies.topics_with_grade) is not None:
-        with_grade = {
-            qrels.topics[code] for code in np.unique(qrels.codes[qrels.grades >= min_grade])
-        }
-        topics = [topic for topic in topics if topic in with_grade]
+        codes = np.unique(qrels.codes[qrels.grades >= min_grade])
+        topics_with_grade = {qrels.topics[code] for code in codes}
+        topics = [topic for topic in topics if topic in topics_with_grade]
         if not topics:
             raise PolicyError(
                 "topics_with_grade must be at most the highest grade in the topics of the runs, got"
                 f" {min_grade}"
             )
-    return topic_order(topics)
+    return sort_topics(topics)
 
 
 def _collect_annotations(
@@ -301,9 +305,9 @@ def _count_coverage(
     judged = documents.where(documents.grade >= lowest_judged)
     counts: dict[str, Ints] = {}
     for suffix, depth in (("", np.iinfo(np.int64).max), ("_10", 10), ("_100", 100)):
-        counts[f"retrieved{suffix}"] = total = np.minimum(retrieved, depth).sum(axis=0)
+        counts[f"retrieved{suffix}"] = n_retrieved = np.minimum(retrieved, depth).sum(axis=0)
         n_judged = judged.where(judged.rank <= depth).count.sum(axis=0)
-        counts[f"unjudged{suffix}"] = total - n_judged
+        counts[f"unjudged{suffix}"] = n_retrieved - n_judged
     qrels_topics = np.array(qrels.topics, dtype=object)
     return Coverage(
         tuple(
@@ -312,8 +316,8 @@ def _count_coverage(
                 **{name: int(values[i]) for name, values in counts.items()},
                 tied=run.tied,
                 contradictions=run.contradictions,
-                missing=tuple(topic_order(list(qrels_topics[~run.has_topic]))),
-                extra=tuple(topic_order(list(run.extra))),
+                missing=tuple(sort_topics(list(qrels_topics[~run.has_topic]))),
+                extra=tuple(sort_topics(list(run.extra))),
                 excluded=run.excluded,
                 chunks=run.chunks,
                 similar_docs=run.similar_docs,
@@ -324,10 +328,10 @@ def _count_coverage(
 
 
 _MAX_BYTES = 1 << 28
-"""Maximum number of bytes of files that are read at a time, to bound memory."""
+"""Maximum total size of the files that are read at a time, in bytes, to bound memory."""
 
 _MAX_THREADS = 8
-"""Maximum number of runs that are read at a time."""
+"""Maximum number of runs that are read at a time, unless `jobs` sets it."""
 
 Value = TypeVar("Value")
 
@@ -351,7 +355,7 @@ def judge_each(
     if len(runs) > 1:
         # Threads share these cached properties, so they are computed before the threads start.
         for qrels in judgments:
-            qrels.index, qrels.place  # noqa: B018
+            qrels.index, qrels.topic_positions  # noqa: B018
     results = list(map_runs(runs, function, progress, **workers))
     judged_runs = [run for run, _ in results]
     names = [run.name for run in judged_runs]
@@ -373,15 +377,15 @@ def map_runs(
     if is_local:
         outcomes = _run_in_threads(runs, function, 1 if backend == "serial" else jobs)
     else:
-        outcomes = _run_in_workers(runs, function, jobs=jobs or n_processors(), backend=backend)
+        outcomes = _run_in_workers(runs, function, jobs=jobs or count_processors(), backend=backend)
     with closing(outcomes), runs.skipping() as skip:
-        for done, outcome in enumerate(outcomes, 1):
+        for n_done, outcome in enumerate(outcomes, 1):
             if isinstance(outcome.error, BadRunError):
-                skip(done - 1, outcome.error)
+                skip(n_done - 1, outcome.error)
             else:
                 yield outcome.result()
             if progress:
-                progress(done, len(runs))
+                progress(n_done, len(runs))
 
 
 @dataclass(frozen=True)
@@ -411,28 +415,28 @@ class _Outcome(Generic[Value]):
 def _run_in_threads(
     runs: Runs, function: RunFunction[Value], jobs: int | None
 ) -> Generator[_Outcome[Value], None, None]:
-    def outcome(i: int) -> _Outcome[Value]:
+    def call(i: int) -> _Outcome[Value]:
         return _Outcome.of_call(lambda: function(runs[i], runs.stem(i)))
 
     # One thread more than processors, as a thread waits while polars reads in threads of its own.
     sizes = sorted((runs.size(i) for i in range(len(runs))), reverse=True)
     n_fitting = sum(size <= _MAX_BYTES for size in accumulate(sizes))
-    workers = jobs or max(1, min(_MAX_THREADS, n_processors() + 1, n_fitting))
+    workers = jobs or max(1, min(_MAX_THREADS, count_processors() + 1, n_fitting))
     if workers > 1 and len(runs) > 1:
-        with pool_of(workers) as pool:
-            yield from pool.map(outcome, range(len(runs)))
+        with thread_pool(workers) as pool:
+            yield from pool.map(call, range(len(runs)))
         return
     for i in range(len(runs)):
-        with at_most(jobs):
-            finished = outcome(i)
-        yield finished
+        with limit_threads(jobs):
+            outcome = call(i)
+        yield outcome
 
 
 def _run_in_workers(
     runs: Runs, function: RunFunction[Value], **workers: Any
 ) -> Generator[_Outcome[Value], None, None]:
     # Runs in memory are read here, since not every input can be sent to a worker.
-    tasks = ((i, _Outcome.of_call(partial(runs.sendable, i))) for i in range(len(runs)))
+    tasks = ((i, _Outcome.of_call(partial(runs.picklable, i))) for i in range(len(runs)))
     outcomes: dict[int, _Outcome[Value]] = {}
     first = 0
     for i, outcome in compute_tasks(_call_in_worker, function, tasks, **workers):
@@ -447,6 +451,6 @@ def _call_in_worker(function: RunFunction[Value], task: _Outcome[Runs]) -> _Outc
     if runs is None:
         return _Outcome(None, task.error, task.warnings)
     # Parallelism comes from several workers on a machine, not from threads of one worker.
-    with at_most(1):
+    with limit_threads(1):
         outcome = _Outcome.of_call(lambda: function(runs[0], runs.stem(0)))
     return replace(outcome, warnings=task.warnings + outcome.warnings)

@@ -19,18 +19,18 @@ from cranfield.base.text import counted, some_of
 from cranfield.collection.intents import Intents
 from cranfield.collection.judged.coverage import Coverage, Scorable, Scorer
 from cranfield.collection.judged.rows import (
-    NO_GROUPS,
+    NO_TIE_GROUPS,
     NO_TIES,
     Clicks,
     Groups,
     Judgments,
     Rows,
-    condense_groups,
+    condense_tie_groups,
     condense_ties,
     find_positions,
+    join_ranges,
     number_rows,
-    permute_groups,
-    ranges,
+    permute_ties,
     read_only,
 )
 from cranfield.collection.policies import Policies
@@ -78,12 +78,12 @@ class Annotations:
 
     def condensed(self, judged: Rows) -> Annotations:
         """Return the annotations of judged documents, at their ranks in condensed lists."""
-        return self._map(lambda rows: _at_judged_ranks(rows, judged), JudgedRuns.condensed)
+        return self._map(lambda rows: _move_to_judged_ranks(rows, judged), JudgedRuns.condensed)
 
     def permuted(self, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> Annotations:
         """Return the annotations with tied documents in another order."""
         return self._map(
-            lambda rows: permute_groups(rows, groups, shift), lambda runs: runs.permuted(shift)
+            lambda rows: permute_ties(rows, groups, shift), lambda runs: runs.permuted(shift)
         )
 
     def _map(
@@ -148,7 +148,7 @@ class JudgedRuns(Scorable):
     coverage: Coverage
     annotations: Annotations = field(default_factory=Annotations)
     ties: Ints = field(default_factory=NO_TIES.copy, repr=False)
-    tie_groups: Ints = field(default_factory=NO_GROUPS.copy, repr=False)
+    tie_groups: Ints = field(default_factory=NO_TIE_GROUPS.copy, repr=False)
     views: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -165,7 +165,7 @@ class JudgedRuns(Scorable):
         """The highest grade of all judgments."""
         return self.judgments.max_grade
 
-    def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
+    def compute_scores(self, measures: Sequence[Scorer]) -> list[Floats]:
         """Return the scores by each measure; NaN for cells that the topic policy excludes."""
         intents = self.annotations.intents
         if intents is not None and intents.n_differing:
@@ -199,7 +199,7 @@ class JudgedRuns(Scorable):
         return len(self.topics), len(self.systems)
 
     def view(self, key: Hashable, make: Callable[[], View]) -> View:
-        """Return the cached view for a key, or compute and cache it."""
+        """Return the cached view for a key; without one, make it and cache it."""
         cached: View | None = self.views.get(key)
         if cached is None:
             cached = self.views[key] = make()
@@ -231,18 +231,18 @@ class JudgedRuns(Scorable):
             retrieved=documents.count,
             annotations=self.annotations.condensed(judged),
             ties=condense_ties(self.ties, judged),
-            tie_groups=condense_groups(self.tie_groups, judged),
+            tie_groups=condense_tie_groups(self.tie_groups, judged),
             views={},
         )
         view.views["condensed"] = view
         return view
 
     def permuted(self, shift: Callable[[Ints, Ints], Ints]) -> JudgedRuns:
-        """Return the runs with tied documents in another order; see :func:`permute_groups`."""
+        """Return the runs with tied documents in another order; see :func:`permute_ties`."""
         groups = self.tie_groups
         return replace(
             self,
-            documents=permute_groups(self.documents, groups, shift),
+            documents=permute_ties(self.documents, groups, shift),
             annotations=self.annotations.permuted(groups, shift),
             views={},
         )
@@ -365,7 +365,7 @@ def _require(annotation: View | None, requirement: str) -> View:
     return annotation
 
 
-def _at_judged_ranks(rows: Rows, judged: Rows) -> Rows:
+def _move_to_judged_ranks(rows: Rows, judged: Rows) -> Rows:
     """Return the rows of judged documents, at their ranks among the judged documents."""
     positions, is_judged = find_positions(judged.keys, rows.keys)
     ranks = judged.seen[positions[is_judged]]
@@ -408,9 +408,9 @@ def _first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
     judged_rows = np.flatnonzero(documents.grade >= judgments.judged_from)
     keys = documents.cell[judged_rows] * max(best_judgments.size, 1) + judgment[judged_rows]
     by_key = np.argsort(keys, kind="stable")
-    redundant = np.zeros(documents.cell.size, dtype=bool)
-    redundant[judged_rows[by_key]] = number_rows(keys[by_key]) > 1
-    grade = np.where(redundant, np.minimum(documents.grade, 0), documents.grade)
+    is_redundant = np.zeros(documents.cell.size, dtype=bool)
+    is_redundant[judged_rows[by_key]] = number_rows(keys[by_key]) > 1
+    grade = np.where(is_redundant, np.minimum(documents.grade, 0), documents.grade)
     return replace(
         judged,
         documents=Rows(documents.cell, documents.rank, grade, documents.shape, source=judgment),
@@ -471,23 +471,23 @@ class IntentBlock:
     judged: JudgedRuns
     topic: Ints
     probability: Floats
-    navigational: NDArray[np.bool_]
+    is_navigational: NDArray[np.bool_]
 
 
 def intent_blocks(judged: JudgedRuns, name: str, rel: int = 1) -> Iterator[IntentBlock]:
     """Yield the runs judged by each single intent, in blocks of intents, for a measure `name`."""
     intents = judged.intents(name, rel)
-    topic, place = np.nonzero(intents.exists)
+    topic, position = np.nonzero(intents.exists)
     judgments = np.bincount(judged.judgments.topic, minlength=judged.shape[0])
     rows = judged.documents.count.sum(axis=1) + judgments
     blocks = (np.cumsum(rows[topic]) - 1) // BLOCK
     if not blocks.size or blocks[-1] == 0:
         key = ("by intent", max(rel, 1))
-        yield judged.view(key, lambda: _block_of_intents(judged, intents, topic, place))
+        yield judged.view(key, lambda: _build_intent_block(judged, intents, topic, position))
         return
     starts = np.flatnonzero(np.diff(blocks, prepend=-1))
     for block in np.split(np.arange(topic.size), starts[1:]):
-        yield _block_of_intents(judged, intents, topic[block], place[block])
+        yield _build_intent_block(judged, intents, topic[block], position[block])
 
 
 def expected_by_intent(
@@ -500,48 +500,49 @@ def expected_by_intent(
     return out
 
 
-def _block_of_intents(
-    judged: JudgedRuns, intents: Intents, topic: Ints, place: Ints
+def _build_intent_block(
+    judged: JudgedRuns, intents: Intents, topic: Ints, position: Ints
 ) -> IntentBlock:
     shape = (topic.size, judged.shape[1])
     documents, judgments = judged.documents, judged.judgments
     low = judgments.judged_from
     # The judgments of each intent are those of its topic, in order.
     first = np.searchsorted(judgments.topic, topic, "left")
-    intent_of, judgment = ranges(first, np.searchsorted(judgments.topic, topic, "right"))
+    intent_of, judgment = join_ranges(first, np.searchsorted(judgments.topic, topic, "right"))
     starts = np.searchsorted(intent_of, np.arange(topic.size))
     grade = np.zeros(intent_of.size, dtype=np.int64)
     intent_at = np.full(intents.exists.shape, -1, dtype=np.int64)
-    intent_at[topic, place] = np.arange(topic.size)
+    intent_at[topic, position] = np.arange(topic.size)
     graded_rows = np.flatnonzero(np.isin(judgments.topic, topic))
     judgment_rows, entry = intents.entries(graded_rows)
     judgment_rows = graded_rows[judgment_rows]
     intent = intent_at[judgments.topic[judgment_rows], intents.position[entry]]
     has_intent = intent >= 0
     judgment_rows, entry, intent = np.stack([judgment_rows, entry, intent])[:, has_intent]
-    graded = intents.grade[entry]
-    grade[starts[intent] + judgment_rows - first[intent]] = np.where(graded < low, 0, graded)
+    entry_grades = intents.grade[entry]
+    rows_by_intent = starts[intent] + judgment_rows - first[intent]
+    grade[rows_by_intent] = np.where(entry_grades < low, 0, entry_grades)
     if judgments.grade.min(initial=0) < low:
         # A document that is unjudged for the topic is unjudged for its intents.
-        unjudged = judgments.grade[judgment] < low
-        grade[unjudged] = judgments.grade[judgment[unjudged]]
+        is_unjudged = judgments.grade[judgment] < low
+        grade[is_unjudged] = judgments.grade[judgment[is_unjudged]]
 
-    def spread(rows: Rows) -> tuple[Ints, Ints]:
+    def repeat_rows(rows: Rows) -> tuple[Ints, Ints]:
         """Repeat the rows of each topic for its intents; return their new cells and row numbers."""
         cell = (np.arange(shape[1])[:, None] * judged.shape[0] + topic).ravel()
-        return ranges(rows.starts[cell], rows.starts[cell] + rows.sizes[cell])
+        return join_ranges(rows.starts[cell], rows.starts[cell] + rows.sizes[cell])
 
-    cell, rows = spread(documents)
+    cell, rows = repeat_rows(documents)
     intent = cell % topic.size
     document_grades = grade[documents.judgment[rows] + (starts - first)[intent]]
     annotations = Annotations()
     lengths = judged.annotations.lengths
     if lengths is not None:
-        length_cells, row = spread(lengths)
+        length_cells, row = repeat_rows(lengths)
         rank, grades, gains = lengths.rank[row], lengths.grade[row], lengths.gains[row]
         annotations = Annotations(Rows(length_cells, rank, grades, shape, gains))
     labels = [
-        f"{judged.topics[t]}/{intents.names[t][p]}" for t, p in zip(topic, place, strict=True)
+        f"{judged.topics[t]}/{intents.names[t][p]}" for t, p in zip(topic, position, strict=True)
     ]
     by_intents = replace(
         judged,
@@ -559,9 +560,9 @@ def _block_of_intents(
         annotations=annotations,
         views={},
     )
-    return IntentBlock(
-        by_intents, topic, intents.probability[topic, place], intents.navigational[topic, place]
-    )
+    index = topic, position
+    probability, is_navigational = intents.probability[index], intents.is_navigational[index]
+    return IntentBlock(by_intents, topic, probability, is_navigational)
 
 
 def _sorted_grades(intent: Ints, grade: Ints, starts: Ints) -> Ints:
@@ -570,9 +571,9 @@ def _sorted_grades(intent: Ints, grade: Ints, starts: Ints) -> Ints:
     nonzero = nonzero[np.lexsort((-grade[nonzero], intent[nonzero]))]
     counts = np.bincount(intent[nonzero], minlength=starts.size)
     sizes = np.diff(starts, append=intent.size)
-    place = np.arange(nonzero.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    position = np.arange(nonzero.size) - np.repeat(np.cumsum(counts) - counts, counts)
     # Zeros are between the positive and the negative grades.
-    place += np.where(grade[nonzero] < 0, np.repeat(sizes - counts, counts), 0)
+    position += np.where(grade[nonzero] < 0, np.repeat(sizes - counts, counts), 0)
     out = np.zeros_like(grade)
-    out[place + starts[intent[nonzero]]] = grade[nonzero]
+    out[position + starts[intent[nonzero]]] = grade[nonzero]
     return out

@@ -19,10 +19,10 @@ from cranfield.base.parallel import BACKENDS, check_fork
 from cranfield.base.text import counted, some_of
 from cranfield.collection.document_tables import DocumentTable, read_groups, read_lengths
 from cranfield.collection.files.many_runs import Runs, read_runs
-from cranfield.collection.files.named_columns import requested_qrels_and_run_columns
+from cranfield.collection.files.named_columns import request_qrels_and_run_columns
 from cranfield.collection.files.reading import read_qrels
-from cranfield.collection.intents import intents_of, read_intents
-from cranfield.collection.judged.coverage import SPELLING, similar_ids
+from cranfield.collection.intents import build_intents, read_intents
+from cranfield.collection.judged.coverage import ID_DIFFERENCES, find_similar_ids
 from cranfield.collection.judged.each_run import (
     JudgedRun,
     Progress,
@@ -33,7 +33,7 @@ from cranfield.collection.judged.each_run import (
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.ranking import RunOrder, order_documents
-from cranfield.collection.judged.rows import NO_TIES, ranges
+from cranfield.collection.judged.rows import NO_TIES, join_ranges
 from cranfield.collection.pairs import pair_keys, row_error, topic_column
 from cranfield.collection.policies import (
     CHOICES,
@@ -47,7 +47,7 @@ from cranfield.collection.policies import (
     Unjudged,
     policies,
 )
-from cranfield.collection.qrels import FORM_OF_DOC, N_COMPARED, Qrels, topic_order
+from cranfield.collection.qrels import FORM_OF_DOC, N_COMPARED, Qrels, sort_topics
 from cranfield.collection.run import Run
 from cranfield.sources.archives import is_url
 from cranfield.sources.chunks import Source
@@ -59,7 +59,7 @@ SELF = "self"
 """Value that excludes the documents whose id is that of the topic."""
 
 
-def _pairs(data: Any, source: str) -> dict[str, list[Any]]:
+def _convert_pairs(data: Any, source: str) -> dict[str, list[Any]]:
     """Convert `{topic: [document, ...]}` to columns."""
     columns: dict[str, list[Any]] = {"topic": [], "doc": []}
     for topic, docs in data.items():
@@ -72,7 +72,7 @@ def _pairs(data: Any, source: str) -> dict[str, list[Any]]:
 
 
 EXCLUDED = schema_of_lines(
-    "table of excluded documents", Column("topic", ID), Column("doc", ID), mapping=_pairs
+    "table of excluded documents", Column("topic", ID), Column("doc", ID), mapping=_convert_pairs
 )
 
 
@@ -102,7 +102,7 @@ class Exclusion:
         return is_included
 
 
-ORDER = "runs come first: cf.evaluate(runs, qrels, measures), cf.judge(runs, qrels)"
+ORDER_HINT = "runs come first: cf.evaluate(runs, qrels, measures), cf.judge(runs, qrels)"
 
 
 def read_inputs(
@@ -118,21 +118,21 @@ def read_inputs(
 ) -> tuple[Runs, Qrels]:
     """Read judgments, and return runs that are read on access."""
     if isinstance(runs, Qrels) and isinstance(qrels, Qrels):
-        raise InputError(f"expected runs and judgments, got judgments twice; {ORDER}")
+        raise InputError(f"expected runs and judgments, got judgments twice; {ORDER_HINT}")
     if _is_read(runs) and _is_read(qrels):
-        raise InputError(f"expected runs and judgments, got runs twice; {ORDER}")
+        raise InputError(f"expected runs and judgments, got runs twice; {ORDER_HINT}")
     if isinstance(runs, Qrels) or _is_read(qrels):
         # Data that were read before have types that identify them.
         runs, qrels = qrels, runs
     qrels_columns: Any = None
     run_columns: Any = columns
     if columns is not None:
-        qrels_columns, run_columns = requested_qrels_and_run_columns(columns, system)
+        qrels_columns, run_columns = request_qrels_and_run_columns(columns, system)
     judgments = read_qrels(
         qrels, subtopics=subtopics, columns=qrels_columns, on_duplicate=on_duplicate, grades=grades
     )
-    if _types(runs) == {int} and _types(qrels) == {float}:
-        warn(f"scores are integers and grades are decimals, as if exchanged; {ORDER}")
+    if _find_value_types(runs) == {int} and _find_value_types(qrels) == {float}:
+        warn(f"scores are integers and grades are decimals, as if swapped; {ORDER_HINT}")
     if columns is not None:
         # Columns that the judgments lack must be in the runs.
         run_columns.ambiguous_columns &= qrels_columns.matched_columns
@@ -142,12 +142,12 @@ def read_inputs(
     return run_list, judgments
 
 
-def _types(data: Any) -> set[type]:
+def _find_value_types(data: Any) -> set[type]:
     """Return the types of the values of the first ranking in nested mappings."""
     if not isinstance(data, Mapping) or not data:
         return set()
     first = next(iter(data.values()))
-    return _types(first) if isinstance(first, Mapping) else set(map(type, data.values()))
+    return _find_value_types(first) if isinstance(first, Mapping) else set(map(type, data.values()))
 
 
 def _is_read(data: Any) -> bool:
@@ -159,7 +159,7 @@ def _is_read(data: Any) -> bool:
 
 
 @contextmanager
-def hint_at_order(runs: Any, qrels: Any, order: str = ORDER, **options: Any) -> Iterator[None]:
+def hint_at_order(runs: Any, qrels: Any, order: str = ORDER_HINT, **options: Any) -> Iterator[None]:
     """Add the order of the arguments to an error if runs and judgments seem to be swapped."""
     try:
         yield
@@ -199,7 +199,7 @@ def can_be_read(
     qrels_columns: Any
     run_columns: Any
     try:
-        qrels_columns, run_columns = requested_qrels_and_run_columns(columns, system)
+        qrels_columns, run_columns = request_qrels_and_run_columns(columns, system)
         with collect_warnings():
             if kind == "qrels":
                 return bool(read_qrels(data, columns=qrels_columns, **options))
@@ -225,7 +225,7 @@ class RankingOptions(TypedDict, total=False):
     progress: Progress | None
 
 
-class Judging(RankingOptions, total=False):
+class JudgingOptions(RankingOptions, total=False):
     """Options of :func:`judge`, except `compat`, for functions that judge runs."""
 
     topics: Topics | None
@@ -364,15 +364,15 @@ def judge(
     arguments = locals()
     policy = policies(compat, **{name: arguments[name] for name in (*CHOICES, *MAX_VALUES)})
     check_fork()
-    reading: dict[str, Any] = {"system": system, "columns": columns, "on_duplicate": on_duplicate}
-    with hint_at_order(runs, qrels, **reading):
+    options: dict[str, Any] = {"system": system, "columns": columns, "on_duplicate": on_duplicate}
+    with hint_at_order(runs, qrels, **options):
         run_list, by_subtopic = read_inputs(
             runs,
             qrels,
             subtopics=True if intents is not None else None,
             on_bad_run=on_bad_run,
             grades=grades,
-            **reading,
+            **options,
         )
     _refuse_chunks(by_subtopic, run_list.settings.get("chunk separator"))
     judgments = by_subtopic.flat()
@@ -384,23 +384,23 @@ def judge(
         judgments, policy, supplements.tables, tuple(aspect_qrels.values()), exclusion
     )
     workers = {"jobs": jobs, "backend": backend}
-    with hint_at_order(runs, qrels, **reading):
+    with hint_at_order(runs, qrels, **options):
         names, results = judge_each(
             run_list, (judgments, *aspect_qrels.values()), judge_run, progress, **workers
         )
     judged = assemble_runs(names, [part for part, _ in results], judgments, policy, supplements)
     _warn_of_unjudged_systems(judged)
-    excluded = sum(row.excluded for row in judged.coverage.systems)
-    if exclude is not None and not excluded:
+    n_excluded = sum(row.excluded for row in judged.coverage.systems)
+    if exclude is not None and not n_excluded:
         warn("exclude has no effect: no run contains a document to exclude")
     if exclusion is not None and exclusion.pairs is not None:
         other_topics = {*exclusion.pairs["topic"]} - {*judgments.topics}
-        if pair := similar_ids(other_topics, judgments.topics):
+        if pair := find_similar_ids(other_topics, judgments.topics):
             warn(
                 f"topic {quoted(pair[0])} of exclude and topic {quoted(pair[1])} of the judgments"
-                f" differ only in {SPELLING}; they are read as different topics"
+                f" differ only in {ID_DIFFERENCES}; they are read as different topics"
             )
-    exclusion_settings = {} if exclude is None else {"excluded documents": excluded}
+    exclusion_settings = {} if exclude is None else {"excluded documents": n_excluded}
     judged = judged.with_settings({**run_list.settings, **exclusion_settings})
     if aspect_qrels:
         extra_tables = Supplements(supplements.tables)
@@ -411,16 +411,16 @@ def judge(
                 judged, assemble_runs(names, parts, other, policy, extra_tables, judged.topics)
             )
             for (name, other), *parts in zip(
-                aspect_qrels.items(), *(more for _, more in results), strict=True
+                aspect_qrels.items(), *(others for _, others in results), strict=True
             )
         }
         judged = replace(judged, annotations=replace(judged.annotations, aspects=aspect_runs))
     _warn_of_unmatched(judged, {"groups": groups, **(aspects or {})})
     for name, other in aspect_qrels.items():
-        missing = topic_order([*{*judged.topics} & {*judgments.topics} - {*other.topics}])
-        if missing:
-            n_topics = f"{len(missing)} of {counted(len(judged.topics), 'topic')}"
-            listed = some_of(map(quoted, missing), 3)
+        missing_topics = sort_topics([*{*judged.topics} & {*judgments.topics} - {*other.topics}])
+        if missing_topics:
+            n_topics = f"{len(missing_topics)} of {counted(len(judged.topics), 'topic')}"
+            listed = some_of(map(quoted, missing_topics), 3)
             warn(
                 f"aspect {name} has no judgments for {n_topics} ({listed}); their documents have"
                 " grade 0 on this aspect"
@@ -441,12 +441,12 @@ def _refuse_chunks(qrels: Qrels, separator: str | None) -> None:
 
 def _warn_of_unjudged_systems(judged: JudgedRuns) -> None:
     """Warn of systems without a judged document: their ids may have another form."""
-    answered = (judged.retrieved > 0).sum(axis=0)
+    n_topics = (judged.retrieved > 0).sum(axis=0)
     systems = [
         row.system
-        for row, topics in zip(judged.coverage.systems, answered, strict=True)
-        # A single topic may well have no judged documents.
-        if row.unjudged == row.retrieved and topics != 1 and (row.retrieved or row.extra)
+        for row, n in zip(judged.coverage.systems, n_topics, strict=True)
+        # A single topic may have no judged documents by coincidence.
+        if row.unjudged == row.retrieved and n != 1 and (row.retrieved or row.extra)
     ]
     if systems:
         listed = some_of(map(quoted, systems), 3)
@@ -470,7 +470,7 @@ def _warn_of_unmatched(judged: JudgedRuns, sources: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _RunJudge:
-    """Judge a run by relevance and on other aspects."""
+    """Function that judges a run by relevance and on other aspects."""
 
     judgments: Qrels
     policies: Policies
@@ -479,14 +479,14 @@ class _RunJudge:
     exclusion: Exclusion | None = None
 
     def __call__(self, run: Run, stem: str | None) -> tuple[JudgedRun, list[JudgedRun]]:
-        rows = len(run)
+        n_rows = len(run)
         if self.policies.ties == "rank":
             run.warn_of_missing_ranks()
         if self.exclusion is not None:
             run = run.without(~self.exclusion.mask(run))
         order = order_documents(run, self.policies.order)
         judged_run = judge_one(run, stem, self.judgments, self.policies, self.tables, order)
-        judged_run = replace(judged_run, excluded=rows - len(run))
+        judged_run = replace(judged_run, excluded=n_rows - len(run))
         aspect_runs = [
             judge_one(run, stem, other, self.policies, order=order) for other in self.others
         ]
@@ -512,7 +512,7 @@ def _read_supplements(
     table = None if intents is None else read_intents(intents)
     if by_subtopic.subtopics is None and table is None:
         return Supplements(tables)
-    return Supplements(tables, intents_of(by_subtopic, judgments, table))
+    return Supplements(tables, build_intents(by_subtopic, judgments, table))
 
 
 def judge_one(
@@ -530,7 +530,7 @@ def judge_one(
     rank, topic = order.ranks_of(rows), qrels.codes[source].astype(np.int64)
     grade = qrels.grades[source].astype(np.int64)
     is_judged_topic = to_qrels >= 0
-    similar_docs = _similar_documents(run, qrels, to_qrels, rows, source)
+    similar_docs = _find_similar_documents(run, qrels, to_qrels, rows, source)
     ties = NO_TIES
     if order.n_tied:
         code_of = np.zeros(len(qrels.topics), dtype=np.int64)
@@ -541,7 +541,7 @@ def judge_one(
     tie_groups[0] = to_qrels[tie_groups[0]]
     counts = order.counts
     # Sort by cell and rank here, while other runs are still being read.
-    by_cell = np.argsort((qrels.place[topic] << 32) | rank)
+    by_cell = np.argsort((qrels.topic_positions[topic] << 32) | rank)
     if policy.depth is not None:
         counts = np.minimum(counts, policy.depth)
         tie_groups[2] = np.minimum(tie_groups[2], policy.depth - tie_groups[1] + 1)
@@ -563,7 +563,7 @@ def judge_one(
         similar_docs=similar_docs,
         source=source[by_cell],
         table_rows={
-            name: _rows_in_table(run, order, to_qrels, table, policy.depth)
+            name: _find_rows_in_table(run, order, to_qrels, table, policy.depth)
             for name, table in (tables or {}).items()
         },
         ties=ties,
@@ -575,7 +575,7 @@ _N_CHECKED = 10
 """Number of documents of a topic whose ids are compared with judged ones."""
 
 
-def _similar_documents(
+def _find_similar_documents(
     run: Run, qrels: Qrels, to_qrels: Ints, rows: Ints, source: Ints
 ) -> tuple[str, str] | None:
     """Return an unjudged document and a judged one whose ids may be two spellings of one id."""
@@ -586,7 +586,7 @@ def _similar_documents(
     # The first topics of the judgments, for which all runs share the forms of judged documents.
     topics = to_qrels[run.codes[starts]]
     is_checked = (topics >= 0) & (topics < N_COMPARED)
-    _, first_rows = ranges(starts[is_checked], (starts + sizes)[is_checked])
+    _, first_rows = join_ranges(starts[is_checked], (starts + sizes)[is_checked])
     unjudged = first_rows[~is_judged[first_rows]]
     if unjudged.size <= 0.2 * first_rows.size:
         return None
@@ -606,7 +606,7 @@ def _similar_documents(
     return None
 
 
-def _rows_in_table(
+def _find_rows_in_table(
     run: Run, order: RunOrder, to_qrels: Ints, table: DocumentTable, depth: int | None
 ) -> TableRows:
     rows, table_rows = table.rows_of(run.docs)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Bools, Indices
 from cranfield.base.errors import InputError, check_choice
-from cranfield.collection.judged.rows import ranges
+from cranfield.collection.judged.rows import join_ranges
 from cranfield.collection.pairs import row_error
 from cranfield.collection.policies import TIES
 from cranfield.collection.run import Run
@@ -57,9 +57,9 @@ class RunOrder:
     @cached_property
     def _groups(self) -> tuple[Indices, Indices]:
         """The position of the first document, and the size, of each group of tied documents."""
-        tied = np.flatnonzero(self._ties_with_next)
-        starts = np.flatnonzero(np.diff(tied, prepend=-2) > 1)
-        return tied[starts], np.diff(starts, append=tied.size) + 1
+        positions = np.flatnonzero(self._ties_with_next)
+        starts = np.flatnonzero(np.diff(positions, prepend=-2) > 1)
+        return positions[starts], np.diff(starts, append=positions.size) + 1
 
     @cached_property
     def n_tied(self) -> int:
@@ -85,9 +85,9 @@ class RunOrder:
             positions = position_of[rows]
         tied_rows = self._find_tied(positions)
         if tied_rows.size:
-            firsts, sizes = self._groups_at(positions[tied_rows])
-            firsts, unique = np.unique(firsts, return_index=True)
-            tied_positions, by_policy = self._resolve(firsts, sizes[unique])
+            firsts, sizes = self._find_groups(positions[tied_rows])
+            firsts, first_indices = np.unique(firsts, return_index=True)
+            tied_positions, by_policy = self._resolve(firsts, sizes[first_indices])
             resolved = np.empty_like(tied_positions)
             resolved[by_policy] = tied_positions
             positions[tied_rows] = resolved[np.searchsorted(tied_positions, positions[tied_rows])]
@@ -102,7 +102,7 @@ class RunOrder:
         """
         positions = self.starts[codes] + ranks - 1
         rows = self._find_tied(positions)
-        firsts, sizes = self._groups_at(positions[rows])
+        firsts, sizes = self._find_groups(positions[rows])
         order = np.lexsort((-grades[rows], firsts))
         rows, firsts, sizes = rows[order], firsts[order], sizes[order]
         starts = np.flatnonzero(np.diff(firsts, prepend=-1))
@@ -122,7 +122,7 @@ class RunOrder:
         """Return the indices of the positions whose documents are tied."""
         return np.flatnonzero(self._ties_with_next[positions] | self._ties_with_next[positions - 1])
 
-    def _groups_at(self, positions: Indices) -> tuple[Indices, Indices]:
+    def _find_groups(self, positions: Indices) -> tuple[Indices, Indices]:
         """Return the start and size of the group of each tied document."""
         starts, sizes = self._groups
         group = np.searchsorted(starts, positions, "right") - 1
@@ -130,7 +130,7 @@ class RunOrder:
 
     def _resolve(self, firsts: Indices, sizes: Indices) -> tuple[Indices, Indices]:
         """Return the positions of groups, and the permutation that orders their documents."""
-        group, positions = ranges(firsts, firsts + sizes)
+        group, positions = join_ranges(firsts, firsts + sizes)
         rows = positions if self._unresolved is None else self._unresolved[positions]
         if self.ties in BY_ROW:
             return positions, np.lexsort((rows, group))

@@ -25,7 +25,7 @@ def number_rows(cells: NDArray[Any]) -> Ints:
     return rows - np.maximum.accumulate(np.where(is_first, rows, 0)) + 1
 
 
-def ranges(starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
+def join_ranges(starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
     """Concatenate ranges of integers; return the range number of each integer, and the integers."""
     sizes = stops - starts
     range_numbers = np.repeat(np.arange(sizes.size), sizes)
@@ -35,19 +35,19 @@ def ranges(starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
 
 
 def scan(values: Floats, row_numbers: Ints, combine: Callable[..., Any]) -> Floats:
-    """Compute the running total (`np.add`) or product (`np.multiply`) within each cell.
+    """Combine values cumulatively in each cell: `np.add` for sums, `np.multiply` for products.
 
     `row_numbers` are those of :func:`number_rows`.
     """
-    total = np.array(values, dtype=np.float64)
+    out = np.array(values, dtype=np.float64)
     step = 1
-    longest = int(row_numbers.max(initial=0))
+    max_size = int(row_numbers.max(initial=0))
     rows = np.arange(row_numbers.size)
-    while step < longest:
+    while step < max_size:
         rows = rows[row_numbers[rows] > step]
-        total[rows] = combine(total[rows], total[rows - step])
+        out[rows] = combine(out[rows], out[rows - step])
         step *= 2
-    return total
+    return out
 
 
 def row_keys(cell: Ints, rank: Ints) -> Ints:
@@ -56,7 +56,7 @@ def row_keys(cell: Ints, rank: Ints) -> Ints:
 
 
 def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Floats:
-    """Divide; the ratio is 0 for a denominator of 0, as in trec_eval."""
+    """Divide two arrays; the ratio is 0 for a denominator of 0, as in trec_eval."""
     numerator, denominator = np.broadcast_arrays(numerator, denominator)
     dtype = np.result_type(numerator, denominator, np.float64)
     out: Floats = np.zeros(numerator.shape, dtype)
@@ -67,7 +67,7 @@ def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Floats:
 
 _T = TypeVar("_T", bound=np.generic)
 _Array = TypeVar("_Array", bound=NDArray[Any])
-_EXACT = 2.0**52
+_MAX_EXACT = 2.0**52
 """Sums of whole numbers below this are exact, whatever their order."""
 
 
@@ -163,13 +163,13 @@ class Rows:
         values = np.asarray(values, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             # Sums of whole numbers and their differences are exact, and most gains are whole.
-            if np.abs(values).sum() < _EXACT and (values == np.trunc(values)).all():
+            if np.abs(values).sum() < _MAX_EXACT and (values == np.trunc(values)).all():
                 return self._restart_in_cells(np.cumsum(values), values)
             return scan(values, self.seen, np.add)
 
-    def counted(self, selected: NDArray[np.bool_]) -> Ints:
+    def counted(self, is_selected: NDArray[np.bool_]) -> Ints:
         """Return the running count of selected rows within each cell."""
-        return self._restart_in_cells(np.cumsum(selected, dtype=np.int64), selected)
+        return self._restart_in_cells(np.cumsum(is_selected, dtype=np.int64), is_selected)
 
     def _restart_in_cells(self, total: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
         """Convert running totals of the whole table to running totals within each cell."""
@@ -219,9 +219,9 @@ class Rows:
 
     def by_rank(self, function: Callable[[Floats], Floats]) -> Floats:
         """Evaluate a vectorised function of the rank, in one call, for each row."""
-        deepest = int(self.rank.max(initial=0))
-        table: Floats = np.asarray(function(np.arange(1.0, deepest + 1)))
-        return table[self.rank - 1]
+        max_rank = int(self.rank.max(initial=0))
+        by_rank: Floats = np.asarray(function(np.arange(1.0, max_rank + 1)))
+        return by_rank[self.rank - 1]
 
     def largest(self, values: NDArray[Any]) -> Floats:
         """Return the largest value of each cell, at least 0; shape (topics, systems)."""
@@ -231,9 +231,9 @@ class Rows:
             best[is_filled] = np.maximum(np.maximum.reduceat(values, self.starts[is_filled]), 0.0)
         return self._table(best)
 
-    def where(self, selected: NDArray[np.bool_]) -> Rows:
+    def where(self, is_selected: NDArray[np.bool_]) -> Rows:
         """Return the selected rows."""
-        rows = np.flatnonzero(selected)
+        rows = np.flatnonzero(is_selected)
         if rows.size == self.cell.size:
             return self
         gains = self.gains[rows] if self.gains.size else self.gains
@@ -264,11 +264,11 @@ def read_only(array: _Array) -> _Array:
 NO_TIES: Ints = np.zeros((5, 0), dtype=np.int64)
 """No tied documents: an array with rows cell, rank, grade, first rank and size of the group."""
 
-NO_GROUPS: Ints = np.zeros((3, 0), dtype=np.int64)
+NO_TIE_GROUPS: Ints = np.zeros((3, 0), dtype=np.int64)
 """No groups of ties: an array with rows cell, first rank and size of each group."""
 
 
-def condense_groups(groups: Ints, judged: Rows) -> Ints:
+def condense_tie_groups(groups: Ints, judged: Rows) -> Ints:
     """Restrict groups of ties to judged documents, with their ranks among these."""
     cell, first, size = groups
     keys = judged.keys
@@ -278,17 +278,17 @@ def condense_groups(groups: Ints, judged: Rows) -> Ints:
     return np.stack([cell[is_group], judged.seen[start], stop - start])
 
 
-def permute_groups(rows: Rows, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> Rows:
-    """Permute tied documents: `shift(positions, sizes)` returns new positions in groups."""
+def permute_ties(rows: Rows, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> Rows:
+    """Permute tied documents: `shift(positions, sizes)` returns their new positions in groups."""
     cell, first, size = groups[:, np.lexsort((groups[1], groups[0]))]
-    # The last group is empty; it stands for rows before the first group.
+    # The last group, which is empty, is that of rows before the first group of ties.
     starts, sizes = np.append(cell << 32 | first, -1), np.append(size, 0)
     keys = rows.keys
     group = np.searchsorted(starts[:-1], keys, "right") - 1
     position = keys - starts[group]
     is_tied = position < sizes[group]
-    moved = shift(position, np.maximum(sizes[group], 1)) - position
-    rank = rows.rank + np.where(is_tied, moved, 0)
+    offset = shift(position, np.maximum(sizes[group], 1)) - position
+    rank = rows.rank + np.where(is_tied, offset, 0)
     order = np.argsort(rows.cell << 32 | rank, kind="stable")
     gains = rows.gains[order] if rows.gains.size else rows.gains
     return Rows(rows.cell[order], rank[order], rows.grade[order], rows.shape, gains, (rows, order))

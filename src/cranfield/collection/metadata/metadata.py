@@ -3,9 +3,9 @@
 Scalars are text: a tag `1`, a commit `8e12345`, `yes`, `010` and dates are not converted. The
 schema declares which of them are numbers and Booleans.
 
-Breuer, Keller, Schaer: ir_metadata, an extensible metadata schema for IR experiments (SIGIR 2022),
-version 0.1 of irgroup/ir_metadata; and the keys that tirex-tracker, WOWS
-and LongEval add to it.
+The schema is version 0.1 of irgroup/ir_metadata, with the keys that tirex-tracker, WOWS and
+LongEval add to it. Source: Breuer, Keller and Schaer (2022), ir_metadata: an extensible metadata
+schema for IR experiments.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ _BREAKS = {surrogate: character for character, surrogate in _NO_BREAKS.items()}
 
 
 @dataclass(frozen=True)
-class Yaml:
+class YamlMapping:
     """A mapping, and a message for each repeated key; the last value of such a key is used."""
 
     values: dict[str, Any]
     repeated_keys: tuple[str, ...] = ()
 
 
-def read_yaml(text: str, source: str, first_line: int = 1) -> Yaml:
+def read_yaml(text: str, source: str, first_line: int = 1) -> YamlMapping:
     """Read a mapping from untrusted YAML; an InputError names the line and the reason.
 
-    Aliases, merge keys, several documents, and tags other than those of text, numbers and Booleans
-    raise an error.
+    Aliases, merge keys, several documents, and tags other than those of text, numbers, Booleans,
+    null, lists and mappings raise an error.
     """
     line = None
     try:
@@ -84,7 +84,7 @@ def read_yaml(text: str, source: str, first_line: int = 1) -> Yaml:
                 " its last value is used"
                 for key, offset in loader.repeated_keys
             )
-            return Yaml(values or {}, tuple(messages))
+            return YamlMapping(values or {}, tuple(messages))
         reason = "expected a mapping of keys to values"
     raise InputError(f"is not valid YAML: {plain(reason[:160])}", source=source, line=line)
 
@@ -162,17 +162,17 @@ _Loader.add_implicit_resolver(
 )
 
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@+-]*(?: [A-Za-z0-9_./@+-]+)*")
-_WORDS = {*BOOLEAN_WORDS, "null", "y", "n", "nan", "inf"}
+_QUOTED_WORDS = {*BOOLEAN_WORDS, "null", "y", "n", "nan", "inf"}
 
 
-def yaml_text(values: Mapping[str, Any]) -> str:
+def format_yaml(values: Mapping[str, Any]) -> str:
     """Return a mapping as YAML that reads back the same.
 
     Text is quoted if a YAML reader could convert it to another type.
 
     Examples
     --------
-    >>> print(yaml_text({"tag": "1", "actor": {"team": "padua", "fields": ["IR", "no"]}}), end="")
+    >>> print(format_yaml({"tag": "1", "actor": {"team": "padua", "fields": ["IR", "no"]}}), end="")
     tag: '1'
     actor:
       team: padua
@@ -202,7 +202,7 @@ class _Dumper(yaml.SafeDumper):
                 tag, text = f"{_STANDARD}{scalar_type.__name__}", str(scalar_type(data)).lower()
                 return self.represent_scalar(tag, text, style='"')
         text = str(data)
-        if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
+        if _PLAIN.fullmatch(text) and text.lower() not in _QUOTED_WORDS:
             style = None
         else:
             style = "'" if text.isprintable() else '"'
@@ -212,7 +212,7 @@ class _Dumper(yaml.SafeDumper):
 PRIMAD_COMPONENTS = ("platform", "research goal", "implementation", "method", "actor", "data")
 """Components of the PRIMAD model."""
 
-_TEXT = """
+_TEXT_PATHS = """
 tag; run-version; schema-version; schema version; description;
 platform.hardware.cpu: model, architecture, operation mode;
 platform.hardware.gpu: model, architecture, memory;
@@ -231,29 +231,29 @@ actor: name, orcid, team, mail, role, degree, github, twitter;
 data.test collection: name, source, qrels, topics, ir_datasets
 """
 
-_BOOLEAN = """
+_BOOLEAN_PATHS = """
 method: automatic, lexical, deep_neural_model, sparse_neural_model, dense_neural_model,
  single_stage_retrieval;
 implementation.python: interactive;
 implementation.source: uncommitted changes
 """
 
-_INTEGER = """
+_INTEGER_PATHS = """
 platform.hardware.cpu: number of cores;
 platform.hardware.gpu: number of cores
 """
 
 
-def _paths(lines: str) -> Iterator[str]:
+def _list_paths(lines: str) -> Iterator[str]:
     for group in lines.replace("\n", " ").split(";"):
         parent, colon, names = group.strip().partition(":")
         yield from (f"{parent}.{name.strip()}" for name in names.split(",")) if colon else (parent,)
 
 
 VALUE_TYPES = (
-    dict.fromkeys(_paths(_TEXT), "text")
-    | dict.fromkeys(_paths(_BOOLEAN), "yes or no")
-    | dict.fromkeys(_paths(_INTEGER), "an integer")
+    dict.fromkeys(_list_paths(_TEXT_PATHS), "text")
+    | dict.fromkeys(_list_paths(_BOOLEAN_PATHS), "yes or no")
+    | dict.fromkeys(_list_paths(_INTEGER_PATHS), "an integer")
     | dict.fromkeys(PRIMAD_COMPONENTS, "a mapping")
 )
 """Type of the value by path; other paths may have any value."""
@@ -269,8 +269,8 @@ def convert_value(path: str, value: Any) -> Any:
     return value
 
 
-def schema_violation(path: str, value: Any) -> str | None:
-    """Return how a value violates the schema; None if it is valid or missing."""
+def describe_violation(path: str, value: Any) -> str | None:
+    """Describe how a value violates the schema; return None if it is valid or missing."""
     value_type = VALUE_TYPES.get(path)
     if value_type is None or value is None:
         return None
@@ -392,7 +392,7 @@ class Metadata:
         check_list("placeholders", placeholders)
         problems = []
         for path in required:
-            values = [leaf for _, leaf in leaves(self.get(path)) if leaf is not None]
+            values = [leaf for _, leaf in iterate_leaves(self.get(path)) if leaf is not None]
             texts = [leaf for leaf in values if isinstance(leaf, str) and leaf.strip()]
             placeholder = next((p for p in placeholders if any(p in text for text in texts)), None)
             if not texts and all(isinstance(leaf, str) for leaf in values):
@@ -403,7 +403,7 @@ class Metadata:
                 )
         for path in VALUE_TYPES:
             value = _walk(self.values, path.split("."))
-            reason = None if isinstance(value, tuple) else schema_violation(path, value)
+            reason = None if isinstance(value, tuple) else describe_violation(path, value)
             if reason is not None:
                 problems.append(MetadataProblem("type", path, reason))
         return tuple(problems)
@@ -412,7 +412,7 @@ class Metadata:
         """Return the metadata as YAML: the text that was read, or equivalent text."""
         if self.original is not None:
             return self.original.decode("utf-8-sig")
-        return yaml_text(self.values)
+        return format_yaml(self.values)
 
     @classmethod
     def template(cls, required: Sequence[str] = REQUIRED) -> Metadata:
@@ -476,14 +476,14 @@ def _drop(value: Any, keys: Sequence[str]) -> Any:
     return others
 
 
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def iterate_leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the path and value of each leaf."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from leaves(inner, f"{path}.{key}" if path else str(key))
+            yield from iterate_leaves(inner, f"{path}.{key}" if path else str(key))
     elif isinstance(value, (list, tuple)):
         for inner in value:
-            yield from leaves(inner, path)
+            yield from iterate_leaves(inner, path)
     else:
         yield path, value
 
@@ -492,7 +492,7 @@ def primad(first: Metadata, second: Metadata) -> str:
     """Return the six letters of PRIMAD: upper case if a component differs, `-` if it is missing.
 
     The components are platform, research goal, implementation, method, actor and data. A component
-    is the same if all of its values are equal.
+    differs if any of its values differ.
 
     References
     ----------
@@ -514,7 +514,7 @@ def primad(first: Metadata, second: Metadata) -> str:
     letters = ""
     for component in PRIMAD_COMPONENTS:
         pair = [
-            _typed_tree(metadata.values.get(component), component) for metadata in (first, second)
+            _convert_tree(metadata.values.get(component), component) for metadata in (first, second)
         ]
         if None in pair:
             letters += "-"
@@ -524,9 +524,9 @@ def primad(first: Metadata, second: Metadata) -> str:
     return letters
 
 
-def _typed_tree(value: Any, path: str) -> Any:
+def _convert_tree(value: Any, path: str) -> Any:
     if isinstance(value, dict):
-        return {key: _typed_tree(inner, f"{path}.{key}") for key, inner in value.items()}
+        return {key: _convert_tree(inner, f"{path}.{key}") for key, inner in value.items()}
     if isinstance(value, list):
-        return [_typed_tree(entry, path) for entry in value]
+        return [_convert_tree(entry, path) for entry in value]
     return convert_value(path, value)

@@ -28,7 +28,7 @@ _START = re.compile(
 )
 _END = re.compile(rb"^[ \t]*(?:#[ \t]*)?ir_metadata\.end[ \t\r]*(?:\n|\Z)", re.MULTILINE)
 _COMMENT = re.compile(rb"^[ \t]*# ?", re.MULTILINE)
-_BARE = re.compile(rb"^(?![ \t]*(?:#|\r?$))", re.MULTILINE)
+_UNCOMMENTED = re.compile(rb"^(?![ \t]*(?:#|\r?$))", re.MULTILINE)
 
 _SYSDESC = re.compile(rb"(?:\xef\xbb\xbf)?((?:[ \t\r]*\n)*)[ \t]*<SYSDESC>", re.IGNORECASE)
 _SYSDESC_END = re.compile(rb"([^\n]*?)</SYSDESC>[ \t\r]*(?:\n|\Z)", re.IGNORECASE)
@@ -45,8 +45,8 @@ class Header:
     raw: its bytes in the file, from the start marker to the end of the line of the end marker.
     text: YAML (`form` is `ir_metadata`), or the description of an NTCIR run (`sysdesc`).
     source, line: the file, and the line of the start marker, from 1.
-    before: number of bytes of the file before the header.
-    commented: whether all of its lines are comments, which readers of runs skip.
+    offset: number of bytes of the file before the header.
+    is_commented: whether all of its lines are comments, which readers of runs skip.
     """
 
     raw: bytes
@@ -54,50 +54,50 @@ class Header:
     form: str
     source: str
     line: int
-    before: int
-    commented: bool
+    offset: int
+    is_commented: bool
 
-    def blanked(self, chunk: bytes) -> bytes:
-        """Return the first chunk of the file with empty lines in place of the header."""
-        if self.commented:
+    def blank_out(self, chunk: bytes) -> bytes:
+        """Replace the header in the first chunk of a file by empty lines unless it is comments."""
+        if self.is_commented:
             return chunk
-        end = self.before + len(self.raw)
-        return chunk[: self.before] + b"\n" * self.raw.count(b"\n") + chunk[end:]
+        end = self.offset + len(self.raw)
+        return chunk[: self.offset] + b"\n" * self.raw.count(b"\n") + chunk[end:]
 
 
-def header_of(chunk: bytes, source: str) -> Header | None:
-    """Return the header in the first lines of a run (at least 1 MiB); None without a header."""
+def find_header(chunk: bytes, source: str) -> Header | None:
+    """Find the header in the first bytes of a run (2 MiB, if it has as many); None without one."""
     start, form = _START.match(chunk, 0, _HEAD), "ir_metadata"
     if start is None:
         start, form = _SYSDESC.match(chunk, 0, _HEAD), "sysdesc"
     if start is None:
         return None
-    line, before, limit = start.group(1).count(b"\n") + 1, start.end(1), start.end() + MAX_BYTES
+    line, offset, limit = start.group(1).count(b"\n") + 1, start.end(1), start.end() + MAX_BYTES
     if form == "sysdesc":
         end = _SYSDESC_END.match(chunk, start.end(), limit)
         if end is None:
             reason = "expected </SYSDESC> in the line of <SYSDESC>, got none"
             raise HeaderError(reason, source=source, line=line)
-        raw, text = chunk[before : end.end()], end.group(1)
-        return Header(raw, text, form, source, line, before, commented=False)
+        raw, text = chunk[offset : end.end()], end.group(1)
+        return Header(raw, text, form, source, line, offset, is_commented=False)
     end = _END.search(chunk, start.end(), limit)
     if end is None:
-        more = " within 1 MiB" if len(chunk) > limit else ""
-        reason = f"expected ir_metadata.end after ir_metadata.start, got none{more}"
+        within = " within 1 MiB" if len(chunk) > limit else ""
+        reason = f"expected ir_metadata.end after ir_metadata.start, got none{within}"
         raise HeaderError(reason, source=source, line=line)
-    raw, text = chunk[before : end.end()], chunk[start.end() : end.start()]
-    commented = bool(start.group(2))
-    if commented:
-        if bare := _BARE.search(text):
+    raw, text = chunk[offset : end.end()], chunk[start.end() : end.start()]
+    is_commented = bool(start.group(2))
+    if is_commented:
+        if uncommented := _UNCOMMENTED.search(text):
             raise HeaderError(
                 f"the header that begins in line {line} has lines without '#' before its end,"
                 " '# ir_metadata.end'",
                 source=source,
-                line=line + 1 + text.count(b"\n", 0, bare.start()),
+                line=line + 1 + text.count(b"\n", 0, uncommented.start()),
             )
         text = _COMMENT.sub(b"", text)
-        commented = end.group().lstrip().startswith(b"#")
-    return Header(raw, text.replace(b"\r\n", b"\n"), form, source, line, before, commented)
+        is_commented = end.group().lstrip().startswith(b"#")
+    return Header(raw, text.replace(b"\r\n", b"\n"), form, source, line, offset, is_commented)
 
 
 METADATA_FILE = "ir-metadata.yml"
@@ -135,20 +135,20 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
     'bm25'
     """
     if isinstance(data, Header):
-        return _of_header(data)
+        return _metadata_of_header(data)
     if isinstance(data, bytes):
-        return _of_yaml(data, "metadata", 1)
+        return _parse_metadata(data, "metadata", 1)
     path = fspath(data)
     if Path(path).suffix.lower() in (".yml", ".yaml"):
         with Source(path).open_raw() as file:
-            return _of_yaml(file.read(MAX_BYTES + 1), path, 1)
+            return _parse_metadata(file.read(MAX_BYTES + 1), path, 1)
     head = next(Source(path).chunks(2 * MAX_BYTES), b"")
-    header = header_of(head, path)
-    return None if header is None else _of_header(header)
+    header = find_header(head, path)
+    return None if header is None else _metadata_of_header(header)
 
 
 @dataclass(frozen=True)
-class MetadataPlace:
+class MetadataLocation:
     """Location of a run's metadata, which are read on request.
 
     header: the header of the run, if it has one.
@@ -167,7 +167,7 @@ class MetadataPlace:
         if self.file is not None:
             return read_metadata(self.file)
         if self.header is not None:
-            return _of_header(self.header)
+            return _metadata_of_header(self.header)
         if self.path is None or self.path == "-":
             return None
         run = Path(self.path)
@@ -176,44 +176,45 @@ class MetadataPlace:
             return read_metadata(own_file)
         shared_file = run.with_name(METADATA_FILE)
         metadata = read_metadata(shared_file) if shared_file.is_file() else None
-        is_of_run = metadata is not None and metadata.get("tag") in (None, self.tag)
-        return metadata if is_of_run else None
+        applies = metadata is not None and metadata.get("tag") in (None, self.tag)
+        return metadata if applies else None
 
 
-def header_lines(place: MetadataPlace | None) -> bytes:
+def header_lines(location: MetadataLocation | None) -> bytes:
     """Return metadata as a header of comments; a header that was read as comments is unchanged."""
-    if place is None:
+    if location is None:
         return b""
-    if place.file is None and place.header is not None and place.header.commented:
-        return place.header.raw.removesuffix(b"\n") + b"\n"
-    metadata = place.read()
+    header = location.header if location.file is None else None
+    if header is not None and header.is_commented:
+        return header.raw.removesuffix(b"\n") + b"\n"
+    metadata = location.read()
     if metadata is None:
         return b""
     lines = metadata.to_yaml().rstrip("\n").split("\n")
     text = "".join(f"# {line}\n" for line in ("ir_metadata.start", *lines, "ir_metadata.end"))
-    header = header_of(text.encode(), metadata.source)
+    header = find_header(text.encode(), metadata.source)
     if header is None or len(header.raw) < len(text.encode()):
         reason = "the metadata contain the line 'ir_metadata.end', which would end the header"
         raise InputError(reason, source=metadata.source)
     return header.raw
 
 
-def _of_header(header: Header) -> Metadata:
+def _metadata_of_header(header: Header) -> Metadata:
     from cranfield.collection.metadata.metadata import Metadata
 
     if header.form == "sysdesc":
         description = decode_text(header.text, header.source, header.line).strip()
         return Metadata({"description": description}, header.source, header.line)
-    return _of_yaml(header.text, header.source, header.line + 1)
+    return _parse_metadata(header.text, header.source, header.line + 1)
 
 
-def _of_yaml(data: bytes, source: str, line: int) -> Metadata:
+def _parse_metadata(data: bytes, source: str, line: int) -> Metadata:
     from cranfield.collection.metadata.metadata import Metadata, read_yaml
 
     if len(data) > MAX_BYTES:
         raise InputError("has metadata of more than 1 MiB", source=source)
     yaml = read_yaml(decode_text(data, source, line), source, line)
     for message in yaml.repeated_keys[:1]:
-        more = f" ({len(yaml.repeated_keys) - 1:,} more)" if len(yaml.repeated_keys) > 1 else ""
-        warn(f"{source}: {message}{more}")
+        n_others = len(yaml.repeated_keys) - 1
+        warn(f"{source}: {message}" + (f" ({n_others:,} more)" if n_others else ""))
     return Metadata(yaml.values, source, line, data, yaml.repeated_keys)

@@ -91,12 +91,12 @@ def _read_run_costs(metadata: Metadata) -> dict[str, float]:
         # The tracker writes `null J` on machines without a counter.
         if any(value in (None, f"null {unit}") for value in values):
             continue
-        total = 0
+        amount = 0
         for path, value in zip(paths, values, strict=True):
             match = re.fullmatch(rf"(\d{{1,18}}) ?{unit}", str(value))
             if match is None:
                 reason = f"{path} must be an integer with the unit {unit}, such as '120 {unit}'"
                 raise InputError(f"{reason}, got {quoted(value)}", source=metadata.source)
-            total += int(match[1])
-        costs[name] = total / units_per_cost
+            amount += int(match[1])
+        costs[name] = amount / units_per_cost
     return costs

@@ -26,8 +26,8 @@ from cranfield.sources.values import (
     NO_SCORE,
     NUMBER,
     Cells,
-    absent,
-    where_absent,
+    is_absent,
+    mask_absent,
 )
 
 SCORES = Schema(
@@ -44,7 +44,7 @@ SCORES = Schema(
 
 
 def is_missing(cell: Any) -> bool:
-    return absent(cell, NO_SCORE)
+    return is_absent(cell, NO_SCORE)
 
 
 def read_labels(
@@ -63,12 +63,12 @@ def read_numbers(cells: Cells) -> tuple[pl.Series, pl.Series]:
     numbers, _ = NUMBER.convert_column("score", cells)
     rows = numbers.is_null().arg_true()
     others = cells[rows] if isinstance(cells, pl.Series) else [cells[row] for row in rows]
-    return numbers, rows.filter(~where_absent(others, NO_SCORE))
+    return numbers, rows.filter(~mask_absent(others, NO_SCORE))
 
 
 def find_roles(names: Sequence[str], source: str) -> dict[str, int]:
     """Return the column index of each role; roles without a column are omitted."""
-    roles = SCORES.places(names, source)
+    roles = SCORES.find_positions(names, source)
     # `name` and `q` are too common for the schema, and `q` may be a system.
     name_columns = [k for k, name in enumerate(names) if spelt(name) == "name"]
     if "system" not in roles and len(name_columns) == 1:

@@ -37,12 +37,19 @@ from cranfield.scores.one_measure import AXES
 from cranfield.sources.columns import (
     Columns,
     columns_of_frame,
-    parquet_frame,
+    read_parquet_frame,
     reading_parquet,
 )
-from cranfield.sources.schemas import NO_NAME, spelt
+from cranfield.sources.schemas import INDEX_NAME, spelt
 from cranfield.sources.summaries import may_be_summary
-from cranfield.sources.values import NO_SCORE, Cells, finite, is_number, where_absent, with_points
+from cranfield.sources.values import (
+    NO_SCORE,
+    Cells,
+    is_number,
+    mask_absent,
+    parse_number,
+    with_points,
+)
 
 RUNID = "runid"  # first field of the line of trec_eval's output that contains the run tag
 _NOT_MEASURES = {RUNID, "num_q", "NumQ"}
@@ -68,11 +75,11 @@ def is_score_line(first_line: str) -> bool:
     if re.match(_NTCIREVAL_COMMENT, first_line):
         return True
     cells = split_cells([first_line])[0].to_list()
-    if not 2 <= len(cells) <= 4 or not cells[0] or SCORES.column_of(cells[0]) == "topic":
+    if not 2 <= len(cells) <= 4 or not cells[0] or SCORES.find_column(cells[0]) == "topic":
         return False
     if cells[0] == RUNID or "\t" not in first_line:
         return True
-    is_score = finite(cells[-1]) is not None or is_missing(cells[-1])
+    is_score = parse_number(cells[-1]) is not None or is_missing(cells[-1])
     return is_score or find_measure(cells[0]) is not None
 
 
@@ -170,7 +177,7 @@ def _order_measures_first(columns: list[pl.Series], requested: Sequence[str]) ->
         [OVERALL_TOPIC not in names for names in labels],
         [any(map(resembles_any_measure, islice(names, MAX_NAMES))) for names in labels],
         [not {*requested}.isdisjoint(names) for names in labels],
-        [any(finite(name) is None for name in names) for names in labels],
+        [any(parse_number(name) is None for name in names) for names in labels],
         [len(names) == 1 for names in labels],
     ]
     for first, second in criteria:
@@ -225,7 +232,7 @@ class ScoreTable:
 
     @cached_property
     def _points(self) -> dict[int, Cells]:
-        return self.columns.numbers({k: k for k in range(len(self.names))})
+        return self.columns.read_numbers({k: k for k in range(len(self.names))})
 
     def numbers(self, k: int) -> tuple[pl.Series, int]:
         """Return the numbers of a column, with a decimal point or comma, and the count of texts."""
@@ -399,10 +406,10 @@ def _find_third_axis(table: ScoreTable, roles: Mapping[str, int]) -> str:
 
 def _has_name(table: ScoreTable, k: int, *, may_be_topics: bool) -> bool:
     """Return True if a column has a name; an unnamed one must be empty or number the rows."""
-    if not NO_NAME.fullmatch(spelt(table.names[k])) or (may_be_topics and k == 0):
+    if not INDEX_NAME.fullmatch(spelt(table.names[k])) or (may_be_topics and k == 0):
         return True
     cells = table.column(k)
-    if not where_absent(cells, NO_SCORE).all() and not _are_distinct_integers(cells):
+    if not mask_absent(cells, NO_SCORE).all() and not _are_distinct_integers(cells):
         raise InputError(f"column {k + 1} has no name")
     return False
 
@@ -505,7 +512,7 @@ def _find_topics(
     if not score_columns or score_columns[0] != 0:
         return None
     name, cells = table.names[0], table.column(0)
-    if NO_NAME.fullmatch(spelt(name)):
+    if INDEX_NAME.fullmatch(spelt(name)):
         topics = table.labels(0, "topic")
         if are_measures(topics, table.source.requested):
             raise InputError(
@@ -658,7 +665,7 @@ def read_frame(data: Any, source: ScoreSource) -> ScoreTable:
     if index is None or not hasattr(index, "names"):
         return table
     axis = getattr(data.columns, "name", None)
-    if isinstance(axis, str) and SCORES.column_of(axis) == "topic":
+    if isinstance(axis, str) and SCORES.find_column(axis) == "topic":
         raise InputError(
             f"expected topics in rows, got them in columns ({quoted(axis)}); transpose the table"
         )
@@ -668,7 +675,7 @@ def read_frame(data: Any, source: ScoreSource) -> ScoreTable:
 
 def read_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
     """Read Parquet; columns that pandas saved as the index of a frame become its index again."""
-    frame = parquet_frame(raw, source.name)
+    frame = read_parquet_frame(raw, source.name)
     with reading_parquet(source.name):
         metadata = pl.read_parquet_metadata(io.BytesIO(raw))
     try:
@@ -685,7 +692,7 @@ def read_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
 
 def _prepend_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]) -> ScoreTable:
     """Put the index of a pandas frame in front of the columns."""
-    level_roles = [None if level is None else SCORES.column_of(level) for level in levels]
+    level_roles = [None if level is None else SCORES.find_column(level) for level in levels]
     if len(levels) > 1 and None in level_roles:
         unknown = levels[level_roles.index(None)]
         raise InputError(
@@ -693,7 +700,7 @@ def _prepend_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]
         )
     # A level of unknown name contains the topics, unless it only numbers the rows.
     if level_roles == [None]:
-        has_topics = any(SCORES.column_of(name) == "topic" for name in table.names)
+        has_topics = any(SCORES.find_column(name) == "topic" for name in table.names)
         if has_topics or (levels == [None] and labels[0] == list(range(len(labels[0])))):
             return table
         levels = [""]

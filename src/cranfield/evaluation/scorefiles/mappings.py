@@ -37,7 +37,7 @@ from cranfield.sources.columns import (
     unwrap_pandas,
 )
 from cranfield.sources.text import parse_json, parse_json_lines
-from cranfield.sources.values import finite
+from cranfield.sources.values import parse_number
 
 
 def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
@@ -95,7 +95,7 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
             for topic, detail in details.items()
         }
         return make_part(_make_system_frame({source.stem: scores}))
-    if any(SCORES.column_of(name) == "topic" for name in data):
+    if any(SCORES.find_column(name) == "topic" for name in data):
         if _are_columns_of_pandas(data):
             data = {name: [*cells.values()] for name, cells in data.items()}
         values_by_column = columns_of_mapping(data, source.name)
@@ -108,7 +108,8 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         if isinstance(scores, list) and any(isinstance(cell, (Mapping, list)) for cell in scores)
     }
     # A text among objects belongs to the report of another tool, such as its version.
-    has_texts = any(isinstance(value, str) and finite(value) is None for value in data.values())
+    texts = [value for value in data.values() if isinstance(value, str)]
+    has_texts = any(parse_number(text) is None for text in texts)
     if nested or (has_texts and any(isinstance(value, Mapping) for value in data.values())):
         refuse_nested(nested or data)
     systems = _arrange_by_system(data, source)
@@ -188,7 +189,7 @@ def _make_system_frame(data: Mapping[Any, Any]) -> pl.DataFrame:
         else:
             expected = f"expected {{topic: score}} or a list of scores for system {quoted(system)}"
             advice = f"; if {quoted(system)} is a topic, write {{system: {{topic: score}}}}"
-            is_score = finite(scores) is not None
+            is_score = parse_number(scores) is not None
             raise InputError(f"{expected}, got {_describe_value(scores)}{advice * is_score}")
         has_measures = any(isinstance(value, Mapping) for value in topics.values())
         for topic, value in topics.items():

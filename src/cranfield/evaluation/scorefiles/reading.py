@@ -36,7 +36,7 @@ from cranfield.scores import Scores
 from cranfield.scores.one_measure import AXES
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import columns_of_csv, is_frame
-from cranfield.sources.text import SEPARATORS, decode_text, separator_of, split_lines
+from cranfield.sources.text import SEPARATORS, decode_text, find_separator, split_lines
 
 
 def read_scores(
@@ -266,7 +266,7 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
     if layout == "trec":
         return read_lines(text, source)
     default = "\t" if layout == "tsv" else ","
-    separator = separator_of(first_line, default, SEPARATORS) or default
+    separator = find_separator(first_line, default, SEPARATORS) or default
     if separator not in first_line and "|" in first_line:
         raise InputError("expected columns separated by commas, tabs or semicolons", line=1)
     columns = columns_of_csv(raw, separator, source.name)
@@ -281,7 +281,7 @@ def _detect_layout(first_line: str) -> str:
     stripped = first_line.strip()
     if stripped.startswith(("{", "[")):
         return "jsonl" if stripped.startswith("{") and stripped.endswith("}") else "json"
-    separator = separator_of(first_line, "\t", SEPARATORS)
+    separator = find_separator(first_line, "\t", SEPARATORS)
     if is_score_line(first_line) and separator in {"\t", None}:
         return "trec"
     if separator is None:

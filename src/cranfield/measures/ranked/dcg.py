@@ -37,7 +37,7 @@ class DCGMeasure(GainMeasure, family="cumulated gain", monotone=True, expectatio
     )
 
     @classmethod
-    def translated(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def translate_parameters(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Translate the `dcg` parameter of ir_measures."""
         translated_parameters = dict(parameters)
         if "dcg" in translated_parameters:

@@ -21,10 +21,10 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.spec import (
     POSITIVE_PROBABILITY,
     choice,
-    fraction_of,
     number,
     optional,
     parameter,
+    to_fraction,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
@@ -132,7 +132,7 @@ class RMeasure(_BlendedMeasure):
             return False
         grades = grades_up_to(max_grade)
         gains: Any = self.gains.as_fractions().compute_gains(grades)
-        terms: Any = (grades >= self.rel) * (1 + fraction_of(self.beta) * gains)
+        terms: Any = (grades >= self.rel) * (1 + to_fraction(self.beta) * gains)
         return has_even_gain_sums(terms, None)
 
     def values(self, judged: JudgedRuns) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.scale_types import Scale
-from cranfield.base.spec import fraction_of, integer, number, parameter
+from cranfield.base.spec import integer, number, parameter, to_fraction
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
@@ -183,7 +183,7 @@ class Utility(CountMeasure):
     @property
     def needs_one_size(self) -> bool:
         """True unless a - c is an integer multiple of b - d, or one of these differences is 0."""
-        a, b, c, d = map(fraction_of, (self.a, self.b, self.c, self.d))
+        a, b, c, d = map(to_fraction, (self.a, self.b, self.c, self.d))
         return bool(a - c and b - d) and ((a - c) / (b - d)).denominator != 1
 
     def score_counts(self, n_hits: Any, n_retrieved: Any, n_relevant: Any) -> Any:

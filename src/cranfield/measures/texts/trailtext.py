@@ -32,7 +32,7 @@ _TRAILTEXTS = Schema(
     "table of trailtexts",
     (TOPIC, Column("length", _AMOUNT), Column("gain", _AMOUNT), optional("system", LABEL)),
     noun="trailtexts",
-    otherwise="csv",
+    default_format="csv",
     tuples=("topic", "length", "gain", "system"),
 )
 

@@ -25,8 +25,8 @@ from cranfield.base.spec import (
     OPEN_PROBABILITY,
     POSITIVE_PROBABILITY,
     choice,
-    fraction_of,
     parameter,
+    to_fraction,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
@@ -84,7 +84,7 @@ class RankBiasedPrecision(StaticModel):
     def is_evenly_spaced(self, max_grade: int) -> bool:
         """Return True if all scores are equally spaced, by the values of gains and p."""
         gains = self.exact_gains(max_grade)
-        return gains is not None and has_even_gain_sums(gains, self.cutoff, 1 / fraction_of(self.p))
+        return gains is not None and has_even_gain_sums(gains, self.cutoff, 1 / to_fraction(self.p))
 
     max_rank = None
 

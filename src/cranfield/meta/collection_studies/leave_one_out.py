@@ -14,7 +14,7 @@ from cranfield.base.errors import PolicyError, check_choice, check_integer, quot
 from cranfield.base.kinds import Integer, Numbers, OneOf, check_arguments
 from cranfield.base.text import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.policies import DEEPEST
+from cranfield.collection.policies import MAX_DEPTH
 from cranfield.measures.base import Measure
 from cranfield.meta.collection_studies.pools import (
     Pools,
@@ -120,7 +120,7 @@ class PoolDepths(Study):
 
     def judged_to(self, depth: int) -> JudgedRuns:
         """Return all runs, judged with the pool of a depth of 1 or more."""
-        check_integer("depth", depth, 1, DEEPEST)
+        check_integer("depth", depth, 1, MAX_DEPTH)
         contributes = np.isin(self.runs.systems, self.contributors)
         return restrict(self.runs, mask_pool(self.runs, contributes, depth))
 
@@ -153,7 +153,7 @@ def pool_depths(
     contributors: Any = None,
     pool_depth: Depth = None,
     lists: str | Sequence[str] = "raw",
-    top: Annotated[int, Integer(1, DEEPEST)] = 10,
+    top: Annotated[int, Integer(1, MAX_DEPTH)] = 10,
     rel: Rel = 1,
     compat: str | None = None,
     **policies: Any,
@@ -218,7 +218,7 @@ def pool_depths(
         contributes = team_pools.contributes
     else:
         sorted_depths = tuple(
-            sorted(check_integers("depth", depths, pool_depth or DEEPEST, " of pools"))
+            sorted(check_integers("depth", depths, pool_depth or MAX_DEPTH, " of pools"))
         )
         contributes = find_contributors(runs, contributors, pool_depth or sorted_depths[-1])
     all_depths = (*sorted_depths, None)

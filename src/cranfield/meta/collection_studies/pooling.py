@@ -20,7 +20,7 @@ from cranfield.base.text import counted, names_or_count
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.policies import DEEPEST
+from cranfield.collection.policies import MAX_DEPTH
 from cranfield.collection.qrels import Qrels
 from cranfield.correlation import tau_ap
 from cranfield.measures.base import Measure
@@ -451,7 +451,7 @@ def pooling(
     *,
     methods: str | Method | Iterable[str | Method] = METHODS,
     budgets: Annotated[int | Sequence[int] | None, Numbers()] = None,
-    depth: Annotated[int, Integer(1, DEEPEST)] = DEPTH,
+    depth: Annotated[int, Integer(1, MAX_DEPTH)] = DEPTH,
     contributors: Any = "judged",
     teams: Teams = None,
     others: Annotated[str, OneOf(("keep", "drop"))] = "keep",
@@ -553,7 +553,9 @@ def pooling(
     call = check_arguments(pooling, locals(), trace_runs)
     parsed_methods = parse_methods(methods)
     scoring = read_scoring(measures, lists, compat)
-    parsed_budgets = None if budgets is None else sorted(check_integers("budget", budgets, DEEPEST))
+    parsed_budgets = (
+        None if budgets is None else sorted(check_integers("budget", budgets, MAX_DEPTH))
+    )
     choice = read_choice(test, alpha=alpha, missing=missing, resamples=resamples)
     if choice.uses_shards:
         raise PolicyError(

@@ -27,7 +27,7 @@ from cranfield.measures.base import Measure
 from cranfield.result import Column
 from cranfield.scores import Scores
 from cranfield.sources.columns import Table, is_frame, read_table
-from cranfield.sources.schemas import FRAMES, Schema
+from cranfield.sources.schemas import TABLE_FORMATS, Schema
 from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.values import TAG
 
@@ -40,8 +40,8 @@ _TEAMS = Schema(
     "table of teams",
     (FileColumn("system", TAG), FileColumn("team", TAG)),
     noun="the teams",
-    formats=FRAMES,
-    otherwise="csv",
+    formats=TABLE_FORMATS,
+    default_format="csv",
 )
 
 LIST_COLUMNS = {

@@ -27,11 +27,11 @@ from cranfield.base.errors import (
 from cranfield.base.spec import (
     Registry,
     Spec,
+    format_parameters,
+    get_summary,
     integer,
     number,
     parameter,
-    parameters_of,
-    summary_of,
 )
 from cranfield.collection.files.reading import read_qrels
 from cranfield.online.log.query_log import QueryLog, join_by_document
@@ -436,8 +436,8 @@ def models() -> pl.DataFrame:
         "model",
         {
             "learns": lambda kind: ", ".join(kind.variables),
-            "parameters": parameters_of,
-            "description": summary_of,
+            "parameters": format_parameters,
+            "description": get_summary,
             "source": attrgetter("source"),
         },
     )

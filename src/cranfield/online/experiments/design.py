@@ -260,7 +260,7 @@ def read_unit_ids(units: Any) -> pl.Series:
 
 def read_ids(path: str, column: str) -> pl.Series:
     """Read ids of units from a column of a table, or from text with one id per line."""
-    lines = Lines((column,), 1, cut=lambda line: [line.strip()] if line.strip() else [])
+    lines = Lines((column,), 1, split=lambda line: [line.strip()] if line.strip() else [])
     # If the caller names a unit, a column with the usual name of another unit must not be read.
     meaning = "unit" if column == "user" else None
     hint = "; use unit=... to read another column" if meaning else ""

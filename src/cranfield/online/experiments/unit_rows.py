@@ -13,9 +13,9 @@ import polars as pl
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.sources.columns import Columns, error_at_row
-from cranfield.sources.schemas import GROUPS, Schema, spelt
+from cranfield.sources.schemas import USUAL_NAMES, Schema, spelt
 from cranfield.sources.summaries import TOTALS, ends_in_summary
-from cranfield.sources.values import BLANKS, Cells, absent
+from cranfield.sources.values import BLANKS, Cells, is_absent
 
 Names = Sequence[str]
 
@@ -32,7 +32,7 @@ class UnitTable:
         self.columns, self.schema, self.source = columns, schema, columns.source
         self.names = [*map(str, columns.names)]
         self.spellings = [*map(spelt, columns.names)]
-        self.positions = schema.places(columns.names, columns.source)
+        self.positions = schema.find_positions(columns.names, columns.source)
         self.variant = None if variant is None else self.positions[variant]
         self.unused = [k for k in range(len(self.names)) if k not in self.positions.values()]
         self.texts = cache(lambda k: _convert_to_text(columns.with_points(k)))
@@ -92,7 +92,7 @@ def _convert_to_text(cells: Cells) -> pl.Series:
     if isinstance(cells, pl.Series) and not cells.dtype.is_nested():
         texts = cells.cast(pl.String, strict=False)
     else:
-        values = [None if absent(cell) else str(cell) for cell in cells]
+        values = [None if is_absent(cell) else str(cell) for cell in cells]
         texts = pl.Series(values, dtype=pl.String)
     return texts.str.strip_chars(BLANKS)
 
@@ -220,7 +220,7 @@ def hint_at_names(missing_names: Names, names: Names, variant: str | None) -> st
     if missing_names == [variant]:
         if controls := [quoted(name) for name in names if spelt(name) == CONTROLS[0]]:
             return f"; variants must be the values of one column, got a column {controls[0]}"
-        usual_names = _VARIANT_NAMES | {*map(spelt, GROUPS["variant"][1].split())}
+        usual_names = _VARIANT_NAMES | {*map(spelt, USUAL_NAMES["variant"][1].split())}
         if candidates := [quoted(name) for name in names if spelt(name) in usual_names]:
             return f"; if the variants are in {candidates[0]}, set variant={candidates[0]}"
         return "; use variant=... to read another column"
@@ -231,7 +231,7 @@ def hint_at_names(missing_names: Names, names: Names, variant: str | None) -> st
     return ""
 
 
-_VARIANT_NAMES = {*map(spelt, (*GROUPS["variant"][0].split(), "is_control", "is_treatment"))}
+_VARIANT_NAMES = {*map(spelt, (*USUAL_NAMES["variant"][0].split(), "is_control", "is_treatment"))}
 
 
 def check_second_variants(table: UnitTable) -> None:
@@ -279,7 +279,7 @@ def warn_of_repeated_rows(table: UnitTable, unit: str) -> None:
         warn(f"{table.source}: {sums}; remove copies from the table")
 
 
-_EXACT_TIMES = {*map(spelt, " ".join(GROUPS["time"]).split())}
+_EXACT_TIMES = {*map(spelt, " ".join(USUAL_NAMES["time"]).split())}
 
 
 def note_unused_labels(table: UnitTable, unit: str | None) -> list[str]:

@@ -53,9 +53,9 @@ from cranfield.sources.values import (
     NO_SCORE,
     NUMBER,
     TAG,
-    Kind,
-    absent,
-    finite,
+    ValueKind,
+    is_absent,
+    parse_number,
 )
 
 MIXED_POLICIES = ("drop", "error")  # How to treat units in several variants
@@ -69,22 +69,22 @@ _TRUTH_VALUES = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "t": 1.0, "f"
 
 def _read_number(cell: Any) -> float | None:
     if isinstance(cell, str):
-        return _TRUTH_VALUES.get(cell.strip().lower(), finite(cell))
-    return finite(int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
+        return _TRUTH_VALUES.get(cell.strip().lower(), parse_number(cell))
+    return parse_number(int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
 
 
-_UNIT_KIND = replace(ID, missing=absent)
-_METRIC_KIND = replace(NUMBER, read=_read_number, missing=lambda cell: absent(cell, NO_SCORE))
+_UNIT_KIND = replace(ID, missing=is_absent)
+_METRIC_KIND = replace(NUMBER, read=_read_number, missing=lambda cell: is_absent(cell, NO_SCORE))
 _LABEL_KIND = replace(
     TAG,
     read=lambda cell: str(cell) if isinstance(cell, (bool, np.bool_)) else TAG.read(cell),
     problem="not text, an integer or a boolean",
-    missing=absent,
+    missing=is_absent,
 )
 DATE_PATTERN = r"^\d{4}-\d{2}-\d{2}"  # Start of times as text, which then sort in order of time
 
-_TIME_KIND = Kind(
-    lambda cell: None if absent(cell) else str(cell).strip(), problem="not a time", missing=absent
+_TIME_KIND = ValueKind(
+    lambda x: None if is_absent(x) else str(x).strip(), problem="not a time", missing=is_absent
 )
 
 
@@ -221,7 +221,7 @@ def _encode_days(
 
 def _read_table(
     data: Any,
-    kinds: Mapping[str, Kind],
+    kinds: Mapping[str, ValueKind],
     unit: str | None,
     variant: str | None,
     denominators: Names,

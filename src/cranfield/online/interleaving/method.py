@@ -14,7 +14,7 @@ import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.spec import Registry, Spec, choice, parameter, parameters_of, summary_of
+from cranfield.base.spec import Registry, Spec, choice, format_parameters, get_summary, parameter
 from cranfield.base.text import counted
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.run import Run
@@ -364,8 +364,8 @@ def interleaving_methods() -> pl.DataFrame:
         "method",
         {
             "rankers": lambda kind: str(kind.max_rankers or "2 or more"),
-            "parameters": parameters_of,
-            "description": summary_of,
+            "parameters": format_parameters,
+            "description": get_summary,
             "source": attrgetter("source"),
         },
     )

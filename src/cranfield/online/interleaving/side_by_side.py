@@ -269,7 +269,7 @@ PREFERENCES = Schema(
     "table of preferences",
     (*_PAIR, schemas.Column("preferred", _LABEL), optional("assessor", _LABEL, "worker")),
     noun="preferences",
-    otherwise="csv",
+    default_format="csv",
     decisive=("status", "measure", "criterion"),
     tuples=("topic", "first", "second", "preferred", "assessor"),
 )
@@ -302,7 +302,7 @@ _MAX_DRAWS = 2**25  # Number of draws above which equal topics are drawn togethe
 def read_votes(data: Any, schema: Schema) -> Table:
     """Read preferences; refuse words such as `first` if the order of systems is not read."""
     columns = read_columns(data, schema)
-    positions = schema.places(columns.names, columns.source)
+    positions = schema.find_positions(columns.names, columns.source)
     first, second, labels = (
         {str(cell).strip() for cell in columns.cells(positions[name])}
         for name in ("first", "second", "preferred")

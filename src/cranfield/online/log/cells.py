@@ -13,7 +13,7 @@ import polars as pl
 
 from cranfield.sources.columns import columns_of_mapping
 from cranfield.sources.schemas import Column, Schema, optional
-from cranfield.sources.values import Cells, Kind, absent, finite, plain
+from cranfield.sources.values import Cells, ValueKind, float_to_integer, is_absent, parse_number
 
 UTC = pl.Datetime("us", "UTC")
 _BLANK = ("", "na", "nan", "null", "none")
@@ -23,7 +23,7 @@ Conversion = Callable[[pl.Expr, pl.DataType], pl.Expr]  # Null where a cell cann
 
 
 @dataclass(frozen=True)
-class Cell(Kind):
+class Cell(ValueKind):
     """A kind of value to which whole columns are converted at once."""
 
     read: Callable[[Any], Any] = lambda cell: cell
@@ -90,7 +90,7 @@ class Cell(Kind):
         # Cells of several types were converted to text, some of them to null.
         blank = frozenset(self.blank)
         null_rows = (int(row) for row in is_null.arg_true())
-        bad_rows = (row for row in null_rows if self.is_required or not absent(cells[row], blank))
+        bad_rows = (k for k in null_rows if self.is_required or not is_absent(cells[k], blank))
         return values, next(bad_rows, None)
 
 
@@ -109,7 +109,7 @@ def _make_series(cells: Sequence[Any]) -> pl.Series:
 
 def _to_text(cell: Any) -> str | None:
     """Return a scalar as text; None for other values."""
-    if absent(cell):
+    if is_absent(cell):
         return None
     if isinstance(cell, (date, datetime)):
         return cell.isoformat()
@@ -117,7 +117,7 @@ def _to_text(cell: Any) -> str | None:
         item = getattr(cell, "item", None)
         return _to_text(item()) if item is not None and getattr(cell, "ndim", 1) == 0 else None
     try:
-        text = str(plain(cell))
+        text = str(float_to_integer(cell))
         text.encode()
     except (ValueError, OverflowError):
         return None
@@ -277,7 +277,7 @@ _INT_32 = (-(2**31), 2**31 - 1)
 
 
 def _describe_invalid_rank(cell: Any) -> str:
-    is_zero = finite(cell) == 0
+    is_zero = parse_number(cell) == 0
     return "not an integer >= 1" + "; add 1 to ranks that count from 0" * is_zero
 
 
@@ -311,7 +311,8 @@ FLAG = _kind(_convert_flag, pl.Boolean, "neither true nor false")
 
 
 def _describe_invalid_time(cell: Any) -> str:
-    is_day = (number := finite(cell)) is not None and _DAY_NUMBERS[0] <= number <= _DAY_NUMBERS[1]
+    number, (first, last) = parse_number(cell), _DAY_NUMBERS
+    is_day = number is not None and first <= number <= last
     remedy = "; format the cells as 2026-03-01 08:00:00 in the spreadsheet" if is_day else ""
     return f"not a time (ISO 8601, or s, ms, us or ns since 1970){remedy}"
 

@@ -31,7 +31,7 @@ from cranfield.sources.columns import (
 from cranfield.sources.schemas import Schema
 from cranfield.sources.summaries import totals
 from cranfield.sources.text import decode_text, parse_json, parse_json_lines
-from cranfield.sources.values import finite
+from cranfield.sources.values import parse_number
 
 LINE = "(line)"  # Column with the line number of each row in its file
 _ATTRIBUTES = ("team", "propensity", "grade")
@@ -239,14 +239,14 @@ def _explode_results(frame: pl.DataFrame, dtype: pl.List, source: str) -> pl.Dat
         raise InputError(f"has {quoted(min(repeated))} {reason}", source=source)
     names = [*fields, *page_names]
     for column in FLAT.columns:
-        positions = column.named_in(names)[:1] if column.name in _RESULT_FIELDS else []
+        positions = column.find_in(names)[:1] if column.name in _RESULT_FIELDS else []
         for name in (names[position] for position in positions if position >= len(fields)):
             example = f'"results": [{{"doc": ..., "{name}": ...}}]'
             reason = f"field {quoted(name)} of the record must be in each of its results: {example}"
             raise InputError(reason, source=source)
     frame = frame.with_row_index("(row)").explode("results", empty_as_null=True, keep_nulls=True)
     rank_column = next(column for column in FLAT.columns if column.name == "rank")
-    has_ranks = bool(rank_column.named_in(names))
+    has_ranks = bool(rank_column.find_in(names))
     if not has_ranks:
         rank = pl.int_range(1, pl.len() + 1).over("(row)")
         frame = frame.with_columns(rank=pl.when(pl.col("results").is_not_null()).then(rank))
@@ -256,7 +256,7 @@ def _explode_results(frame: pl.DataFrame, dtype: pl.List, source: str) -> pl.Dat
     frame = frame.drop("(row)").unnest("results")
     if not has_ranks:
         _refuse_other_order(frame.select(fields).to_dict(), page, has_doc, source)
-    has_id = "id" in fields and not DOC.named_in(frame.columns)
+    has_id = "id" in fields and not DOC.find_in(frame.columns)
     return frame.rename({"id": "doc"}) if has_id else frame
 
 
@@ -266,7 +266,7 @@ def open_table(data: Any, schema: Schema, may_be_empty: bool = False) -> Table:
     table = columns.table(schema, allow_empty=may_be_empty)
     table.check(totals(schema.columns[0].name))
     if schema in (FLAT, RESULTS) and "doc" in table.names and "rank" not in table.names:
-        known_positions = schema.places(columns.names, columns.source).values()
+        known_positions = schema.find_positions(columns.names, columns.source).values()
         unused = [k for k in range(len(columns.names)) if k not in known_positions]
         cells = {str(columns.names[k]): columns.with_points(k) for k in unused}
         page, doc = table.frame["page"], table.frame["doc"]
@@ -280,9 +280,9 @@ def _refuse_other_order(
     """Refuse to rank results by their rows if a column numbers them in another order."""
     row = pl.int_range(pl.len()).over("page")
     for name, cells in columns.items():
-        if not any(map(finite, cells[:100])):
+        if not any(map(parse_number, cells[:100])):
             continue
-        numbers = pl.Series("number", [*map(finite, cells)], pl.Float64)
+        numbers = pl.Series("number", [*map(parse_number, cells)], pl.Float64)
         frame = pl.DataFrame({"page": page, "number": numbers}).filter(has_doc)
         # A column of 0 and 1 may be a flag, on pages of two results.
         if frame["number"].null_count() or {*frame["number"].unique()} <= {0, 1}:

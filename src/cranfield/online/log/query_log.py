@@ -17,7 +17,7 @@ import polars as pl
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, PolicyError, check_choice, quoted
 from cranfield.base.files import make_folder
-from cranfield.base.showing import Plotted
+from cranfield.base.showing import WithPlots
 from cranfield.base.text import counted
 from cranfield.collection.files.writing import write_table
 from cranfield.online.log.cells import CLICKS, PAGES, RESULTS, UTC
@@ -107,7 +107,7 @@ _TABLES = ("pages", "results", "clicks")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class QueryLog(Plotted):
+class QueryLog(WithPlots):
     """Pages that users saw, the results on them and the clicks; returned by :func:`read_log`.
 
     Attributes

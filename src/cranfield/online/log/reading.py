@@ -190,7 +190,7 @@ def _read_one_source(
             names = some_of(column.names, 10)
             reason = f"has a column rank, but no column doc (usual names: {names})"
             raise InputError(reason, source=flat_table.source)
-        name = columns.names[FLAT.columns[0].named_in(columns.names)[0]]
+        name = columns.names[FLAT.columns[0].find_in(columns.names)[0]]
         ranks, is_row_id = flat_table.frame["rank"], flat_table.frame["page"].is_unique().all()
         if spelt(name) == "id" and ranks.n_unique() > 1 and ranks.min() == 1 and is_row_id:
             reason = f"column {quoted(name)} differs in each row, so it is not the id of a page"
@@ -231,7 +231,7 @@ def _read_three_tables(source: Any, results: Any, clicks: Any, second_table: Any
     if results is None:
         source = formats.open_columns(source, PAGES)
         fields = (column for column in FLAT.columns if column.name in {"rank", "doc"})
-        if all(column.named_in(source.names) for column in fields):
+        if all(column.find_in(source.names) for column in fields):
             # Shown results with the columns of their pages, such as interleaved lists.
             table = formats.open_table(source, FLAT)
             reason = "rank must be at least 1, got 0; add 1 to the ranks of both tables"
@@ -278,7 +278,7 @@ def _warn_of_zones(pages: Columns, clicks: Columns) -> None:
     has_zones = {}
     for columns, schema in ((pages, PAGES), (clicks, CLICKS)):
         column = next(column for column in schema.columns if column.name == "time")
-        for k in column.named_in(columns.names)[:1]:
+        for k in column.find_in(columns.names)[:1]:
             times = pl.Series(columns.cells(k), strict=False).drop_nulls()
             if times.dtype == pl.String and (texts := times.filter(times.str.contains(":"))).len():
                 has_zone = texts.str.contains(_ZONE)

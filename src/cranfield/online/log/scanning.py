@@ -89,7 +89,7 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
         lazy = nw.from_native(_scan_file(data, schema) if is_path else data).lazy()
         names = lazy.collect_schema().names()
         refuse_lazy_counts(lazy, name, source)
-    positions = schema.places(names, source)
+    positions = schema.find_positions(names, source)
     if name != "pages" and "rank" not in positions:
         reason = f"expected a column rank, got {some_of(map(quoted, names), 8)}"
         raise InputError(reason, source=source)
@@ -201,7 +201,7 @@ def check_values(lazy: nw.LazyFrame[Any], columns: Collection[str], source: str)
 def refuse_lazy_counts(table: nw.LazyFrame[Any], name: str, source: str) -> None:
     """Refuse a lazy table with a column of counts or weights."""
     names = table.collect_schema().names()
-    if name == "clicks" and (positions := COUNT_COLUMN.named_in(names)):
+    if name == "clicks" and (positions := COUNT_COLUMN.find_in(names)):
         counts = f"counts in column {quoted(names[positions[0]])}"
         raise InputError(f"expected a row for each click, got {counts}", source=source)
 

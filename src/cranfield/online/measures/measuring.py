@@ -30,7 +30,7 @@ from cranfield.scores import Scores
 from cranfield.sources.columns import read_table, two_columns
 from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import schema_of_lines
-from cranfield.sources.values import ID, NO_GRADE, absent
+from cranfield.sources.values import ID, NO_GRADE, is_absent
 from cranfield.tabular import Table
 
 
@@ -236,7 +236,7 @@ GROUP_COLUMNS = ("variant", "user", "query", "session", "page")  # Columns to gr
 FINER_UNITS = {"page": (), "session": ("page", "query"), "user": ("page", "query", "session")}
 
 
-_LABEL = replace(ID, read=lambda x: None if absent(x, NO_GRADE) else ID.read(x), exact=None)
+_LABEL = replace(ID, read=lambda x: None if is_absent(x, NO_GRADE) else ID.read(x), exact=None)
 LABELS = schema_of_lines(
     "table of labels of pages",
     *(FileColumn("page", ID), FileColumn("label", _LABEL)),

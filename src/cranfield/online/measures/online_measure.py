@@ -19,7 +19,7 @@ import narwhals.stable.v2 as nw
 import polars as pl
 
 from cranfield.base.errors import InputError, MeasureError, quoted
-from cranfield.base.spec import Registry, Spec, parameters_of, summary_of
+from cranfield.base.spec import Registry, Spec, format_parameters, get_summary
 from cranfield.online.log.query_log import MISSING_TABLES, QueryLog
 from cranfield.online.log.scanning import check_types, check_values, refuse_lazy_counts
 
@@ -412,7 +412,7 @@ class OnlineMeasure(Spec):
     def __matmul__(self, cutoff: Any) -> OnlineMeasure:
         if "cutoff" not in self.parameters:
             raise MeasureError(f"{self.name} cannot have a cutoff")
-        return self._with({"cutoff": cutoff})
+        return self._with_parameters({"cutoff": cutoff})
 
     def __str__(self) -> str:
         cutoff = getattr(self, "cutoff", None)
@@ -484,8 +484,8 @@ def catalogue() -> pl.DataFrame:
         "measure",
         {
             "kind": lambda measure: measure().value_kind,
-            "parameters": parameters_of,
-            "description": summary_of,
+            "parameters": format_parameters,
+            "description": get_summary,
             "formula": attrgetter("formula"),
             "lowest": lambda kind: kind.range[0],
             "highest": lambda kind: kind.range[1],

@@ -26,7 +26,7 @@ from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.sources.columns import Table, columns_of_mapping, read_table
 from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import Schema, optional
-from cranfield.sources.values import ID, NUMBER, RANK, TAG, absent, truths_as_grades
+from cranfield.sources.values import ID, NUMBER, RANK, TAG, booleans_to_grades, is_absent
 
 BLOCK_DRAWS = 2**21  # Number of values drawn at a time; results for a seed depend on it
 
@@ -258,8 +258,8 @@ class PolicyValue(Result):
         return [f"{self.estimator}: {self.estimate:.6g}, {lists}", *weights, intervals]
 
 
-_POSITION = replace(RANK, problem="not an integer", missing=absent)
-_REWARD = replace(NUMBER, prepare=partial(truths_as_grades, noun=""))  # Numbers or booleans
+_POSITION = replace(RANK, problem="not an integer", missing=is_absent)
+_REWARD = replace(NUMBER, prepare=partial(booleans_to_grades, noun=""))  # Numbers or booleans
 
 ACTIONS = Schema(
     "table of logged actions",

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.spec import Registry
-from cranfield.base.text import capitalised
+from cranfield.base.text import capitalise
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting import charts
 from cranfield.reporting.charts.saving import check_extra, parse_format, save
@@ -58,7 +58,7 @@ def _read_charts() -> dict[str, ChartKind]:
     """Read the declarations from source files, as importing the modules takes seconds."""
     folder = files(charts)
     return {
-        name: ChartKind(function, subject, capitalised(summary))
+        name: ChartKind(function, subject, capitalise(summary))
         for module in MODULES
         for name, subject, function, summary in _DECLARATION.findall(
             (folder / f"{module}.py").read_text("utf-8")

@@ -11,7 +11,7 @@ import polars as pl
 
 from cranfield.base.arrays import round_for_ranking
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice
-from cranfield.base.text import capitalised, counted, number_range, plain
+from cranfield.base.text import capitalise, counted, format_range, plain
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting import summary
@@ -88,7 +88,7 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     topics = counted(len(topic_scores.topics), "topic")
     counts = boxes["topics"].to_numpy()
     if counts.min() < len(topic_scores.topics):
-        topics = f"{number_range(counts)} of {topics}"
+        topics = f"{format_range(counts)} of {topics}"
     size = f"{counted(len(names), 'system')}, {topics}"
     measure = inputs.measure_title(topic_scores)
     return theme.combine_layers(
@@ -223,13 +223,13 @@ def intervals_chart(
         scale=alt.Scale(zero=False, nice=False, domain=domain),
         width=WIDTH,
         title=theme.headline(
-            capitalised(title)
+            capitalise(title)
             if not comparison.measure
             else f"{mean.capitalize()} by system: {inputs.measure_title(comparison)}",
             f"{comparison.title}, alpha {comparison.alpha:g}. {note}",
         ),
         description=f"{title} of {len(names)} systems with simultaneous intervals, best first;"
-        f" {comparison.title}, alpha {comparison.alpha:g}. {capitalised(heading)}:"
+        f" {comparison.title}, alpha {comparison.alpha:g}. {capitalise(heading)}:"
         f" {theme.count_kinds(frame['verdict'], [*MARKERS][1:])}.",
     )
 

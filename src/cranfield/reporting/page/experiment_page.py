@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.text import counted, plural
+from cranfield.base.text import counted, pluralise
 from cranfield.online.experiments.report import ALARM_PVALUE, STOPPED, ExperimentReport
 from cranfield.reporting.page.html import Html, label, own_templates, sections_page
 from cranfield.reporting.page.intervals import draw_lifts
@@ -36,7 +36,7 @@ def experiment_page(
         "metric": len(report.metrics),
     }
     counts = ", ".join(counted(count, noun) for noun, count in sizes.items())
-    looks = [] if report.looks is None else _look_charts(report, report.looks, plural(unit))
+    looks = [] if report.looks is None else _look_charts(report, report.looks, pluralise(unit))
     segments = _segment_tables(report)
     headings = {
         "answer": "Answer",
@@ -54,7 +54,7 @@ def experiment_page(
         headings=headings,
         counts=f"{counts}; {label(report.source)}",
         report=report,
-        units=plural(unit),
+        units=pluralise(unit),
         stopped=STOPPED,
         alarm=ALARM_PVALUE,
         ratio=report.sample_ratio.heading()[0],

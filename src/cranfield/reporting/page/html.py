@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from cranfield.base.text import capitalised, counted, html, plain
+from cranfield.base.text import capitalise, counted, html, plain
 from cranfield.tabular import as_cell
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def templates(package: str, folder: str) -> Environment:
         trim_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters |= {"as_cell": as_cell, "capitalised": capitalised, "counted": counted}
+    environment.filters |= {"as_cell": as_cell, "capitalised": capitalise, "counted": counted}
     environment.filters |= {"named": named, "sentence": sentence}
     environment.filters["label"] = lambda name: label(str(name))
     return environment
@@ -99,7 +99,7 @@ def own_templates() -> Environment:
 
 def sentence(line: str) -> str:
     """Make a sentence of a line: with a capital letter and a full stop."""
-    return f"{capitalised(line)}."
+    return f"{capitalise(line)}."
 
 
 @cache

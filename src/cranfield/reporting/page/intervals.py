@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Indices, best_first
-from cranfield.base.text import capitalised, counted
+from cranfield.base.text import capitalise, counted
 from cranfield.reporting.page.contents import MeasurePart, PageContents
 from cranfield.reporting.page.data import (
     baseline_differences,
@@ -70,7 +70,7 @@ COLOURS = {"top": "blue", "worse": "orange"}  # by style class of a row
 def _colour_key(styles: Sequence[str], meanings: Mapping[str, str]) -> str:
     """Return the meanings of the colours that occur, by style class."""
     parts = [f"{COLOURS[style]}: {text}" for style, text in meanings.items() if style in styles]
-    return f"{capitalised('; '.join(parts))}." if parts else ""
+    return f"{capitalise('; '.join(parts))}." if parts else ""
 
 
 class SystemValues(NamedTuple):

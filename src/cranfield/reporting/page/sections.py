@@ -16,7 +16,7 @@ import scipy
 from cranfield.assess.judges.comparison import JudgeComparison
 from cranfield.base.arrays import best_first, is_best_value
 from cranfield.base.errors import file_error
-from cranfield.base.text import capitalised, counted, plain
+from cranfield.base.text import capitalise, counted, plain
 from cranfield.base.version import __version__
 from cranfield.reporting.page.contents import NO_QUALITY, MeasurePart, PageContents, remove_advice
 from cranfield.reporting.page.data import count_overall_decimals
@@ -132,7 +132,7 @@ def measure_answers(contents: PageContents) -> tuple[list[list[str]], list[str]]
     for part, lines in zip(contents.parts, answers, strict=True):
         if part.name in own_details:
             lines[2:] = own_details[part.name]
-    return answers, [capitalised(line) for line in common_lines]
+    return answers, [capitalise(line) for line in common_lines]
 
 
 def _describe_best(part: MeasurePart) -> str:

@@ -42,7 +42,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, PolicyError
-from cranfield.base.spec import fraction_of
+from cranfield.base.spec import to_fraction
 from cranfield.measures.base import Measure
 from cranfield.measures.gains import Gain
 from cranfield.measures.users.expectation import Expectation
@@ -412,7 +412,7 @@ def make_exact(measure: Any) -> Any:
     exact = copy(measure)
     for name, value in vars(measure).items():
         if isinstance(value, float):
-            vars(exact)[name] = fraction_of(value)
+            vars(exact)[name] = to_fraction(value)
         elif isinstance(value, Gain):
             vars(exact)[name] = value.as_fractions()
     return exact

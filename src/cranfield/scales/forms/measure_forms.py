@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cranfield.base.errors import PolicyError
-from cranfield.base.spec import fraction_of
+from cranfield.base.spec import to_fraction
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
 from cranfield.measures.gains import Discount, Gain
@@ -178,7 +178,7 @@ def _find_divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
     by 1 / ln b for DCG, and by the same sum of the ideal ranking for nDCG.
     """
     if not isinstance(measure, dcg.nDCG):
-        base, exponent = root(fraction_of(measure.discount.base))
+        base, exponent = root(to_fraction(measure.discount.base))
         return make_terms({base: Fraction(1, exponent)})
     cutoff = measure.cutoff if measure.ideal == "cut" else None
     ideal = enumerate(setting.ideal_gains(gains)[:cutoff], 1)

@@ -16,7 +16,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.base.parallel import one_by_one
+from cranfield.base.parallel import iterate_in_threads
 from cranfield.measures.base import Measure
 from cranfield.scales.forms.exact_values import Exact, ValueCounts, Walk
 from cranfield.scales.runs import score_runs
@@ -38,10 +38,10 @@ class NearPairs(NamedTuple):
     inner: Ints
 
 
-def concatenate_ranges(start: Ints, count: Ints) -> tuple[Ints, Ints]:
+def join_ranges(start: Ints, count: Ints) -> tuple[Ints, Ints]:
     """Concatenate ranges of integers; return the range of each integer, and the integers.
 
-    >>> [part.tolist() for part in concatenate_ranges(np.array([5, 9]), np.array([2, 1]))]
+    >>> [part.tolist() for part in join_ranges(np.array([5, 9]), np.array([2, 1]))]
     [[0, 0, 1], [5, 6, 9]]
     """
     range_index = np.repeat(np.arange(count.size), count)
@@ -80,7 +80,7 @@ def count_pairs(
         piece, first, last = bounds
         begin = outer_ends[first:last, piece + 1]
         n_outer = outer_ends[first:last, piece] - begin
-        query, outer_index = concatenate_ranges(begin, n_outer)
+        query, outer_index = join_ranges(begin, n_outer)
         keys = x[first:last][query] - outer[outer_index]
         values = inner[starts[piece] : ends[piece]]
         position = np.searchsorted(values, keys - slack)
@@ -89,7 +89,7 @@ def count_pairs(
         n_near = np.searchsorted(values, keys[near] + slack, side="right") - position[near]
         if n_near.sum() > MAX_NEAR:
             raise make_near_error()
-        pair, inner_index = concatenate_ranges(position[near] + starts[piece], n_near)
+        pair, inner_index = join_ranges(position[near] + starts[piece], n_near)
         near = near[pair]
         position += starts[piece]
         terms = position
@@ -103,7 +103,7 @@ def count_pairs(
     counts = np.zeros(x.size, dtype=np.int64)
     near_pairs = []
     n_near = 0
-    for first, n_below, pairs in one_by_one(task, _yield_tasks(outer_ends), jobs):
+    for first, n_below, pairs in iterate_in_threads(task, _yield_tasks(outer_ends), jobs):
         counts[first : first + n_below.size] += n_below
         near_pairs.append(pairs)
         n_near += pairs.query.size

@@ -37,7 +37,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import named_stream
 from cranfield.scales.forms.exact_values import Walk
-from cranfield.scales.images.representation import Gaps, concatenate_ranges
+from cranfield.scales.images.representation import Gaps, join_ranges
 
 CONFIDENCE = 0.99
 """Confidence level of the simultaneous bound on the errors of all values."""
@@ -137,7 +137,7 @@ class SearchableWalk:
         n_nodes = 0
         for rank in reversed(range(cut, len(self.steps))):
             steps, low, high = self.steps[rank], self.lowest[rank], self.highest[rank]
-            node, step = concatenate_ranges(steps.start[state], steps.n_steps[state])
+            node, step = join_ranges(steps.start[state], steps.n_steps[state])
             value, state = value[node] - steps.gain[step], steps.state_before[step]
             is_possible = value >= low[state] - self.slack
             is_possible &= value <= high[state] + self.slack

@@ -24,13 +24,13 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.base.parallel import in_threads, one_by_one
+from cranfield.base.parallel import in_threads, iterate_in_threads
 from cranfield.scales.forms.exact_values import Exact, ValueCounts, Walk
 from cranfield.scales.images.representation import (
     ExactImage,
     Gaps,
     check_n_runs,
-    concatenate_ranges,
+    join_ranges,
 )
 
 MAX_PAIRS = 2**32
@@ -137,7 +137,7 @@ class Halves:
     def write_sums(self, first: Ints, n_tails: Ints, low: Exact, high: Exact) -> tuple[Ints, Ints]:
         """Return the result of :meth:`list_sums` for `n_tails` tails of each head, from `first`."""
         shift = self.head_words[None, :] - to_words(low)[:, None]
-        pair, tail = concatenate_ranges(first.ravel(), n_tails.ravel())
+        pair, tail = join_ranges(first.ravel(), n_tails.ravel())
         sums = self.tail_words[tail]
         sums += shift.ravel()[pair]
         interval = pair // self.heads.size if len(low) > 1 else np.zeros(1, dtype=np.int64)
@@ -242,7 +242,7 @@ class Windows(ExactImage):
         windows = list(zip(borders[:-1], borders[1:] - 1, strict=True))
         values, n_below = [], []
         size, min_gap, max_gap, highest = 0, 0, 0, None
-        for pieces in one_by_one(self._summarise_window, windows, self.jobs):
+        for pieces in iterate_in_threads(self._summarise_window, windows, self.jobs):
             for low, offsets, before, n_distinct, gaps, last_offset in pieces:
                 values.append(offsets.astype(self.walk.dtype) + low)
                 n_below.append(before + size)
@@ -348,7 +348,7 @@ class Windows(ExactImage):
             distinct = sums[is_first]
             return block, distinct >> bits, distinct & ((1 << bits) - 1)
 
-        yield from one_by_one(task, slices, self.jobs)
+        yield from iterate_in_threads(task, slices, self.jobs)
 
     def find_ranks(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
         unit = self.walk.unit.numerator / self.walk.unit.denominator
@@ -389,7 +389,7 @@ class Windows(ExactImage):
             x = unique[start : start + step]
             first, n_tails = halves.find_tails(x, x)
             n_lower = ((before[first] - start_runs) * halves.head_runs).sum(axis=1)
-            pair, tail = concatenate_ranges(first.ravel(), n_tails.ravel())
+            pair, tail = join_ranges(first.ravel(), n_tails.ravel())
             query, head = np.divmod(pair, halves.heads.size)
             difference = halves.tail_words[tail] + halves.head_words[head] - to_words(x)[query]
             weight = halves.tail_runs[tail] * halves.head_runs[head]

@@ -151,7 +151,7 @@ def test_errors_of_own_functions_and_generators() -> None:
 
 
 def test_runs_and_judgments_that_look_swapped() -> None:
-    with pytest.warns(cf.CranfieldWarning, match="exchanged"):
+    with pytest.warns(cf.CranfieldWarning, match="swapped"):
         cf.evaluate(QRELS, RUN, "AP")
 
 

@@ -355,7 +355,7 @@ class ResultSet:
         format
             Name of the format: a key of :data:`WRITERS`.
         table
-            Name of the only data frame to write; `all` for all formatted tables.
+            Name of the one data frame to write; or `all`, for all tables with rounded values.
         """
         results = self
         if table == ALL:

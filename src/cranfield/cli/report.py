@@ -148,7 +148,7 @@ def command_words(context: click.Context, output: str = "--output") -> list[str]
 
 @dataclass(frozen=True)
 class ChartOptions:
-    """Options of charts; most charts have few of them.
+    """Options of charts; each chart accepts some of them.
 
     Attributes
     ----------

@@ -205,7 +205,9 @@ class ScaleStudy(Study):
             **_CUTOFF_COLUMNS,
             **MEASURE_PAIR,
             "original": Column("Kendall's tau between the two measures."),
-            "interval": Column("Kendall's tau between their interval-scaled versions."),
+            "interval": Column(
+                "Kendall's tau between the interval-scaled versions of the two measures."
+            ),
             "change %": Column("Change of tau, in percent.", decimals=2),
         },
         "changes": {

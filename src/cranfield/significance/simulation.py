@@ -544,7 +544,7 @@ def fit_simulator(
     if len(values) < MIN_TOPICS:
         n_topics = counted(len(values), "topic")
         raise CranfieldError(
-            f"fitting scores requires at least {MIN_TOPICS} topics, got {n_topics}"
+            f"fitting distributions requires at least {MIN_TOPICS} topics, got {n_topics}"
         )
     constant = np.flatnonzero(np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(initial=0.0))
     if constant.size:

@@ -58,7 +58,10 @@ def test_a_measure_may_begin_the_name_of_one_column(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("day,model,AP\n2024-13-01,a,0.5\n", "board.csv:2: '2024-13-01' is not a valid date"),
+        (
+            "day,model,AP\n2024-13-01,a,0.5\n",
+            "board.csv:2: expected a date such as 2026-08-15, got '2024-13-01'",
+        ),
         ("day,model,AP\nsoon,a,0.5\n", "board.csv:2: expected a date such as 2026-08-15, got 'so"),
         ("day,model,AP\n2024-01-01,a,high\n", "board.csv:2: AP 'high' is not a finite number"),
         ("day,model,tag,AP\n2024-01-01,a,b,1\n", "two columns for the entry: 'model' and 'tag'"),

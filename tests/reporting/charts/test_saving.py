@@ -170,3 +170,27 @@ def test_the_caption_has_the_words_of_the_title() -> None:
     assert caption(chart).startswith("Differences by topic")
     assert "a minus b; dashed: mean difference" in caption(chart)
     assert caption(alt.Chart().mark_bar()) == ""
+
+
+def test_the_legend_of_a_narrow_chart_fits_beside_long_names(tmp_path: Path) -> None:
+    """The legend begins at the plot, right of the names, so its entries are in one column."""
+    names = [f"system-with-a-name-{k}" for k in range(4)]
+    values = [{"name": name, "x": k, "verdict": f"v{k}"} for k, name in enumerate(names)]
+    chart = alt.Chart({"values": values}).mark_point()
+    verdicts = ["reference", "better", "not significantly different"]
+    for width, columns in ((84, 1), (174, 2)):
+        path = tmp_path / f"{width}.json"
+        legend = alt.Legend(
+            orient="top", columns=4, title="compared with a-very-long-baseline-name"
+        )
+        encoded = chart.encode(
+            x="x:Q",
+            y=alt.Y("name:N", axis=alt.Axis(labelLimit=260)).scale(domain=names),
+            color=alt.Color("verdict:N", legend=legend).scale(domain=verdicts),
+        )
+        save(encoded, path, width=width)
+        encoding = json.loads(path.read_text())["encoding"]
+        assert encoding["color"]["legend"]["columns"] == columns
+        expression = encoding["color"]["legend"].get("labelExpr", "")
+        assert ("not significantly" in expression) == (width == 84)
+        assert encoding["y"]["axis"]["labelLimit"] < 260 or width == 174

@@ -127,7 +127,7 @@ class Consensus(Result):
 
     @cached_property
     def tied(self) -> Bools:
-        """Whether the most likely grades of a pair tie; shape (pairs,)."""
+        """Whether several grades of a pair have the highest probability; shape (pairs,)."""
         return np.asarray(_mask_most_likely(self.posterior).sum(axis=1) > 1)
 
     @cached_property

@@ -344,7 +344,7 @@ def _parse_day(text: str) -> date:
     try:
         return date(*map(int, match.groups()))
     except ValueError:
-        raise CranfieldError(f"{quoted(text)} is not a valid date") from None
+        raise CranfieldError(f"expected a date such as 2026-08-15, got {quoted(text)}") from None
 
 
 _ENTRY_COLUMNS: result.Columns = {

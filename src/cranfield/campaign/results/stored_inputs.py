@@ -108,7 +108,7 @@ def _add_copy(
     is_tsv = suffix == ".tsv"
     table_reason = (
         f"judgments of a campaign must be in a text file, got {suffix}; to convert a filled sheet"
-        f" or another table of labels: cranfield labels NAME={name} --qrels FILE"
+        f" or another table of labels: cranfield labels ASSESSOR={name} --qrels FILE"
     )
     if suffix in FORMAT_OF_SUFFIX and not is_tsv:
         raise InputError(table_reason, source=name)

@@ -182,7 +182,7 @@ class Utility(CountMeasure):
 
     @property
     def needs_one_size(self) -> bool:
-        """True unless a - c is an integer multiple of b - d, or one of these differences is 0."""
+        """False if a = c, if b = d, or if a - c is an integer multiple of b - d; otherwise True."""
         a, b, c, d = map(to_fraction, (self.a, self.b, self.c, self.d))
         return bool(a - c and b - d) and ((a - c) / (b - d)).denominator != 1
 

@@ -367,7 +367,7 @@ class ExperimentSize(Result):
         ),
         "lift": Column("Lift to detect: the difference relative to the mean of the control."),
         "power": Column("Probability of detecting the lift."),
-        "units": Column("Number of units of both variants."),
+        "units": Column("Total number of units of the two variants."),
         "control_units": Column("Number of units of the control."),
         "alpha": Column("Significance level."),
         "alternative": Column("Alternative hypothesis."),

@@ -217,9 +217,9 @@ def estimate_arms(
     .. math:: R_j - \theta (C_j - \bar{C}), \quad
         \theta = \frac{\mathrm{cov}(R, C)}{\mathrm{var}(C)}
 
-    (CUPED: Deng et al., 2013) with covariances of linearised values over all units, or within
-    variants. `all_units` has the moments of all units; by default the moments of the variants are
-    merged.
+    (CUPED: Deng et al., 2013) with covariances of linearised values over all units or within
+    variants, as `theta` states. `all_units` has the moments of all units; by default, they are
+    merged from those of the variants.
     """
     value, gradient = _divide(groups, metric.numerator, metric.denominator)
     factor = pivot = np.zeros(groups.count.shape[:-1])[..., None]

@@ -259,8 +259,9 @@ def bias(
 ) -> Bias:
     """Compute the bias of a method: the expected outcome if users click at random.
 
-    The expectation is exact, over all lists. Clicks are either one click on any document of the
-    list, or any set of clicks, including the empty set; all are equally likely.
+    The expectation is exact, over all lists. There are two kinds of random clicks: one
+    click, equally likely on each document of the list; or a set of clicks, where all sets,
+    including the empty set, are equally likely.
 
     Parameters
     ----------

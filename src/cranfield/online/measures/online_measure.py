@@ -230,7 +230,7 @@ _SESSION_COLUMNS = {
 
 
 def find_required_columns(columns: Iterable[str]) -> set[tuple[str, str]]:
-    """Return the columns of the log that columns of pages require, as pairs (table, column)."""
+    """Return the columns of the log from which columns of pages follow, as (table, column)."""
     needs: set[tuple[str, str]] = set()
     for column in columns:
         count = parse_count(column)

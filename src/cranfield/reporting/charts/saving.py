@@ -6,9 +6,11 @@ import html
 import io
 import json
 import re
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from os import PathLike, fspath
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from cranfield.base.errors import MissingDependencyError, PolicyError, check_number, quoted
@@ -32,7 +34,11 @@ class InScript(json.JSONEncoder):
 
 
 PIXELS_PER_MM = 96 / 25.4  # CSS pixels per millimetre
-MAX_NARROW = 120  # below this width in millimetres, legends are below the plot
+MAX_NARROW = 450  # below this width in pixels, legends are below the plot
+MAX_NAMES = 0.4  # maximum proportion of the width for names of rows
+CHARACTER = 6.5  # usual width of a character, in pixels
+SYMBOL = 40  # width of a symbol in a legend with its distances
+MARGINS = 55  # width of the margins, in pixels
 POINTS_PER_PIXEL = 72 / 96
 _SIZE = re.compile(r'(?<= width=")([\d.]+)(" height=")([\d.]+)')  # size of an SVG
 
@@ -106,31 +112,79 @@ def _resize(chart: Any, width: float | None, title: bool) -> Any:
         check_number("width", width, 30, 1000)
         if not isinstance(chart, (alt.Chart, alt.LayerChart)):
             raise PolicyError("width requires a chart with a single panel, got several panels")
-        fit = alt.AutoSizeParams(type="fit", contains="padding")
+        fit = alt.AutoSizeParams(type="fit-x", contains="padding")
         changes = {"width": round(width * PIXELS_PER_MM), "autosize": fit}
-        chart = type(chart).from_dict(_narrow(chart.to_dict(), width < MAX_NARROW))
+        chart = type(chart).from_dict(_fit(chart.to_dict(), changes["width"]))
     if not title:
         changes["title"] = ""
     return chart.properties(**changes)
 
 
-def _narrow(spec: Any, is_narrow: bool) -> Any:
-    """Return a specification in which legends and labels need less width."""
+def _fit(spec: dict[str, Any], width: int) -> Any:
+    """Return a specification whose labels and legends fit into a width in pixels."""
+    row_names = [name for y in _find(spec, "y") for name in _domain(y)]
+    max_names = MAX_NAMES * width
+    name_width = min(CHARACTER * max(map(len, row_names), default=0), max_names)
+    return _narrow(spec, max_names, width - name_width - MARGINS, width < MAX_NARROW)
+
+
+def _find(spec: Any, key: str) -> Iterator[Any]:
+    """Yield the values of a key anywhere in a specification, except in its data."""
     if isinstance(spec, list):
-        return [_narrow(item, is_narrow) for item in spec]
+        for item in spec:
+            yield from _find(item, key)
+    elif isinstance(spec, dict):
+        for name, value in spec.items():
+            if name == key:
+                yield value
+            if name != "datasets":
+                yield from _find(value, key)
+
+
+def _domain(channel: Any) -> list[str]:
+    """Return the names on the scale of a channel, if it has a list of names."""
+    scale = channel.get("scale") if isinstance(channel, dict) else None
+    values = scale.get("domain") if isinstance(scale, dict) else None
+    return [value for value in values or () if isinstance(value, str)]
+
+
+def _narrow(spec: Any, max_names: float, plot_width: float, is_narrow: bool) -> Any:
+    """Return a specification with names of rows and legends that are not wider than stated."""
+    sizes = max_names, plot_width, is_narrow
+    if isinstance(spec, list):
+        return [_narrow(item, *sizes) for item in spec]
     if not isinstance(spec, dict):
         return spec
-    narrowed_spec = {
-        key: _narrow(value, is_narrow) for key, value in spec.items() if key != "datasets"
-    }
+    narrowed_spec = {k: _narrow(v, *sizes) for k, v in spec.items() if k != "datasets"}
     if isinstance(legend := narrowed_spec.get("legend"), dict):
-        legend = {**legend, "columns": min(2, legend.get("columns", 2))}
-        is_beside = legend.get("orient", "right") == "right" and "gradientLength" not in legend
-        narrowed_spec["legend"] = legend | ({"orient": "bottom"} if is_beside and is_narrow else {})
-    if isinstance(x := narrowed_spec.get("x"), dict) and isinstance(axis := x.get("axis"), dict):
-        # Labels that would overlap are omitted.
-        narrowed_spec["x"] = {**x, "axis": {**axis, "labelOverlap": "greedy"}}
+        narrowed_spec["legend"] = _narrow_legend(legend, _domain(spec), plot_width, is_narrow)
+    for channel, change in (("x", {"labelOverlap": "greedy"}), ("y", {"labelLimit": max_names})):
+        value = narrowed_spec.get(channel)
+        if not isinstance(value, dict) or not isinstance(axis := value.get("axis"), dict):
+            continue
+        # On x, labels that would overlap are omitted.
+        if channel == "x" or _domain(value):
+            narrowed_spec[channel] = {**value, "axis": axis | change}
     return {**spec, **narrowed_spec}
+
+
+def _narrow_legend(
+    legend: dict[str, Any], names: Sequence[str], width: float, is_narrow: bool
+) -> dict[str, Any]:
+    """Return a legend of at most two columns; in a narrow chart it is below the plot."""
+    if "gradientLength" in legend:
+        return legend
+    longest = CHARACTER * max(map(len, names), default=0) + SYMBOL
+    columns = 1 if 2 * longest > width else min(2, legend.get("columns", 2))
+    legend = {**legend, "columns": columns}
+    n_characters = max(8, int((width - SYMBOL) / CHARACTER))
+    if wrapped := {name: wrap(name, n_characters) for name in names if len(name) > n_characters}:
+        legend["labelExpr"] = f"{json.dumps(wrapped)}[datum.label] || datum.label"
+    if isinstance(title := legend.get("title"), str):
+        legend["title"] = wrap(title, max(8, int(width / CHARACTER)))
+    if is_narrow and legend.get("orient", "right") == "right":
+        legend["orient"] = "bottom"
+    return legend
 
 
 def caption(chart: Any) -> str:

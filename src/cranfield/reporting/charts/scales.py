@@ -31,7 +31,10 @@ def cumulative_proportions(runs_image: Image) -> pl.DataFrame:
     sample of values is returned. Proportions of runs are null if there are too many runs to count.
     """
     if runs_image.at_most is not None:
-        raise PolicyError("the chart counts all runs; use an image without at_most")
+        raise PolicyError(
+            "the chart counts all runs; expected an image made without at_most, got at_most="
+            f"{runs_image.at_most}"
+        )
     rows = _sample_runs(runs_image)
     value = score_runs(
         runs_image.measure, rows, grades=runs_image.grades, judgments=runs_image.judgments

@@ -256,7 +256,7 @@ def beyond_grades(measure: Measure) -> str:
 
 
 def beyond_length(measure: Measure) -> str:
-    """Describe what the order of rankings padded to one length depends on besides grades."""
+    """Describe what, besides grades, determines the order of rankings padded to one length."""
     return beyond_grades(measure) or measure.beyond_length
 
 

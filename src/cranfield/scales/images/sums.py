@@ -117,7 +117,10 @@ class LexicographicParts:
 
 
 MIN_INNER = 2**12
-"""Minimum number of sums of the inner side (if there are enough sums)."""
+"""Minimum number of sums on the inner of the two sides whose sums are added in pairs.
+
+The inner side has fewer sums if there are fewer in all.
+"""
 TYPICAL_RUNS = 2**12
 """Typical number of ranked runs, for which the sizes of both sides are chosen."""
 

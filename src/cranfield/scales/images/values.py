@@ -95,7 +95,7 @@ class Image:
 
     @property
     def listed(self) -> bool:
-        """True if all values are listed in a table."""
+        """True if all values of the measure are stored, and none is computed on demand."""
         return isinstance(self._representation, ListedImage)
 
     @property

@@ -105,6 +105,8 @@ def test_samples(campaign: Path) -> None:
     cranfield(campaign, *args, "--judged", "qrels.txt", "--format", "prels", "-o", "s.prels")
     back = cf.read_qrels(campaign / "s.prels", format="prels")
     assert back.to_polars().equals(drawn.to_qrels(campaign / "qrels.txt").to_polars())
+    _, err = cranfield(campaign, *args, "--judged", "qrels.txt", "-o", "s.tsv", status=2)
+    assert "got tsv (by the suffix of --output)" in err
     by_depth = ("pool", "s?.run", "--sample", "strata", "--strata", "2:100%,10:3")
     cranfield(campaign, *by_depth, "--judged", "qrels.txt", "--format", "xqrels", "-o", "s.xqrels")
     strata = cf.assess.sample(pool, "strata", strata={2: 1.0, 10: 3})
@@ -139,6 +141,7 @@ def test_samples(campaign: Path) -> None:
 --next 2 --format latex | --format of documents to judge must be
 --format trec | --format of this report must be
 --format prels | --format of this report must be
+--sample stat --size 2 --judged qrels.txt --format tsv | prels, text, xqrels, got tsv
 --next 2 --table topics | --table applies to reports, not to documents
 --table systems | unknown table 'systems'
 --arranged id | --arranged requires --next or --budget or --unjudged or --sample

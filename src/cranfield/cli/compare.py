@@ -408,7 +408,8 @@ def _check_format(format: str, view: str, markup: cli.MarkupOptions, marks: str 
     if is_table and format not in {"text", *cli.MARKUP}:
         flag = "--marks" if marks is not None else "--as anova"
         raise PolicyError(
-            f"--format with {flag} must be one of: text, {', '.join(cli.MARKUP)}, got {format}"
+            f"--format with {flag} must be one of: text, {', '.join(cli.MARKUP)}, got"
+            f" {cli.describe_format(format)}"
         )
     if view == "prose" and (
         format not in {"text", "markdown", "latex"} or any(vars(markup).values())

@@ -98,7 +98,11 @@ def evaluate(
         return
     if source.score_files:
         if view != "scores" or output.format in LINE_FORMATS:
-            option = f"--format {output.format}" if view == "scores" else f"--as {view}"
+            option = (
+                f"--format {cli.describe_format(output.format)}"
+                if view == "scores"
+                else f"--as {view}"
+            )
             raise PolicyError(f"{option} requires QRELS and RUN, got --scores")
         from cranfield.scores.one_measure import align_scores
 
@@ -133,7 +137,8 @@ def evaluate(
 def _check_view(view: str, output: cli.Output) -> None:
     """Refuse formats and options that a view other than the scores does not support."""
     if output.format not in RESULT_FORMATS:
-        raise PolicyError(f"--as {view} cannot be combined with --format {output.format}")
+        form = cli.describe_format(output.format)
+        raise PolicyError(f"--as {view} cannot be combined with --format {form}")
     if view != "expected-exposure":
         unsupported = ("places", "order", "caption", "label", "long")
         cli.refuse_options(unsupported, f"cannot be combined with --as {view}")
@@ -461,7 +466,8 @@ def _estimate_scores(
 ) -> list[Result]:
     """Compute prediction-powered scores from human labels and those of a judge."""
     if output.format == "parquet":
-        raise PolicyError("--human cannot be combined with --format parquet")
+        form = cli.describe_format("parquet")
+        raise PolicyError(f"--human cannot be combined with --format {form}")
     with collect_warnings() as messages:
         human = read_human()
     for message in messages:

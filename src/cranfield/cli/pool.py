@@ -304,9 +304,9 @@ def _check_output(
     formats = LISTS if is_list else (*WRITERS, *(SAMPLING_COLUMNS if is_sample else ()))
     if format not in {"auto", *formats}:
         noun = "documents to judge" if is_list else "this report"
-        raise PolicyError(
-            f"--format of {noun} must be one of {', '.join(sorted(formats))}, got {format}"
-        )
+        noun = "estimates from a judged sample" if is_sample and not is_list else noun
+        expected = f"--format of {noun} must be one of {', '.join(sorted(formats))}"
+        raise PolicyError(f"{expected}, got {cli.describe_format(format)}")
     if table is not None:
         if is_list or format in SAMPLING_COLUMNS:
             raise PolicyError(

@@ -650,7 +650,7 @@ def _columns_of_lines(text: str, layout: Lines, noun: str, source: str) -> Colum
                 len(fields) > len(layout.names) and not layout.has_more
             ):
                 expected = f"{layout.n_required} columns ({required}{optional})"
-                reason = f"expected {expected} in a line of {noun}, got {len(fields)}"
+                reason = f"expected {expected} in a line of {noun}, got {len(fields)}{layout.hint}"
                 if len(fields) == 1 and "," in line:
                     reason += "; a table with commas requires a header and the suffix .csv"
                 raise InputError(reason, line=number)

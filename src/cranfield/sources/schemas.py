@@ -402,12 +402,16 @@ def differs(column: str, *key: str) -> pl.Expr:
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of text without a header; if `has_more`, further fields are ignored, not refused."""
+    """Lines of text without a header; if `has_more`, further fields are ignored, not refused.
+
+    `hint` is advice in the message about a wrong number of fields.
+    """
 
     names: tuple[str, ...]
     n_required: int
     has_more: bool = False
     split: Callable[[str], list[str]] = str.split
+    hint: str = ""
 
 
 @dataclass(frozen=True)

@@ -468,7 +468,8 @@ def test_limits_of_fixed_topics_do_not_rest_on_few_mistakes() -> None:
         found.means.high - found.means.low, alone.means.high - alone.means.low
     )
     assert ((found.means.low < truth) & (truth < found.means.high)).all()
-    assert found.notes[-1].startswith("5 means: the interval is as wide as by human labels alone")
+    names = ", ".join(run.name for run in COVID.runs[:3])
+    assert found.notes[-1].startswith(f"mean of {names}, …: the interval is as wide as by human")
     assert not any("human labels alone" in note for note in alone.notes)
 
 
@@ -501,7 +502,7 @@ def test_a_system_without_relevant_documents_in_the_sample_has_no_interval() -> 
     found = ppi_scores(runs, people, judge, "P@3", **options)
     place = found.systems.index("bad")
     assert np.isnan([found.means.low[place], found.means.high[place]]).all()
-    assert "1 mean: no interval can be computed, as all values are equal" in found.notes
+    assert "mean of bad: no interval can be computed, as all values are equal" in found.notes
 
 
 def test_scale_of_people_and_judge() -> None:

@@ -210,7 +210,7 @@ def test_the_command_writes_prompts_and_reads_answers(tmp_path: Path) -> None:
     assert (row["judge"], row["pairs"], row["agreement"]) == ("llm", 3, 1.0)
     (tmp_path / "b.jsonl").write_text('{"id": "z", "text": "1"}\n')
     _, err = cranfield(tmp_path, "prompts", "p.jsonl", "b.jsonl", status=2)
-    assert "b.jsonl:1: expected the id of a prompt, got 'z'" in err
+    assert "b.jsonl:1: expected the id of a prompt, such as '" in err and "got 'z'" in err
     _, err = cranfield(tmp_path, "prompts", "p.jsonl", status=2)
     assert "expected PROMPTS ANSWERS, or --template, got 1 file" in err
     _, err = cranfield(tmp_path, "prompts", *files, "--template", "no.txt", status=2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -239,6 +240,47 @@ def test_records_of_umbrela_without_ids(tmp_path: Path) -> None:
     path.write_text(as_json_lines([{k: row[k] for k in ("query", "passage", "judgment")}]))
     with pytest.raises(InputError, match="judge.jsonl: expected ids .* output of UMBRELA"):
         cf.assess.read_judges(path)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"id": "r", "custom_id": "p", "response": {"body": {}}, "error": None},
+        {"custom_id": "p", "result": {"type": "succeeded", "message": {"content": []}}},
+        {"key": "p", "response": {"candidates": []}},
+        {"id": "p", "text": "2"},
+    ],
+)
+def test_answers_to_prompts_are_not_labels(tmp_path: Path, answer: dict[str, Any]) -> None:
+    path = tmp_path / "batch.jsonl"
+    path.write_text(as_json_lines([answer]))
+    with pytest.raises(InputError, match="batch.jsonl: .* `cranfield prompts PROMPTS ANSWERS`"):
+        cf.assess.read_judges(path)
+
+
+def test_answers_without_a_grade_are_noted_for_each_unit() -> None:
+    people = {f"q{t}": {"a": t % 2, "b": 1, "c": 0} for t in range(8)}
+    rows = [
+        {"topic": topic, "doc": doc, "grade": None if topic == "q3" and doc == "c" else 1}
+        for topic in people
+        for doc in "abc"
+    ]
+    run = {topic: {"a": 3.0, "b": 2.0, "c": 1.0} for topic in people}
+    options: Any = {"lambda_": 0.5}
+    topic = cf.assess.ppi_scores({"r": run}, people, {"llm": rows}, "P@3", **options)
+    assert any(note.startswith("1 answer of llm without a grade") for note in topic.notes)
+    judgments = [(t, d, g, 1.0) for t, row in people.items() for d, g in row.items()]
+    sample = pl.DataFrame(judgments, ["topic", "doc", "grade", "inclusion"], orient="row")
+    options["unit"] = "document"
+    document = cf.assess.ppi_scores({"r": run}, sample, {"llm": rows}, "P@3", **options)
+    note = "counted as grade 0; answers of llm without a grade: 1"
+    assert any(note in text for text in document.notes)
+    for call in (
+        lambda: cf.assess.ppi_grades(people, {"llm": rows}),
+        lambda: cf.assess.ppi_scores({"r": run}, people, {"llm": rows}, "P@3", **options),
+    ):
+        with pytest.raises(InputError, match="answers of llm without a grade: 1"):
+            call()
 
 
 def test_a_boolean_status_is_not_a_grade(recwarn: pytest.WarningsRecorder) -> None:

@@ -118,6 +118,19 @@ def test_the_system_with_the_deciding_bias() -> None:
     assert (row["estimate"], row["verdict"]) == (largest, "met")
     [row] = cf.assess.decide({"score-bias": 0}, bias).to_polars().to_dicts()
     assert row["verdict"] == "not met"
+    # The number of topics decides all undecided systems, not only the named one.
+    limit = float(np.abs(bias.rows["bias"].to_numpy()).max()) * 1.02
+    decisions = cf.assess.decide({"score-bias": limit}, bias)
+    sizes = [
+        compute_required_topics(
+            (high - low) / 2, len(COVID.qrels.topics), abs(abs(value) - limit), 1 - 0.05 / len(RUNS)
+        )
+        for value, low, high in bias.rows.select("bias", "low", "high").iter_rows()
+        if low < -limit < high or low < limit < high
+    ]
+    [row] = decisions.to_polars().to_dicts()
+    assert (row["verdict"], row["topics"]) == ("undecided", max(filter(None, sizes)))
+    assert len(sizes) > 1 and "would be enough for all systems" in decisions.verdict[0]
 
 
 def test_several_judges_have_one_sentence() -> None:

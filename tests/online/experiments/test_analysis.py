@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
+import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 from cranfield.online import (
     ExperimentReport,
@@ -96,6 +97,76 @@ def test_rows_of_an_unknown_user_are_said() -> None:
     table = {"user": users, "variant": list("AABABB"), "sold": [1, 2, 3, 4, 5, 6]}
     found = analyse_experiment(table, {"revenue": "sold"}, unit="user")
     assert any("2 rows of user 'NA' count as one unit" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("path", ["log.csv", Path("log.csv")])
+def test_a_file_of_a_log_is_read_first(path: Any) -> None:
+    log = simulated_log()
+    for call in (
+        lambda: cf.online.measure(path, "CTR"),
+        lambda: analyse_experiment(log, "CTR", before=path),
+    ):
+        with pytest.raises(InputError, match="read_log reads a file"):
+            call()
+
+
+def test_the_deviation_of_a_ratio_follows_from_the_error_of_the_difference() -> None:
+    """As the docstring of experiment_size: error times the root of n w (1 - w)."""
+    found = analyse_experiment(USERS, {"rate": "orders/sessions"}, unit="user", errors="delta")
+    frame = pl.read_csv(USERS)
+    orders, sessions = (frame[name].to_numpy() for name in ("orders", "sessions"))
+    deviation = ((orders - orders.sum() / sessions.sum() * sessions) / sessions.mean()).std()
+    n, w = found.units.sum(), found.units[1] / found.units.sum()
+    assert found.error[0, 0] * (n * w * (1 - w)) ** 0.5 == pytest.approx(deviation, rel=0.02)
+
+
+def test_means_adjusted_for_a_covariate_are_noted(tmp_path: Path) -> None:
+    found = analyse_experiment(USERS, METRICS, unit="user", correction="none")
+    [revenue, rate] = [note for note in found.notes if "adjusted for" in note]
+    raw = analyse_experiment(USERS, {name: m.value for name, m in METRICS.items()}, unit="user")
+    for k, (note, name) in enumerate(((revenue, "revenue_covariate"), (rate, "orders_covariate/"))):
+        change = (found.error[k + 1, 0] / raw.error[k + 1, 0]) ** 2 - 1
+        assert name in note and f"by {change:+.1%}" in note and change < 0
+    assert found.theta == "pooled" and not raw.theta
+    assert not any("adjusted" in note for note in raw.notes)
+    for report, is_adjusted in ((found, True), (raw, False)):
+        page = cf.report(report, tmp_path / "page.html").read_text()
+        assert ("coefficient of covariates" in page) == ("adjusted for" in page) == is_adjusted
+
+
+@pytest.mark.parametrize(
+    ("unit", "assigned", "is_noted"),
+    [
+        ("session", "user", True),
+        ("session", "session", False),
+        ("row", "user", True),
+        ("row", "session", False),
+        ("user", "user", False),
+    ],
+)
+def test_units_smaller_than_the_users_of_a_variant_are_noted(
+    unit: str, assigned: str, is_noted: bool
+) -> None:
+    """Of 100 users with four sessions each, users or sessions are assigned to variants."""
+    random = np.random.default_rng(4)
+    rows = pl.DataFrame({"session": np.arange(400), "user": np.arange(400) % 100})
+    arm = random.integers(0, 2, 400)[rows[assigned].to_numpy()]
+    rows = rows.select(
+        pl.concat_str(pl.lit("s"), "session").alias("session"),
+        pl.concat_str(pl.lit("u"), "user").alias("user"),
+        pl.Series("variant", np.array(["control", "new"])[arm]),
+        pl.Series("clicks", random.integers(0, 5, 400)),
+    )
+    found = analyse_experiment(rows, "clicks", unit=unit)
+    noted = [note for note in found.notes if "if users were randomised" in note]
+    assert len(noted) == is_noted
+    if is_noted:
+        assert noted[0].startswith("100 of 100 users") and "unit='user'" in noted[0]
+    if unit != "row":
+        pages = rows.rename({"session": "session_id"}).with_row_index("page_id")
+        log = read_log(pages.with_columns(query=pl.lit("q")).drop("clicks"))
+        notes = analyse_experiment(log, ["QueriesPerSession"], unit=unit).notes
+        assert any("if users were randomised" in note for note in notes) == is_noted
 
 
 def test_theta_within_variants_is_the_analysis_of_covariance() -> None:

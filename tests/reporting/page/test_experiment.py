@@ -88,19 +88,29 @@ def test_the_margin_and_its_test_are_on_the_page(tmp_path: Path) -> None:
         ("0.1%", "undecided", "on wait (not shown to be within the margin of 0.1%)"),
         ("50%", "not worse", "not worse, within the margin, on wait (50%)"),
         (None, "undecided", "on wait."),
+        ("6%", "worse", "worse on wait (+5.3%, not shown to be within the margin of 6%) than"),
+        (0.9, "worse", "worse on wait (+5.3%, but by less than the margin of 0.9) than"),
+        (None, "worse", "worse on wait (+5.3%) than"),
+        ("1%", "better", "better on wait (-4.7%) than"),
     ],
 )
-def test_a_margin_that_is_not_met_is_named(
-    tmp_path: Path, margin: str | None, verdict: str, expected: str
+def test_losses_are_compared_with_the_margin(
+    tmp_path: Path, margin: float | str | None, verdict: str, expected: str
 ) -> None:
     random = np.random.default_rng(3)
-    table = {"variant": ["control", "new"] * 200, "wait": random.normal(10, 1, 400)}
+    wait = random.normal(10, 1, 400)
+    wait[1::2] += {"worse": 0.5, "better": -0.5}.get(verdict, 0)
+    table = {"variant": ["control", "new"] * 200, "wait": wait}
     metric = cf.online.Metric("wait", margin=margin, better="lower")
     found = cf.online.analyse_experiment(table, {"wait": metric})
     assert found.verdicts == ((verdict,),)
-    is_missed = margin == "0.1%"
+    is_missed = "not shown" in expected
     assert found.misses_margin().tolist() == [[is_missed]]
-    assert ("wait of new: not shown to be within the margin of 0.1%" in str(found)) == is_missed
+    # The sentences agree with the one-sided test.
+    pvalue = found.noninferiority_pvalues[0, 0]
+    assert is_missed == (margin is not None and verdict != "better" and not pvalue <= 0.025)
+    assert (f"not shown to be within the margin of {margin}" in str(found)) == is_missed
+    assert ("but by less than the margin" in str(found)) == ("but by less" in expected)
     assert expected in words(read(found, tmp_path))
 
 

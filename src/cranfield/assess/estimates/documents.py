@@ -17,7 +17,7 @@ from cranfield.assess.estimates.means import (
     satterthwaite,
     sum_rows,
 )
-from cranfield.assess.judges.reading import Panel
+from cranfield.assess.judges.reading import Panel, describe_unparsed
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import InputError, MeasureError, PolicyError
 from cranfield.base.streams import stream
@@ -83,7 +83,8 @@ def match_labels(panel: Panel) -> PooledLabels:
         is_sampled &= inclusion > 0
     elif not has_stratum:
         stratum = topic
-        _check_documents(pool, ~is_labelled, "a human judgment but no label of the LLM judge")
+        reason = f"a human judgment but no label of the LLM judge{describe_unparsed(judge)}"
+        _check_documents(pool, ~is_labelled, reason)
     if not has_inclusion:
         n_docs = np.bincount(stratum)
         n_sampled = np.bincount(stratum[is_sampled], minlength=n_docs.size)

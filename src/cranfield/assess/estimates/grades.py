@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.assess.estimates.means import PPIMeans, stratified_mean
-from cranfield.assess.judges.reading import Judge, drop_unsampled, read_panel
+from cranfield.assess.estimates.means import PPIMeans, name_notes, stratified_mean
+from cranfield.assess.judges.reading import Judge, describe_unparsed, drop_unsampled, read_panel
 from cranfield.assess.sampling_designs import allocation
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.text import counted
@@ -151,7 +151,8 @@ def ppi_grades(
         optimal = pl.Series("allocation", allocation(counts["pairs"], deviations, n_human))
         strata.append(counts.select(pl.lit(judge.name).alias("judge"), "*", optimal))
         topic_notes = _note_unjudged_topics(human_qrels, judge)
-        notes += [f"{judge.name}: {note}" for note in (*estimates.notes, *topic_notes)]
+        labelled_notes = (*name_notes(estimates, quantities), *topic_notes)
+        notes += [f"{judge.name}: {note}" for note in labelled_notes]
     return PPIGrades(pl.concat(means), pl.concat(strata), alpha, tuple(notes))
 
 
@@ -198,6 +199,7 @@ def _match_grades(human: Qrels, judge: Judge, low: int) -> tuple[Any, Any]:
         topic, doc = unlabelled.select("topic", "doc").row(0)
         documents = counted(unlabelled.height, "document")
         reason = f"people judged {documents} that {quoted(judge.name)} did not label"
+        reason += describe_unparsed(judge)
         advice = "add the labels, or remove these judgments"
         raise InputError(f"{reason}; {advice}", topic=topic, doc=doc)
     pairs = pairs.join(judgments, on=["topic", "doc"], how="left", maintain_order="left")

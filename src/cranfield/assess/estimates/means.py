@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from math import prod
 from typing import Any, ClassVar
 
@@ -20,7 +22,7 @@ from cranfield.base.errors import (
     quoted,
 )
 from cranfield.base.streams import stream
-from cranfield.base.text import counted
+from cranfield.base.text import plain, some_of
 from cranfield.collection.judged.rows import number_rows, ratio
 from cranfield.result import Column, Columns, Result
 
@@ -101,6 +103,7 @@ class PPIMeans(Result):
     folds: int
     seed: int
     notes: tuple[str, ...] = ()
+    _remarks: tuple[tuple[Bools, str], ...] = ()
 
     def _frame(self) -> pl.DataFrame:
         values = {**vars(self), "lambda": self.lambda_}
@@ -115,6 +118,14 @@ class PPIMeans(Result):
             f"{self.estimate:.4f} {interval},"
             f" {self.human} human labels of {self.items:,}, lambda {self.lambda_:.2f}"
         ]
+
+
+def name_notes(means: PPIMeans, names: Sequence[str]) -> list[str]:
+    """Return the notes on means with the names of up to three means that they apply to."""
+    return [
+        f"mean of {some_of(map(plain, compress(names, is_affected)), 3)}: {note}"
+        for is_affected, note in means._remarks
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,18 +214,18 @@ def compute_intervals(
     is_unknown = ~np.asarray(is_complete) & ~(half_width > ROUNDING * np.abs(estimate))
     low, high = np.where(is_unknown & ~is_graded, np.nan, bounds)
     notes.append((is_unknown, "no interval can be computed, as all values are equal"))
-    counts = [(int((is_affected & ~is_graded).sum()), note) for is_affected, note in notes]
+    remarks = [(is_affected & ~is_graded, note) for is_affected, note in notes]
+    remarks = [(is_affected, note) for is_affected, note in remarks if is_affected.any()]
     texts = [
-        f"{counted(count, 'mean')}: {note}" if n_human.size > 1 else note
-        for count, note in counts
-        if count
+        f"{is_affected.sum()} of {is_affected.size} means: {note}" if n_human.size > 1 else note
+        for is_affected, note in remarks
     ]
     columns: Any = estimate, standard_error, low, high, lambda_, n_human, freedom
     columns = [column[0] for column in columns] if is_single else columns
     names = ("estimate", "standard_error", "low", "high", "lambda_", "human", "freedom")
     values = dict(zip(names, columns, strict=True)) | {"alpha": fit.alpha, "seed": fit.seed}
     values["folds"] = fit.folds if fit.lambda_ is None else 0
-    return PPIMeans(**values, items=n_items, notes=tuple(texts))
+    return PPIMeans(**values, items=n_items, notes=tuple(texts), _remarks=tuple(remarks))
 
 
 def satterthwaite(variances: Floats, counts: Any) -> Floats:

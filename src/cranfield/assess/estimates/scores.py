@@ -19,12 +19,20 @@ from cranfield.assess.estimates.documents import (
     match_labels,
     sample_documents,
 )
-from cranfield.assess.estimates.means import FOLDS, Fit, PPIMeans, estimate_means, fit_means
+from cranfield.assess.estimates.means import (
+    FOLDS,
+    Fit,
+    PPIMeans,
+    estimate_means,
+    fit_means,
+    name_notes,
+)
 from cranfield.assess.judges.reading import (
     MAX_GAPS,
     Panel,
     describe_unjudged,
     describe_unlabelled,
+    describe_unparsed,
     find_judged_topics,
     read_judges,
     read_panel,
@@ -368,7 +376,7 @@ def ppi_scores(
         scores=scores,
         topics=len(judge_scores.topics),
         fixed_topics=fixed_topics,
-        notes=(*panel.notes, *notes, *means.notes),
+        notes=(*panel.notes, *notes, *name_notes(means, judge_scores.systems)),
         _data=estimates,
     )
 
@@ -380,8 +388,8 @@ def _estimate_by_topic(
     [judge] = panel.judges
     judge_topics, human_topics = map(find_judged_topics, (judge.labels, panel.human))
     if missing_topics := sorted(human_topics - judge_topics):
-        reason = "the judge has no label for a topic that people judged; add labels for this topic"
-        raise InputError(reason, topic=missing_topics[0])
+        reason = f"the judge has no label for a topic that people judged{describe_unparsed(judge)}"
+        raise InputError(f"{reason}; add labels for this topic", topic=missing_topics[0])
     collection = read_runs(runs)
 
     def judge_labels(qrels: Qrels) -> JudgedRuns:
@@ -408,6 +416,12 @@ def _estimate_by_topic(
     rows = [judge_scores.topics.index(topic) for topic in human_scores.topics]
     human[rows] = human_scores.values
     notes = [*_collect_label_notes(judged, measure, judge.name), *describe_unlabelled(panel)]
+    if judge.unparsed:
+        answers = counted(judge.unparsed, "answer")
+        notes.append(
+            f"{answers} of {judge.name} without a grade: in scores by the judge, documents without"
+            " another answer are unjudged"
+        )
     if options.get("unjudged") != "condensed":
         proportions = [*judge_proportion, judge_scores][0], [*human_proportion, human_scores][0]
         if panel.human.grades.min() <= panel.scale.low:
@@ -489,7 +503,8 @@ def _estimate_by_document(
     notes = _collect_label_notes(judged, measure, panel.judges[0].name)
     if labels.n_unlabelled:
         n_unlabelled = counted(labels.n_unlabelled, "document")
-        notes.append(f"{n_unlabelled} without a label of the judge counted as grade 0")
+        remark = describe_unparsed(panel.judges[0])
+        notes.append(f"{n_unlabelled} without a label of the judge counted as grade 0{remark}")
     has_design = {"inclusion", "stratum"} & {*panel.human.columns}
     if not (has_design or labels.is_sampled.all()):
         notes.append(_describe_population(labels, np.unique(judged.documents.judgment).size))

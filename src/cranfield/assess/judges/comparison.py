@@ -323,7 +323,8 @@ class JudgeComparison(Result):
         head = ["grade by judge", "pairs", *(f"people: {grade}" for grade in self.scale)]
         note = (
             f"in parentheses: {100 * self.confidence:g}% Wilson interval, with the number of pairs"
-            " divided by the design effect of topics"
+            " divided by the design effect of topics; with the number of topics if the proportion"
+            " is 0 or 1"
         )
         return Table(title, head, rows, (0,), (note,))
 

@@ -104,7 +104,12 @@ _PAIRS = Schema(
     "table of pairs",
     (schemas.Column("topic", LABEL), schemas.Column("doc", LABEL)),
     noun="the pairs",
-    lines=Lines(("topic", "doc"), 2, split=_split_pair),
+    lines=Lines(
+        ("topic", "doc"),
+        2,
+        split=_split_pair,
+        hint="; `cranfield pool` lists documents with --budget or --unjudged, and else reports",
+    ),
     tuples=("topic", "doc"),
     is_selected=True,
 )
@@ -117,7 +122,7 @@ _PROMPTS = Schema(
     tuples=("id", "topic", "doc"),
     is_selected=True,
 )
-_ANSWERS = Schema(
+ANSWERS = Schema(
     "table of answers",
     (_PROMPT_ID, schemas.Column("text", _ANSWER, "text of an answer")),
     noun="the answers",
@@ -293,8 +298,8 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     [('q', 'a', 2), ('q', 'b', None)]
     """
     grade_map = GradeMap.of(grades)
-    table, answer_columns = read_table(prompts, _PROMPTS), read_columns(answers, _ANSWERS)
-    answer_table = answer_columns.table(_ANSWERS)
+    table, answer_columns = read_table(prompts, _PROMPTS), read_columns(answers, ANSWERS)
+    answer_table = answer_columns.table(ANSWERS)
     for k, name in enumerate(answer_columns.names):
         if name in (*_END_KEYS, *_PROBLEM_KEYS):
             incomplete = [_is_incomplete({name: cell}) for cell in answer_columns.cells(k)]
@@ -306,7 +311,11 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     )
     answer_table.refuse(
         ~answer_table.frame["id"].is_in(table.frame["id"].to_list()),
-        lambda row: f"expected the id of a prompt, got {quoted(row['id'])}",
+        lambda row: (
+            f"expected the id of a prompt, such as {quoted(table.frame['id'][0])}, got"
+            f" {quoted(row['id'])}; the id (custom_id) of an answer must be that of its prompt in"
+            " the file of prompts"
+        ),
     )
     last_answers = answer_table.frame.unique("id", keep="last", maintain_order=True)
     answered = last_answers.with_columns(answered=True)

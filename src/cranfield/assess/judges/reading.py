@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.assess.judges.prompts import ANSWERS
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import InputError, PolicyError, check_integer, quoted
 from cranfield.base.kinds import OneOf, check_arguments
@@ -72,6 +73,11 @@ class Judge:
         counts = f", {self.unparsed:,} unparsed" * bool(self.unparsed)
         counts += f", {self.n_clipped:,} clipped" * bool(self.n_clipped)
         return f"Judge({quoted(self.name)}: {counted(len(self.labels), 'label')}{counts})"
+
+
+def describe_unparsed(judge: Judge) -> str:
+    """Return the end of a message on missing labels: the number of answers without a grade."""
+    return f"; answers of {judge.name} without a grade: {judge.unparsed:,}" * bool(judge.unparsed)
 
 
 def read_judges(
@@ -234,9 +240,17 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
 
 
 def _check_ids(columns: Columns, own_names: Mapping[str, str]) -> None:
-    """Refuse records of UMBRELA with texts instead of ids."""
+    """Refuse answers to prompts, and records of UMBRELA with texts instead of ids."""
     names = {spelt(name) for name in columns.names}
-    has_doc = "doc" in own_names or _LABELS.columns[1].find_in(columns.names)
+    has_topic, has_doc = (
+        column.name in own_names or column.find_in(columns.names) for column in _LABELS.columns[:2]
+    )
+    if not (has_topic or has_doc) and all(c.find_in(columns.names) for c in ANSWERS.columns):
+        raise InputError(
+            "expected labels of topics and documents, got answers to prompts; `cranfield prompts"
+            " PROMPTS ANSWERS`, or parse_answers, reads the labels in them",
+            source=columns.source,
+        )
     if not has_doc and {"passage", "judgment"} <= names:
         raise InputError(
             "expected ids of topics and documents, got texts (query, passage) as in the output of"

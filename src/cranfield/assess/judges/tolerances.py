@@ -154,7 +154,7 @@ class Decisions(TableResult):
         "verdict": Column(
             "`met` if the interval is within the tolerance, `not met` if outside, else `undecided`."
         ),
-        "topics": Column("Number of topics required to decide, if a t interval is undecided."),
+        "topics": Column("Number of topics required to decide all undecided t intervals."),
     }
 
     confidence: float
@@ -186,9 +186,10 @@ class Decisions(TableResult):
             interval = f"{level} interval {row['low']:.4f} to {row['high']:.4f}"
         text = f"{subject}: {row['estimate']:.4f} ({interval}); {condition}: {row['verdict']}."
         if row["topics"] is not None:
+            scope = " for all systems, each" if system else ","
             text += (
-                f" About {counted(row['topics'], 'topic')} in total would be enough, with the same"
-                " estimate and standard deviation."
+                f" About {counted(row['topics'], 'topic')} in total would be enough{scope} with the"
+                " same estimate and standard deviation."
             )
         if str(row["quantity"]).startswith("difference("):
             text += (
@@ -305,20 +306,24 @@ def _select_deciding_row(
 ) -> dict[str, Any]:
     """Return the row that determines the verdict: not met, else undecided, else met.
 
-    Of several rows with this verdict, it is the one with the largest absolute estimate.
+    Of several rows with this verdict, it is the one with the largest absolute estimate. The number
+    of topics is enough for all undecided rows.
     """
     rows = estimates.to_dicts()
+    joint_level, sizes = 1 - (1 - level) / len(rows), list[int | None]()
     for row in rows:
         row["verdict"] = decide_verdict(row["low"], row["high"], tolerance, comparison)
+        n_topics = row.pop("topics", 0)
+        if row["verdict"] == "undecided":
+            size = None
+            if row["low"] is not None and n_topics > 1:
+                value = abs(row["estimate"]) if comparison == WITHIN else row["estimate"]
+                distances = (row["high"] - row["low"]) / 2, n_topics, abs(value - tolerance)
+                size = compute_required_topics(*distances, joint_level)
+            sizes.append(size)
     row = max(rows, key=lambda row: (VERDICTS.index(row["verdict"]), abs(row["estimate"] or 0.0)))
-    n_topics = row.pop("topics", 0)
-    if row["verdict"] == "undecided" and row["low"] is not None and n_topics > 1:
-        half_width = (row["high"] - row["low"]) / 2
-        value = abs(row["estimate"]) if comparison == WITHIN else row["estimate"]
-        joint_level = 1 - (1 - level) / estimates.height
-        row["topics"] = compute_required_topics(
-            half_width, n_topics, abs(value - tolerance), joint_level
-        )
+    if row["verdict"] == "undecided":
+        row["topics"] = None if None in sizes else max(filter(None, sizes))
     return row
 
 

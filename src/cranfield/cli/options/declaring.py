@@ -175,6 +175,14 @@ def choose_format(ctx: click.Context) -> None:
     ctx.params[format_option.name or ""] = suffix_format
 
 
+def describe_format(format: str) -> str:
+    """Return a format for a message, with a remark if the suffix of `--output` selected it."""
+    ctx = click.get_current_context()
+    [form] = [param for param in ctx.command.params if "--format" in param.opts]
+    is_by_suffix = format != form.default and not is_set(form.name or "", ctx)
+    return f"{format} (by the suffix of --output)" if is_by_suffix else format
+
+
 SHORT_FLAGS = {
     "--baseline": "-b",
     "--correction": "-c",

@@ -42,6 +42,7 @@ from cranfield.online.experiments.estimates import (
     CriticalValue,
     Effects,
     Metric,
+    MetricColumns,
     Moments,
     Sequential,
     compute_moments,
@@ -355,8 +356,10 @@ def analyse_units(
     if options.oec is not None:
         arms[OEC] = combine_metrics(by_arm, arms, metrics, options.oec)
     rows, looks = compare_variants(units, arms, metrics, by_arm.pool(), options)
-    notes = [*units.notes, *_note_few_units(units, rows), *_note_margins(metrics, rows)]
-    notes += [*_note_constants(units, arms, rows), *_note_undefined(units, arms, rows, by_arm)]
+    adjustments = [*_note_covariates(by_arm, metric_columns, metrics, arms)]
+    notes = [*units.notes, *adjustments, *_note_few_units(units, rows)]
+    notes += _note_margins(metrics, rows)
+    notes += [*_note_constants(units, arms, rows), *_note_undefined(units, arms, rows)]
     n_units = len(units.arm)
     if future_looks := [f"{look:,}" for look in options.looks or () if look > n_units]:
         reason = f"the data has {n_units:,} units, so these looks were not reached"
@@ -377,6 +380,8 @@ def analyse_units(
         mean_low, mean_high, looks = mean_low * np.nan, mean_high * np.nan, None
     if not {"bootstrap", "permutation"} & {row["test"] for row in rows}:
         options = replace(options, resamples=0)
+    if not adjustments:
+        options = replace(options, theta="")
     return ExperimentReport(
         source=units.source,
         unit=units.kind,
@@ -398,6 +403,31 @@ def analyse_units(
         stopped=is_stopped,
         notes=tuple(notes),
     )
+
+
+def _note_covariates(
+    by_arm: Moments,
+    columns: Mapping[str, MetricColumns],
+    metrics: Mapping[str, Metric],
+    arms: Mapping[str, ArmMeans],
+) -> Iterator[str]:
+    """Note the covariate of each metric, and how it changes the variance of the means."""
+    scatter = by_arm.pool().scatter
+    for name, metric in columns.items():
+        if metric.covariate < 0:
+            continue
+        parts = [metric.covariate, metric.covariate_denominator]
+        if (scatter[parts, parts] == 0).all():
+            yield f"{name}: the covariate has no effect, because it is equal in all units"
+            continue
+        covariate = "/".join(filter(None, metrics[name].parts()[2:]))
+        variance = estimate_arms(by_arm, replace(metric, covariate=-1)).squared_error.sum()
+        if variance > 0:
+            change = arms[name].squared_error.sum() / variance - 1
+            yield (
+                f"{name}: means are adjusted for {covariate or f'{name} before the experiment'},"
+                f" which changes their variance by {round(change, 3) + 0.0:+.1%}"
+            )
 
 
 def _note_directions(table: pl.DataFrame, metrics: Mapping[str, Metric]) -> Iterator[str]:
@@ -505,18 +535,12 @@ def _note_constants(
 
 
 def _note_undefined(
-    units: Units, arms: Mapping[str, ArmMeans], rows: Sequence[Row], by_arm: Moments
+    units: Units, arms: Mapping[str, ArmMeans], rows: Sequence[Row]
 ) -> Iterator[str]:
-    """Return notes on ratios, covariates and lifts that cannot be computed or interpreted."""
+    """Return notes on ratios and lifts that cannot be computed or interpreted."""
     for name, arm in arms.items():
         if variants := ", ".join(units.variants[k] for k in np.flatnonzero(np.isnan(arm.value))):
             yield f"{name}: no mean in {variants}: a denominator is 0, or all values are missing"
-        columns = units.metric_columns.get(name)
-        if columns is not None and columns.covariate >= 0:
-            covariate = [columns.covariate, columns.covariate_denominator]
-            scatter = by_arm.pool().scatter
-            if (scatter[covariate, covariate] == 0).all():
-                yield f"{name}: the covariate has no effect, because it is equal in all units"
     for row in rows:
         if np.isnan(row["lift"]):
             continue

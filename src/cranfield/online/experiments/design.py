@@ -430,8 +430,9 @@ def experiment_size(
 
     for the difference d = lift times mean, and a proportion w of the n units in the treatment. A
     covariate with correlation rho multiplies the variance by 1 - rho^2 (CUPED). The deviation of a
-    ratio, such as clicks per page, is that of its linearised value: its standard error in a report
-    times the square root of the number of units.
+    ratio, such as clicks per page, is that of its linearised value: `error`, the standard error of
+    the difference in a report of two variants, times :math:`\sqrt{n\, w (1 - w)}`, which is
+    :math:`\sqrt n / 2` for equal variants.
 
     Parameters
     ----------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -216,7 +215,8 @@ class ExperimentReport(Result):
     sample_ratios, segments, interactions, looks
         The tables of these names; the last three are None if they were not requested.
     options
-        Options of the analysis; `resamples` is 0 if no resamples were drawn.
+        Options of the analysis; `resamples` is 0 if no resamples were drawn, and `theta` empty
+        without an adjustment for a covariate.
     stopped
         Whether results are withheld because of a sample ratio mismatch.
     notes
@@ -227,8 +227,8 @@ class ExperimentReport(Result):
     columns: ClassVar[Mapping[str, Columns]] = {
         "effects": {
             **_METRIC_COLUMNS,
-            "control mean": Column("Mean of the control."),
-            "mean": Column("Mean of the variant."),
+            "control mean": Column("Mean of the control, adjusted for the covariate if set."),
+            "mean": Column("Mean of the variant, adjusted for the covariate if set."),
             **_EFFECT_COLUMNS,
             **_PVALUE_COLUMNS,
             "noninferiority p": Column(
@@ -361,30 +361,36 @@ class ExperimentReport(Result):
         return lines
 
     def misses_margin(self) -> Bools:
-        """Return a mask of the undecided comparisons whose loss may exceed the margin.
+        """Return whether losses are not shown to be within their margin.
 
-        The result has the shape (metrics, variants - 1).
+        The result has the shape (metrics, variants - 1), as `verdicts`, and is False without a
+        margin and for other verdicts than `worse` and `undecided`.
         """
         has_margin = np.array([[margin is not None] for margin in self.margins])
-        is_undecided = self._reshape("verdict") == "undecided"
-        is_not_worse = self.noninferiority_pvalues <= self.alpha / 2
-        return np.asarray(has_margin & is_undecided & ~is_not_worse)
+        may_be_loss = np.isin(self._reshape("verdict"), ("worse", "undecided"))
+        return np.asarray(
+            has_margin & may_be_loss & ~(self.noninferiority_pvalues <= self.alpha / 2)
+        )
 
     def margin_lines(self) -> list[str]:
-        """Return lines on each margin: its null hypothesis, and whether variants miss it."""
+        """Return lines on each margin: its null hypothesis, and losses beyond or within it."""
         lines = []
-        metrics = zip(self.metrics, self.margins, self.misses_margin(), strict=True)
-        for name, margin, is_missed in metrics:
-            if margin is not None:
+        for k, (name, margin) in enumerate(zip(self.metrics, self.margins, strict=True)):
+            if margin is not None and not self.stopped:
                 loss = f"{margin} of the mean of the control" if "%" in str(margin) else margin
                 side = "higher" if name in self.lower_is_better else "lower"
                 hypothesis = f"{plain(name)} is worse ({side}) by at least {loss}"
-                test = f"one-sided p-value of the null hypothesis that {hypothesis}"
-                lines.append(f"noninferiority p: {test}; level {self.alpha / 2:g}")
-                if is_missed.any():
-                    variants = ", ".join(map(plain, compress(self.variants[1:], is_missed)))
-                    subject = f"{plain(name)} of {variants}"
-                    lines.append(f"{subject}: not shown to be within the margin of {loss}")
+                lines.append(
+                    f"noninferiority p: one-sided p-value of the null hypothesis that {hypothesis};"
+                    f" level {self.alpha / 2:g}"
+                )
+                variants: dict[str, list[str]] = {}
+                for j, variant in enumerate(self.variants[1:]):
+                    if remark := describe_loss(self, k, j, loss):
+                        worse = "worse, " if self.verdicts[k][j] == "worse" else ""
+                        variants.setdefault(f"{worse}{remark}", []).append(plain(variant))
+                for remark, names in variants.items():
+                    lines.append(f"{plain(name)} of {', '.join(names)}: {remark}")
         return lines
 
     @property
@@ -421,3 +427,11 @@ class ExperimentReport(Result):
             metric_list = f": {', '.join(labels)}" if len(metrics) > 1 else ""
             sentences.append(f"{method}, alpha {self.alpha:g}; {intervals}{metric_list}")
         return sentences
+
+
+def describe_loss(report: ExperimentReport, k: int, j: int, margin: Any) -> str:
+    """Describe a significant or undecided loss of variant j + 1 on metric k by its margin."""
+    if report.misses_margin()[k, j]:
+        return f"not shown to be within the margin of {margin}"
+    is_worse = report.margins[k] is not None and report.verdicts[k][j] == "worse"
+    return f"but by less than the margin of {margin}" if is_worse else ""

@@ -99,6 +99,7 @@ def _convert_to_text(cells: Cells) -> pl.Series:
 
 # Minimum number of repeated values; by chance, all are in the same variant with probability 2^-10
 MIN_REPEATS = 10
+MAX_MIXED_USERS = 0.05  # Proportion in several variants; higher if parts of users were randomised
 
 
 class TotalsError(PolicyError):
@@ -280,6 +281,34 @@ def warn_of_repeated_rows(table: UnitTable, unit: str) -> None:
 
 
 _EXACT_TIMES = {*map(spelt, " ".join(USUAL_NAMES["time"]).split())}
+
+
+def note_users_of_rows(table: UnitTable, unit: str | None) -> Iterator[str]:
+    """Note users with several units in one variant, in a table whose unit was set."""
+    schema = replace(table.schema, decisive=("user",))
+    for k in schema.find_unused(table.names, table.positions.values())[2]:
+        users, variants = table.texts(k), table.texts(table.variant)
+        units = table.texts(table.positions[unit]) if unit else pl.Series(range(len(users)))
+        rows = pl.DataFrame({"(unit)": units, table.names[k]: users, "(variant)": variants})
+        yield from note_repeated_users(rows, unit or "row")
+
+
+def note_repeated_users(rows: pl.DataFrame, unit: str) -> Iterator[str]:
+    """Note users with several units in one variant, as if users had been randomised.
+
+    The columns of `rows` are the unit, the user and the variant.
+    """
+    user = rows.columns[1]
+    users = rows.drop_nulls().group_by(user).n_unique()
+    several = users.filter(pl.nth(1) > 1)
+    n_repeats = several.to_series(1).sum() - several.height
+    n_mixed = several.filter(pl.nth(2) > 1).height
+    if n_repeats >= MIN_REPEATS and n_mixed < MAX_MIXED_USERS * several.height:
+        yield (
+            f"{several.height:,} of {counted(users.height, 'user')} have more than one {unit}, in"
+            f" the same variant; if users were randomised, set unit={user!r}: tests by {unit}"
+            " reject too often"
+        )
 
 
 def note_unused_labels(table: UnitTable, unit: str | None) -> list[str]:

@@ -36,7 +36,9 @@ from cranfield.online.experiments.unit_rows import (
     check_rows,
     check_second_variants,
     hint_at_names,
+    note_repeated_users,
     note_unused_labels,
+    note_users_of_rows,
     warn_of_long_table,
     warn_of_repeated_rows,
 )
@@ -249,6 +251,7 @@ def _read_table(
     if unit is None and not is_by_row:
         check_rows(unit_table, metrics, denominators)
     table, notes = columns.table(schema), note_unused_labels(unit_table, unit)
+    notes += note_users_of_rows(unit_table, unit) if variant else ()
     id_columns = [unit_table.positions[unit]] if unit else unit_table.unused
     unit_table.check_last_row(id_columns, table.frame.select(metrics))
     if unit:
@@ -521,7 +524,7 @@ def read_log_units(
     if missing := [text for text in texts.values() if text not in data.names]:
         names = ", ".join(data.names)
         raise PolicyError(f"unknown measure {quoted(missing[0])}; the sums by unit have: {names}")
-    if isinstance(before, QueryLog):
+    if before is not None and not isinstance(before, UnitSums):
         before = sums_by_unit(before, texts.values(), unit=unit)
     arms: dict[str, Any] = {"control": control, "variants": variants}
     censored = ", ".join(name for name, measure in measures.items() if measure.may_be_censored)
@@ -564,6 +567,8 @@ def _select_assigned_pages(log: QueryLog, unit: str, mixed: str) -> tuple[QueryL
     n_variants = groups.agg(pl.col("variant").n_unique())
     mixed_units = n_variants.filter(pl.col("variant") > 1)[unit]
     notes += _note_mixed_units(mixed_units, n_variants.height, unit, mixed, log.source)
+    if unit != "user" and "user" in pages.columns:
+        notes += note_repeated_users(pages.select(unit, "user", "variant"), unit)
     is_mixed = pl.col(unit).is_in(mixed_units.implode()).fill_null(False)
     return log.where(pl.col("variant").is_not_null() & ~is_mixed), notes
 

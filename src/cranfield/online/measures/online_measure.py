@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from inspect import signature
 from operator import attrgetter
+from os import PathLike
 from typing import Any, ClassVar, NamedTuple
 
 import narwhals.stable.v2 as nw
@@ -96,7 +97,9 @@ def open_tables(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
         tables = {name: nw.from_native(frames[name]).lazy() for name in _list_tables(frames)}
         return _complete_clicks(tables, log.source)
     if not isinstance(log, Mapping):
-        raise InputError(f"expected a log or a mapping to its tables, got {type(log).__name__}")
+        remedy = "; read_log reads a file" if isinstance(log, (str, PathLike)) else ""
+        got = f"got {type(log).__name__}{remedy}"
+        raise InputError(f"expected a log or a mapping to its tables, {got}")
     source = "tables"
     for name in log:
         if name not in REQUIRED_COLUMNS:

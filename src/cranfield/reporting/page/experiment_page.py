@@ -9,7 +9,12 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.text import counted, pluralise
-from cranfield.online.experiments.report import ALARM_PVALUE, STOPPED, ExperimentReport
+from cranfield.online.experiments.report import (
+    ALARM_PVALUE,
+    STOPPED,
+    ExperimentReport,
+    describe_loss,
+)
 from cranfield.reporting.page.html import Html, label, own_templates, sections_page
 from cranfield.reporting.page.intervals import draw_lifts
 from cranfield.reporting.page.sections import VERSIONS, Inputs
@@ -76,18 +81,16 @@ def experiment_page(
 def _answer_sentence(report: ExperimentReport, j: int) -> str:
     """Write a sentence on the effects of a variant."""
     name, control = label(report.variants[j + 1]), label(report.control)
-    misses_margin = report.misses_margin()
     metrics: dict[str, list[str]] = {}
     for k, metric in enumerate(report.metrics):
         verdict, lift = report.verdicts[k][j], report.lift[k, j]
-        remark = ""
+        remarks = [describe_loss(report, k, j, report.margins[k])]
         if np.isfinite(lift) and verdict in {"better", "worse"}:
-            remark = f" ({lift:+.1%})"
+            remarks.insert(0, f"{lift:+.1%}")
         elif verdict == "not worse":
-            remark = f" ({report.margins[k]})"
-        elif misses_margin[k, j]:
-            remark = f" (not shown to be within the margin of {report.margins[k]})"
-        metrics.setdefault(verdict, []).append(f"{label(metric)}{remark}")
+            remarks = [str(report.margins[k])]
+        remark = ", ".join(filter(None, remarks))
+        metrics.setdefault(verdict, []).append(label(metric) + f" ({remark})" * bool(remark))
     phrases = {
         "better": "better on",
         "worse": "worse on",

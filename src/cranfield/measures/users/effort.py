@@ -202,7 +202,7 @@ class UMeasure(UserModel):
         return 1.0 / (self.gains.max_gain(max_grade) + 1.0)
 
     def costs(self, page: Page) -> Floats:
-        """Return the number of characters to read at each rank; or of a snippet, beyond the list."""
+        """Return the number of characters to read at each rank; of a snippet beyond the list."""
         text = np.where((page.gains > 0) & page.has_document, fill_lengths(page, self.missing), 0.0)
         return np.asarray(self.snippet + self.F * self.unit * text)
 

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError
@@ -461,6 +462,18 @@ def test_exact_rank_sum_keeps_small_tails_on_both_sides() -> None:
     )
     assert one.adjusted_pvalues[0] == pytest.approx(2.0700738e-35, rel=1e-6)
     assert other.adjusted_pvalues[0] == pytest.approx(one.adjusted_pvalues[0], rel=1e-9)
+
+
+def test_exact_rank_sum_counts_only_the_scores_of_a_pair() -> None:
+    """Topics of one system only count once; 120 scores are not 240."""
+    random = np.random.default_rng(0)
+    a, b = random.normal(size=60), random.normal(0.5, 1, 60)
+    scores = {"a": dict(enumerate(a)), "b": {60 + k: value for k, value in enumerate(b)}}
+    found = cf.compare(scores, test="rank-sum", exact=True, missing="available")
+    expected = stats.mannwhitneyu(a, b, method="exact").pvalue
+    assert found.raw_pvalues[0] == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(CranfieldError, match="at most 200 scores of a pair, got 202"):
+        cf.compare({"a": np.arange(101.0), "b": np.ones(101)}, test="rank-sum", exact=True)
 
 
 def test_decimals_show_four_digits() -> None:

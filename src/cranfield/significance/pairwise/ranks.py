@@ -430,14 +430,14 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
         and with continuity correction; on request it is exact, with ties too. The interval is of
         the shift between the systems.
     """
-    if options.exact and 2 * pairs.n_topics > MAX_EXACT_RANK_SUM:
-        raise PolicyError(
-            f"the exact rank sum test takes at most {MAX_EXACT_RANK_SUM} scores of a pair, got"
-            f" {2 * pairs.n_topics}; use exact=False"
-        )
     codes = encode_scores(pairs.values)
     counts = (codes >= 0).sum(axis=0)
     n, m = counts[pairs.first], counts[pairs.second]
+    if options.exact and (largest := int((n + m).max(initial=0))) > MAX_EXACT_RANK_SUM:
+        raise PolicyError(
+            f"the exact rank sum test takes at most {MAX_EXACT_RANK_SUM} scores of a pair, got"
+            f" {largest}; use exact=False"
+        )
     scores = np.where(codes < 0, np.inf, codes).T
 
     def rank_block(_: slice, block: Pairs) -> tuple[NDArray[Any], ...]:

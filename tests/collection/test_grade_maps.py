@@ -213,7 +213,7 @@ def test_words_without_a_grade(tmp_path: Path) -> None:
     command = ("labels", "ann=labels.csv", "--missing", "drop", "--table", "grades", "-f", "csv")
     words_option = "relevant=1,unrelated=0,NOT_PARSABLE="
     out, _ = cranfield(tmp_path, *command, "--grades", words_option)
-    assert out.splitlines() == ["grade,labels,share", "0,1,0.5", "1,1,0.5"]
+    assert out.splitlines() == ["grade,labels,proportion", "0,1,0.5", "1,1,0.5"]
     (tmp_path / "people.txt").write_text("q 0 a 1\nq 0 b 1\nq 0 c 0\n")
     (tmp_path / "s.yml").write_text("map-grades: {relevant: 1, unrelated: 0, NOT_PARSABLE: null}\n")
     judges = ("judges", "people.txt", "labels.csv", "--settings", "s.yml", "-f", "csv")

@@ -109,7 +109,7 @@ def pool(
 @cli.task_option
 @cli.options_from(
     f"{cli.CAMPAIGN}.results.stored_inputs.add_judgments",
-    "version note",
+    "version note drop_topics",
     requires="QRELS",
     version={"metavar": "NAME"},
 )
@@ -120,9 +120,9 @@ def judgments(
     qrels: str | None,
     task: str | None,
     version: str | None,
-    note: str,
     format: str,
     output: str | None,
+    **options: Any,
 ) -> None:
     """Add a version of judgments; without QRELS, list the versions.
 
@@ -142,7 +142,7 @@ def judgments(
         return
     if version is None:
         raise PolicyError("QRELS requires --version, such as --version 1")
-    record = campaign.add_judgments(qrels, rules.name, version=version, note=note)
+    record = campaign.add_judgments(qrels, rules.name, version=version, **options)
     rows = counted(record.rows, "judgment")
     print(f"{rules.name}: version {quoted(record.version)} of the judgments, {rows}")
 

@@ -34,6 +34,20 @@ def test_a_version_never_changes(tmp_path: Path) -> None:
     assert [one.action for one in campaign.registry.events()].count("judgments") == 2
 
 
+def test_a_version_without_topics_of_the_newest_is_refused(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    judged(campaign, QRELS)
+    (tmp_path / "few").write_text("q1 0 x 1\n")
+    with pytest.raises(PolicyError, match="3 topics that .* 'q2', 'q3', 'q4'; .*drop_topics=True"):
+        campaign.add_judgments(tmp_path / "few", version="2")
+    with pytest.warns(CranfieldWarning, match="3 topics of the task have no judgments"):
+        campaign.add_judgments(tmp_path / "few", version="2", drop_topics=True)
+    # All topics of the newest version.
+    with pytest.warns(CranfieldWarning, match="same bytes as version '1'"):
+        campaign.add_judgments(tmp_path / "qrels-1.txt", version="3")
+    assert [record.version for record in campaign.registry.judgments("adhoc")] == ["1", "2", "3"]
+
+
 def test_topics_that_do_not_fit_are_said_and_do_not_count(tmp_path: Path) -> None:
     campaign = made(tmp_path / "c")
     (tmp_path / "qrels").write_text("q1 0 x 1\nq9 0 x 1\n")

@@ -35,7 +35,7 @@ from cranfield.campaign.pages import (
 )
 from cranfield.campaign.publishing.bag import validate_bag
 from cranfield.campaign.results.history import history
-from cranfield.campaign.results.leaderboard import compare_pairs
+from cranfield.campaign.results.leaderboard import compare_pairs, describe_late_winners
 from cranfield.campaign.results.sheet import Sheet, make_sheet_values, rank_sentence
 from cranfield.campaign.rules.task_rules import is_safe_name
 from cranfield.campaign.store.records import (
@@ -48,7 +48,7 @@ from cranfield.campaign.store.records import (
 from cranfield.evaluation.scorefiles.reading import read_scores_by_measure
 from cranfield.reporting.page.contents import collect_contents
 from cranfield.reporting.page.data import count_overall_decimals
-from cranfield.reporting.page.html import Html, asset, escape, label, whole_page
+from cranfield.reporting.page.html import Html, asset, escape, label, sentence, whole_page
 from cranfield.reporting.page.sections import answer_lines
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compared_pairs import shorten_letters
@@ -270,6 +270,9 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
         values = sorted({row[name] for row in rows if row.get(name)})
         if 2 <= len(values) <= MAX_FILTER_VALUES:
             filters[name] = values
+    late_note = describe_late_winners(
+        (row.get("rank"), row["tag"], row.get("late") == "true") for row in rows
+    )
     section = None
     if groups and (scores := release.scores.get(measure)) is not None:
         # The same comparison as for the leaderboard of the release.
@@ -298,7 +301,9 @@ def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
         },
         # Releases contain no hash of the runs of anonymous teams.
         anonymous_ids={row["team"] for row in rows if row.get("sha256") == "" and row.get("team")},
-        has_late=any(row.get("late") == "true" for row in rows),
+        late_tags={row["tag"] for row in rows if row.get("late") == "true"},
+        # The answer names the best runs, which may be late.
+        late_note=f" {sentence(late_note)}" if late_note else "",
         # Runs are marked as unpooled only if some runs are marked as pooled.
         has_pooled=any(row.get("pooled") == "true" for row in rows),
         has_unpooled=any(row.get("pooled") == "false" for row in rows),
@@ -367,6 +372,7 @@ def make_task_pages(
         lead=lead,
         leaderboard=leaderboard,
         measures=[name for name in release.measures if name in columns],
+        judgments=describe_judgments(leaderboard),
         unjudged=any("unjudged@10" in row for row in leaderboard.rows),
     )
     topics = topic_rows(leaderboard)
@@ -402,6 +408,21 @@ def describe_task(leaderboard: TaskLeaderboard) -> str:
         counts.append(f"judgments {label(str(release.about['judgments']))}")
     counts += [f"release {label(release.id)}", str(release.about.get("date") or "")]
     return ", ".join(filter(None, counts))
+
+
+def describe_judgments(leaderboard: TaskLeaderboard) -> str:
+    """Describe the judgments of a task and the pool as text; empty if the release does not."""
+    about, pool = leaderboard.release.about, leaderboard.release.rules.get("pool", {})
+    n_pooled = sum(row.get("pooled") == "true" for row in leaderboard.rows)
+    parts = []
+    if "judged" in about:
+        grade = f"grade {about['min_relevant_grade']} or higher"
+        n_relevant = f"{about['relevant']:,} of relevant documents ({grade})"
+        parts.append(f"{counted(about['judged'], 'judgment')}, {n_relevant}")
+    if n_pooled:
+        documents = f"the first {counted(pool['depth'], 'document')} of " if pool else ""
+        parts.append(f"pooled: {documents}{n_pooled:,} of {counted(len(leaderboard.rows), 'run')}")
+    return sentence("; ".join(parts)) if parts else ""
 
 
 def group_runs_by_team(leaderboard: TaskLeaderboard) -> dict[str, list[dict[str, Any]]]:
@@ -617,11 +638,13 @@ def make_site_files(
                 yield path, content
     about = (task_releases or releases)[0].about
     title = label(str(about.get("campaign_title") or about.get("campaign") or "Campaign"))
-    n_current = sum(release.retraction is None for release in releases)
+    n_retracted = sum(release.retraction is not None for release in releases)
+    sizes = [counted(len(leaderboards), "task"), counted(len(releases), "release")]
+    sizes += [f"{n_retracted} retracted"] if n_retracted else []
     links = [entry for entry in MAIN_PAGES.items() if leaderboards or entry[0] != "Records"]
     yield make_page(
         *("front.html", "index.html", title, links),
-        lead=f"{counted(len(leaderboards), 'task')}, {counted(n_current, 'release')}",
+        lead=", ".join(sizes),
         description=str(about.get("description") or ""),
         leaderboards=leaderboards,
         leads={folder: describe_task(leaderboard) for folder, leaderboard in leaderboards.items()},

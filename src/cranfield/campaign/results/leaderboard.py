@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,7 +12,7 @@ import polars as pl
 
 from cranfield.base.arrays import competition_ranks, without_noise
 from cranfield.base.errors import CranfieldError, check_proportion, quoted
-from cranfield.base.text import counted, some_of
+from cranfield.base.text import counted, plain, some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.results.scoring import Scoring, cache_table, hash_values, read_cached_table
 from cranfield.campaign.store.records import Submission
@@ -210,6 +210,24 @@ class Leaderboard(TableResult):
         return f"Leaderboard({counted(self.rows.height, 'run')}: {', '.join(self.measures)})"
 
 
+def describe_late_winners(rows: Iterable[tuple[Any, str, bool]]) -> str:
+    """Describe late runs of the first rank, and the best runs in time; empty if none is late.
+
+    Rows have rank, tag and whether the run is late, in order of rank.
+
+    >>> describe_late_winners([(1, "a", True), (2, "b", False), (2, "c", False)])
+    'submitted late: a; best in time: b, c'
+    """
+    rows = list(rows)
+    late_tags = [tag for rank, tag, is_late in rows if is_late and rank == rows[0][0]]
+    in_time = [(rank, tag) for rank, tag, is_late in rows if not is_late]
+    best_tags = [tag for rank, tag in in_time if rank == in_time[0][0]]
+    if not late_tags:
+        return ""
+    best = some_of(map(plain, best_tags), 10) or "none"
+    return f"submitted late: {some_of(map(plain, late_tags), 10)}; best in time: {best}"
+
+
 def leaderboard(
     evaluation: Evaluation,
     submissions: Sequence[Submission],
@@ -265,6 +283,8 @@ def _make_leaderboard(
     notes = evaluation.coverage.ignore_unjudged().notes
     if 0 < len(unpooled_tags) < frame.height:
         notes.append(f"runs that were not pooled: {some_of(unpooled_tags, 10)}")
+    if late_note := describe_late_winners(frame.select("rank", "tag", "late").rows()):
+        notes.append(late_note)
     schema = {"tag": pl.String, "groups": pl.String, "low": pl.Float64, "high": pl.Float64}
     groups = pl.DataFrame(schema=schema)
     if isinstance(separation, str):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 from io import BytesIO
 from typing import Any
@@ -38,7 +39,7 @@ from cranfield.collection.judged.coverage import (
 from cranfield.collection.judged.judged_runs import JudgedRuns, judging_settings
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.policies import Policies, policies
-from cranfield.collection.qrels import sort_topics
+from cranfield.collection.qrels import Qrels, sort_topics
 from cranfield.evaluation.evaluation import (
     Evaluation,
     TieEffect,
@@ -307,10 +308,9 @@ class Scoring:
         return None if judged_runs is None else score(judged_runs, canonical, compat=self.compat)
 
     def _judge(self, runs: Sequence[Submission]) -> JudgedRuns | None:
-        qrels = read_stored_qrels(self.campaign, self.rules, self.judgments)
         return apply_to_runs(
             *(self.campaign, self.rules, runs),
-            lambda readable: judge(readable, qrels, **self.policies.describe()),
+            lambda readable: judge(readable, self.qrels, **self.policies.describe()),
         )
 
     def evaluation(self) -> Evaluation:
@@ -366,10 +366,14 @@ class Scoring:
         ties = [TieEffect(**(values | {"system": tag})) for tag, values in fields.items() if values]
         return sorted(ties, key=lambda tie: -tie.effect)
 
+    @cached_property
+    def qrels(self) -> Qrels:
+        """The judgments of the topics of the task."""
+        return read_stored_qrels(self.campaign, self.rules, self.judgments)
+
     def topic_notes(self, topics: Sequence[str]) -> list[str]:
         """Return notes on topics without judgments and topics without a relevant document."""
-        min_grade = lowest_relevant_grade(self.measures[0])
-        qrels = read_stored_qrels(self.campaign, self.rules, self.judgments)
+        qrels, min_grade = self.qrels, lowest_relevant_grade(self.measures[0])
         notes = topic_notes(qrels, self.rules, f"judgments {self.judgments.version}")
         is_relevant = qrels.grades >= min_grade
         relevant_topics = {qrels.topics[code] for code in np.unique(qrels.codes[is_relevant])}

@@ -259,7 +259,7 @@ def run_facts(sheet: Sheet) -> list[tuple[str, str]]:
             f"its first {counted(sheet.depth, 'document')} of each topic were pooled for judging"
         )
     elif sheet.depth is not None:
-        pooling = "not pooled; its documents are judged only if other runs retrieved them"
+        pooling = "not pooled; its documents are judged only if pooled runs retrieved them"
     # Not a dict, because a question may have the name of another row.
     rows = [
         ("Campaign", sheet.campaign_title or sheet.campaign),
@@ -286,7 +286,8 @@ def format_team(sheet: Sheet) -> str:
 def rank_sentence(sheet: Sheet) -> str:
     value = format_number(sheet.measures.get(sheet.measure))
     rank = f"{sheet.comparison.rank:,} of {counted(sheet.comparison.runs, 'run')}"
-    return f"Rank {rank} by {sheet.measure}" + (f", {value}" if value else "")
+    late_text = " (submitted late)" if sheet.late else ""
+    return f"Rank {rank}{late_text} by {sheet.measure}" + (f", {value}" if value else "")
 
 
 def describe_category(sheet: Sheet) -> str:

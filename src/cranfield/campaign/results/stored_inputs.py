@@ -54,6 +54,7 @@ def add_judgments(
     *,
     version: str,
     note: str = "",
+    drop_topics: bool = False,
 ) -> Judgments:
     """Add a version of a task's judgments.
 
@@ -68,6 +69,8 @@ def add_judgments(
         Name of the version, such as `1`. An existing version is never changed.
     note
         Note about the version.
+    drop_topics
+        Accept judgments without topics of the task that the newest version judges.
 
     Returns
     -------
@@ -80,7 +83,8 @@ def add_judgments(
         For an unreadable file, judgments without a topic of the task and, unless the rules accept
         them, ids with blanks.
     PolicyError
-        For an existing version with different bytes, or a version that is not a valid file name.
+        For an existing version with different bytes, a version that is not a valid file name, and
+        missing topics that the newest version judges.
 
     Warns
     -----
@@ -97,11 +101,17 @@ def add_judgments(
         copy = Path(folder) / f"judgments{source.suffix}"
         with source.open_raw() as raw, copy.open("xb") as out:
             shutil.copyfileobj(raw, out)
-        return _add_copy(campaign, rules, copy, source.name, version, note)
+        return _add_copy(campaign, rules, copy, source.name, version, note, drop_topics)
 
 
 def _add_copy(
-    campaign: OpenedCampaign, rules: TaskRules, path: Path, name: str, version: str, note: str
+    campaign: OpenedCampaign,
+    rules: TaskRules,
+    path: Path,
+    name: str,
+    version: str,
+    note: str,
+    drop_topics: bool,
 ) -> Judgments:
     """Check a copy of a file of judgments, and add it; `name` is the name of the file."""
     suffix, source = path.suffix, Source(str(path), label=name)
@@ -123,11 +133,13 @@ def _add_copy(
         raise
     if fault_severity("id-blank", rules) == "error":
         _check_blanks(judgments)
-    for topic_note in topic_notes(judgments, rules, name):
+    notes, versions = topic_notes(judgments, rules, name), campaign.registry.judgments(rules.name)
+    if versions and not drop_topics:
+        _check_topics_of_version(judgments, read_stored_qrels(campaign, rules, versions[-1]))
+    for topic_note in notes:
         warn(topic_note)
     if fault_severity("document-unknown", rules) != "off":
         _warn_of_unknown_documents(judgments, rules)
-    versions = campaign.registry.judgments(rules.name)
     sha256 = file_sha256(path)
     duplicate = next((record for record in versions if record.object == sha256), None)
     if duplicate is not None:
@@ -146,6 +158,16 @@ def _add_copy(
             raise PolicyError(f"version {quoted(version)} {reason}")
         sha256, _ = records.put_object(campaign.folder, path)
         return change.insert(Judgments(rules.name, version, sha256, n_rows, added, note))
+
+
+def _check_topics_of_version(qrels: Qrels, newest: Qrels) -> None:
+    """Check that judgments have all topics that the newest version judges."""
+    topics = set(qrels.topics)
+    if missing := [quoted(topic) for topic in newest.topics if topic not in topics]:
+        verb = "has" if len(missing) == 1 else "have"
+        reason = f"that the newest version judges {verb} no judgments: {some_of(missing, 5)}"
+        advice = "if these topics were dropped, set drop_topics=True"
+        raise PolicyError(f"{counted(len(missing), 'topic')} {reason}; {advice}")
 
 
 def _check_blanks(qrels: Qrels) -> None:

@@ -109,7 +109,11 @@ def test_what_is_there(releases: Path, tmp_path: Path) -> None:
         assert text in front
     board = read(site / "adhoc/index.html").shown
     assert "late1 late not pooled" in board and board.count("not pooled") == 1
-    assert "Late: submitted after the task closed." in board
+    assert "Late: submitted after the task closed" in board
+    # Late runs are named as such wherever the best run is named.
+    for text in (front, board):
+        assert "Submitted late: late1; best in time: dense." in text
+    assert "late1 late is first" in board or "different from late1 late" in board
     # Topics stand by their median.
     [release] = read_releases(releases)
     scores = release.scores["AP"]
@@ -282,6 +286,7 @@ def test_retracted_releases_are_said_and_not_shown(releases: Path, tmp_path: Pat
     check_pages(site)
     shown = read(site / "index.html").shown
     assert shown.count("the <b>wrong</b> judgments") == 2
+    assert "1 task, 4 releases, 2 retracted" in shown
     assert not (site / "web").exists()
     every = b"".join(contents(site).values())
     for tag in (b"old1", b"wrong1", b"gone1"):
@@ -430,6 +435,10 @@ def test_the_site_of_a_real_release(campaign: OpenedCampaign, tmp_path: Path) ->
         assert run.tag in board
         assert run.tag in page.shown
         assert (site / f"adhoc/{run.tag}.html").is_file()
+    lines = (released / "judgments.txt").read_text().splitlines()
+    grades = [int(line.split()[3]) for line in lines]
+    n_relevant = sum(grade > 0 for grade in grades)
+    assert f"{len(grades)} judgments, {n_relevant} of relevant documents" in page.shown
     assert b"canary" not in b"".join(contents(site).values())
     [one] = read_releases(campaign.folder / "releases")
     [kept] = campaign.registry.releases()

@@ -66,6 +66,10 @@ _COMPRESSION_RATIO = 10
 """Approximate ratio of decompressed to compressed size."""
 
 
+SAVE_WORKBOOK = "save the sheet as CSV"
+"""Advice on spreadsheets, which files of other formats replace by their own."""
+
+
 @dataclass(frozen=True)
 class Source:
     """One file to read: a path, a URL that fsspec supports, or standard input for `-`.
@@ -138,7 +142,7 @@ class Source:
             stream = open_decompressed(raw)
             kind, names = identify_archive(stream)
             if kind == "workbook":
-                reason = "is a spreadsheet workbook; save the sheet as CSV"
+                reason = f"is a spreadsheet workbook; {SAVE_WORKBOOK}"
                 raise InputError(reason, source=self.name)
             if kind:
                 files = f" ({some_of(map(quoted, names), 3)})" if names else ""

@@ -8,8 +8,10 @@ import gzip
 import hashlib
 import lzma
 import os
+import re
 import tracemalloc
 import warnings
+import zipfile
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -478,7 +480,8 @@ def test_a_pipe_is_read_once_and_has_no_hash(tmp_path: Path) -> None:
 
 
 def test_faults_are_counted_and_the_first_kept(tmp_path: Path) -> None:
-    text = "".join(f"1 Q0 d{k} x nan t\n" for k in range(5_000))
+    good = "".join(f"2 Q0 d{k} 1 {-k} t\n" for k in range(5_001))
+    text = "".join(f"1 Q0 d{k} x nan t\n" for k in range(5_000)) + good
     report = checked(tmp_path, text)
     assert report.counts() == {"rank": 5_000, "score": 5_000}
     assert len(report.faults) == 2 * 26
@@ -488,6 +491,52 @@ def test_faults_are_counted_and_the_first_kept(tmp_path: Path) -> None:
     every = checked(tmp_path, text, all_faults=True)
     assert len(every.faults) == 10_000
     assert every.outcome == report.outcome
+
+
+def test_a_workbook_is_to_be_saved_as_six_columns_and_not_as_csv(tmp_path: Path) -> None:
+    path = tmp_path / "run.xlsx"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("[Content_Types].xml", "")
+        file.writestr("xl/workbook.xml", "")
+    [fault] = check_run(path, TASK).faults
+    assert "text; expected 6 columns (topic q0 doc rank score tag)" in fault.message
+    assert "CSV" not in fault.message
+
+
+HEADER = "topic Q0 doc rank score tag\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected", "hint"),
+    [
+        ("q{t},Q0,d{k},1,{s},t", [("columns", 1, 1)], "is a comma-separated table"),
+        ("q{t};Q0;d{k};1;{s};my run", [("columns", 1, 1)], "is a semicolon-separated table"),
+        ("q{t} d{k} 1 {s} t", [("columns", 1, 90)], r"got 5 \(90 lines\)"),
+        ("q{t} Q0 d{k} 1 {k},5 t", [("score", 1, 90)], "decimal point instead of a comma"),
+        (HEADER + "q{t} Q0 d{k} 1 {s} t", [("columns", 1, 1)], "remove the header"),
+        ("q{t} Q0 x{k} 1 {s} t", [("document-unknown", 1, 90)], r"collection \(90 lines\)"),
+        ("q{t} Q0 d{k} 1.5 {s} t", [("rank", 1, 90)], r"2147483647 \(90 lines\)"),
+        (
+            "Q{t} Q0 d{k} 1 {s} t",
+            [("topic-missing", None, 9), ("topic-unknown", 1, 90)],
+            "'Q1' and 'q1' differ only in case",
+        ),
+        ("q{t} Q0 d{k} {k} {k} t", [("rank-order", None, 81)], "seem to be distances"),
+    ],
+)
+def test_a_fault_of_most_lines_is_one_fault(
+    tmp_path: Path, lines: str, expected: list[tuple[str, int | None, int]], hint: str
+) -> None:
+    header, _, line = lines.rpartition("\n")
+    rows = [line.format(t=1 + k // 10, k=k, s=-k) for k in range(90)]
+    task = replace(
+        TASK,
+        topics=listed(tmp_path, "topics", *(f"q{t}" for t in range(1, 10))),
+        document_pattern="d[0-9]+",
+    )
+    report = checked(tmp_path, "\n".join([*[header] * (header != ""), *rows]), task)
+    assert [(fault.code, fault.line, fault.count) for fault in report.faults] == expected
+    assert re.search(hint, report.faults[-1].message)
 
 
 # The ranking.

@@ -28,6 +28,7 @@ from cranfield.campaign.rules.task_rules import (
 from cranfield.campaign.rules.topics import topic_ids
 from cranfield.collection.files.lines import BLANKS
 from cranfield.collection.files.reading import read_run
+from cranfield.collection.judged.coverage import find_similar_ids
 from cranfield.collection.judged.ranking import RunOrder, order_documents
 from cranfield.collection.metadata.metadata import Metadata
 from cranfield.collection.metadata.reading import MetadataLocation, find_header
@@ -197,8 +198,18 @@ def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, is_com
         pl.col("line").get(max_documents or 0, null_on_oob=True).alias("excess_line"),
     )
     task_topics = set(expected or ())
+    unknown = counts.filter(~pl.col("topic").is_in(expected or []), pl.col("lines") > 0)
+    is_unknown_mostly = expected is not None and unknown.height > max(3, counts.height / 2)
+    if expected is not None and is_unknown_mostly:
+        names = unknown["topic"].to_list()
+        message = f"{len(names):,} of {counted(counts.height, 'topic')} are not among the task's"
+        message += f" {len(task_topics):,} topics: {faults.list_names(names)}"
+        if similar_topics := find_similar_ids(names, expected):
+            pair = " and ".join(map(quoted, similar_topics))
+            message += f"; {pair} differ only in case or leading zeros"
+        faults.add("topic-unknown", message, unknown["first_line"][0], count=unknown["lines"].sum())
     for topic, n_documents, n_lines, first_line, excess_line in counts.iter_rows():
-        if expected is not None and topic not in task_topics and n_lines:
+        if not (expected is None or is_unknown_mostly or topic in task_topics or not n_lines):
             message = f"topic {quoted(topic)} is not one of the task's {len(task_topics):,} topics"
             faults.add("topic-unknown", message, first_line, topic, count=n_lines)
         size = f"topic {quoted(topic)} has {counted(n_documents, 'document')}"
@@ -248,7 +259,10 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
         message = "rank {rank_text} is not an integer from 0 to 2147483647"
         faults.add_rows("rank", invalid_rows, message)
     invalid_rows = values.filter(pl.col("score").is_null(), pl.col("score_text").is_not_null())
-    faults.add_rows("score", invalid_rows, "score {score_text} is not a finite number")
+    message = "score {score_text} is not a finite number"
+    if invalid_rows["score_text"].str.contains(r"^[+-]?\d+,\d+$").all():
+        message += "; write a decimal point instead of a comma" if invalid_rows.height else ""
+    faults.add_rows("score", invalid_rows, message)
     return values.select("line", "topic", "doc", "rank", "score")
 
 
@@ -287,10 +301,11 @@ def check_duplicates(rows: pl.DataFrame, key: list[str], faults: Faults) -> pl.D
     return rows.filter(~pl.col("line").is_in(repeats["line"].implode()))
 
 
-def describe_contradictions(n_contradictions: int) -> str:
-    """Describe the number of ranks that contradict the scores of a run."""
+def describe_contradictions(n_contradictions: int, n_pairs: int) -> str:
+    """Describe the number of ranks that contradict the scores of `n_pairs` adjacent documents."""
     cases = counted(n_contradictions, "case")
-    return f"ranks contradict the scores in {cases}; documents are ranked by score"
+    hint = ": the scores seem to be distances" if 1 < n_contradictions == n_pairs else ""
+    return f"ranks contradict the scores in {cases}; documents are ranked by score{hint}"
 
 
 def describe_ties(n_tied: int, n_documents: int, ties: str = "trec") -> str:
@@ -329,7 +344,7 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
         n_pairs = len(rank_order.run) - len(rank_order.run.topics)
         maximum = {"order": 0, "integer": max(1, n_pairs / 2)}.get(task.rank, n_pairs)
         if n_contradictions > maximum:
-            message = describe_contradictions(n_contradictions)
+            message = describe_contradictions(n_contradictions, n_pairs)
             faults.add("rank-order", message, count=n_contradictions)
         if order.n_tied / len(run) > task.tied:
             message = describe_ties(order.n_tied, len(run), ties)

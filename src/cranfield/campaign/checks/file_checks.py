@@ -314,7 +314,8 @@ def _compare(
         if not report.lines and (row := coverage.get(str(k))):
             # The check of lines of TREC text reports contradictions and ties.
             if row.contradictions:
-                warnings["rank-order"] = describe_contradictions(row.contradictions)
+                n_pairs = len(run) - len(run.topics)
+                warnings["rank-order"] = describe_contradictions(row.contradictions, n_pairs)
             if row.tied / len(run) > _RULES.tied:
                 warnings["tied"] = describe_ties(row.tied, len(run))
         faults = [Fault(code, "warning", message) for code, message in warnings.items()]

@@ -17,10 +17,18 @@ import polars as pl
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.text import counted
 from cranfield.campaign.checks.report import Faults
-from cranfield.collection.files.lines import BLANKS, QRELS, RUN, detect_separator, has_tab_columns
+from cranfield.collection.files.lines import (
+    BLANKS,
+    HEADER_HINT,
+    QRELS,
+    RUN,
+    detect_separator,
+    has_tab_columns,
+    lines_with_text,
+)
 from cranfield.collection.metadata.reading import HeaderError
 from cranfield.sources.archives import DAMAGE_ERRORS, BeyondLimitError
-from cranfield.sources.chunks import Source
+from cranfield.sources.chunks import SAVE_WORKBOOK, Source
 from cranfield.sources.values import parse_integers, parse_numbers
 
 WORD = f"[^{BLANKS}]+"
@@ -46,38 +54,67 @@ def read_lines(
     schema = {"line": pl.Int64, "width": pl.UInt32, "is_broken": pl.Boolean}
     frames = [pl.DataFrame(schema=schema | dict.fromkeys(names, pl.String))]
     n_lines, stop_error = 0, None
+    columns_text = " ".join(names).replace("subtopic", "iteration")
+    columns_text += ", separated by ';'" if format == "ntcir" else ""
+    expected = f"expected {len(names)} columns ({columns_text})"
     try:
         for chunk in chunks:
-            if not n_lines and chunk.lstrip().startswith((b'{"', b"[{")):
-                faults.add("columns", _JSON_MESSAGE, 1)
-                stop_error = InputError(_JSON_MESSAGE, line=1)
+            if not n_lines and (noun := _find_other_format(chunk, len(names), format)):
+                message = f"is {noun}; {expected}, separated by blanks or tabs"
+                message = _JSON_MESSAGE if noun == "JSON" else message
+                faults.add("columns", message, 1)
+                stop_error = InputError(message, line=1)
                 break
             frames.append(_split_lines(chunk, n_lines + 1, names, format, faults))
             n_lines += chunk.count(b"\n") + (chunk[-1:] not in {b"", b"\n"})
     except InputError as error:
-        faults.add(find_fault_code(error), error.reason, error.line)
+        # A table in CSV would be refused, too.
+        advice = f"save the sheet as text; {expected}, separated by tabs"
+        reason = error.reason.replace(SAVE_WORKBOOK, advice)
+        faults.add(find_fault_code(error), reason, error.line)
         stop_error = error
     rows = pl.concat(frames, how="diagonal")
     if not rows.height and stop_error is None:
         faults.add("empty", "is empty; expected at least one line")
-    columns_text = " ".join(names).replace("subtopic", "iteration")
-    columns_text += ", separated by ';'" if format == "ntcir" else ""
-    expected = f"expected {len(names)} columns ({columns_text}), got"
+    if kind == "run" and _has_header(rows):
+        faults.add("columns", f"{HEADER_HINT}; {expected}", rows[0, "line"])
+        rows = rows[1:]
+    faults.n_rows = rows.height
     invalid_rows = rows.filter(pl.col("width") != len(names)).select("line", "width")
     if (tag := _find_tag_with_blanks(rows)) is not None:
         line, width = invalid_rows.row(0)
         reason = f"the tag {quoted(tag)} contains blanks ({counted(rows.height, 'line')})"
-        faults.add("columns", f"{expected} {width}: {reason}", line, count=rows.height)
+        faults.add("columns", f"{expected}, got {width}: {reason}", line, count=rows.height)
         rows, invalid_rows = rows.with_columns(tag=pl.lit(tag)), invalid_rows.clear()
-    faults.add_rows("columns", invalid_rows, f"{expected} {{width}}")
+    faults.add_rows("columns", invalid_rows, f"{expected}, got {{width}}")
     if format == "ntcir":
         # Semicolons allow empty values; readers of runs ignore the second column.
         required_names = [name for name in names if name != "q0"]
         for name in required_names:
             empty_rows = rows.filter(pl.col(name) == "").select("line")
-            faults.add_rows("columns", empty_rows, f"{expected} an empty {name}")
+            faults.add_rows("columns", empty_rows, f"{expected}, got an empty {name}")
         rows = rows.with_columns(pl.when(pl.col(required_names) != "").then(pl.col(required_names)))
     return rows.drop("rest", strict=False), n_lines, stop_error
+
+
+def _find_other_format(chunk: bytes, n_columns: int, format: str) -> str:
+    """Return the kind of text if it is JSON or separated by commas or semicolons, or ''."""
+    if chunk.lstrip().startswith((b'{"', b"[{")):
+        return "JSON"
+    line = next((line for _, line in lines_with_text(chunk)), b"")
+    words = line.split()
+    for separator, noun in ((b",", "comma"), (b";", "semicolon")):
+        has_separators = separator in b"".join(words[:1]) and line.count(separator) >= n_columns - 2
+        # Semicolons separate the columns of runs of NTCIR.
+        if has_separators and len(words) < n_columns and (format, noun) != ("ntcir", "semicolon"):
+            return f"a {noun}-separated table"
+    return ""
+
+
+def _has_header(rows: pl.DataFrame) -> bool:
+    """Return True if the first line has the names of the columns of rank and score."""
+    names = rows.head(1).select(pl.col("rank", "score").str.to_lowercase()).rows()
+    return names == [("rank", "score")]
 
 
 def _find_tag_with_blanks(rows: pl.DataFrame) -> str | None:

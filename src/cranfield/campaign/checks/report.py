@@ -218,6 +218,7 @@ class Faults:
         self._max_listed = None if all_faults else MAX_LISTED
         self._listed: dict[str, list[Fault]] = {}
         self._n_unlisted = Counter[str]()
+        self.n_rows = 0  # number of lines of the file
 
     def is_reported(self, code: str) -> bool:
         """Return True unless the rules turn off this kind of fault."""
@@ -257,13 +258,17 @@ class Faults:
     def add_rows(self, code: str, rows: pl.DataFrame, message: str) -> None:
         """Add a fault for each row, with the line, and the topic and document if they are columns.
 
-        The message is a format string with names of columns; texts are quoted.
+        The message is a format string with names of columns; texts are quoted. By default, if most
+        lines of a file have the fault, the first one stands for all.
         """
-        for row in rows.head(self._max_listed or rows.height).iter_rows(named=True):
+        max_listed = self._max_listed or max(rows.height, 1)
+        is_everywhere = rows.height > max(max_listed, self.n_rows / 2)
+        count = rows.height if is_everywhere else 1
+        for row in rows.head(1 if is_everywhere else max_listed).iter_rows(named=True):
             values = {k: quoted(v) if isinstance(v, str) else v for k, v in row.items()}
-            text = message.format_map(values)
-            self.add(code, text, row["line"], row.get("topic"), row.get("doc"))
-        n_unlisted = 0 if self._max_listed is None else rows.height - self._max_listed
+            text = message.format_map(values) + f" ({count:,} lines)" * is_everywhere
+            self.add(code, text, row["line"], row.get("topic"), row.get("doc"), count)
+        n_unlisted = 0 if is_everywhere else rows.height - max_listed
         if n_unlisted > 0 and self.is_reported(code):
             self._n_unlisted[code] += n_unlisted
 

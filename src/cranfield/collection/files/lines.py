@@ -348,7 +348,7 @@ _BLOCK = 1 << 17
 
 _JOINED_LINES_HINT = "; two lines may be joined, as in files concatenated without a line end"
 
-_HEADER_HINT = "remove the header, which TREC text does not have"
+HEADER_HINT = "remove the header, which TREC text does not have"
 _TSV_HINT = ", or use the suffix .tsv if tabs separate the columns"
 _TOPIC_NAMES = frozenset(map(spelt, Column("topic", ID).names))
 
@@ -673,7 +673,7 @@ def _check_width(fields: list[str], layout: Layout) -> None:
         elif layout.kind == "qrels" and (form := _detect_judgment_format(fields)):
             reason += f"; this looks like {form}: use format='{form}'"
         elif {*map(spelt, fields)} & _TOPIC_NAMES:
-            reason += f"; {_HEADER_HINT}{_TSV_HINT}"
+            reason += f"; {HEADER_HINT}{_TSV_HINT}"
         elif width >= 2 * expected - 1:
             reason += _JOINED_LINES_HINT
         raise InputError(reason, topic=fields[0] if "topic" in list(layout.columns)[:1] else None)
@@ -694,7 +694,7 @@ def _parse_value(row: dict[str, str], name: str, layout: Layout) -> Any:
         number: float | None = float(text) if is_number(text) else None
         reason = NUMBER.reason(name, text)
         if text.casefold() == name:
-            reason += f"; {_HEADER_HINT}"
+            reason += f"; {HEADER_HINT}"
     elif layout.has_levels:
         number = parse_integer(text[1:]) if is_level(text) else None
         reason = f"grade must be L0, L1, L2, ..., got {quoted(text)}"

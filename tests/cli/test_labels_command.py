@@ -46,6 +46,7 @@ def test_what_is_in_it_and_what_is_made_of_it(labelled: Path) -> None:
         "labels per pair: 1 to 3, median 2; labels per worker: 2 to 3, median 3",
         "1 of 4 pairs with one label",
         "majority of 4 pairs, 1 tie (high)",
+        "note: a tied pair gets the highest tied grade (setting tie: high); --table judgments",
         "quality: weight of the labels of the worker; agreement: proportion of labels that equal",
         "note: aggregated grades equal the gold grades of 3 of 3 documents; 1 were tied",
         "note: 1 gold judgment ignored, as the pair has no label",
@@ -55,6 +56,9 @@ def test_what_is_in_it_and_what_is_made_of_it(labelled: Path) -> None:
     assert (labelled / "made").read_text() == "q1 0 a 1\nq1 0 b 1\nq2 0 a 2\nq2 0 c 1\n"
     agreed = cf.assess.measure_agreement(labelled / "labels.csv")
     assert str(agreed.table()) in out
+    out, _ = cranfield(labelled, "labels", "labels.csv", "--table", "judgments", "-f", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["tied"] for row in rows] == ["false", "true", "false", "false"]
 
 
 def test_scale_with_grades_below_0(labelled: Path) -> None:

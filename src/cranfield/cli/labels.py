@@ -28,6 +28,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "workers": ("worker",),
     "agreement": ("assessors", "measure"),
     "gold": ("gold",),
+    "judgments": ("topic", "doc"),
     "probabilities": ("topic", "doc"),
 }
 
@@ -152,7 +153,7 @@ def labels(
     )
     overview, workers = Overview(annotations), consensus.workers()
     frames, keys = {"grades": overview.to_polars(), "workers": workers}, {**KEYS}
-    notes = list(consensus.notes)
+    notes = [*consensus.notes, *_describe_ties(consensus)]
     top_workers = workers.sort("labels", descending=True, maintain_order=True)[:MAX_WORKERS]
     n_hidden = workers.height - top_workers.height
     suffix = f"; {counted(n_hidden, 'other')} not shown" if n_hidden else ""
@@ -186,8 +187,9 @@ def labels(
         title = f"Gold grades, and grades by {method}"
         tables.append(table_from_frame(frames["gold"], title, left=["gold"]))
         notes += gold_notes
-    if result_output.table == "probabilities":
-        frames["probabilities"] = consensus.probabilities.to_polars()
+    pair_tables = {"judgments": consensus, "probabilities": consensus.probabilities}
+    if result_output.table in pair_tables:
+        frames[result_output.table] = pair_tables[result_output.table].to_polars()
     if qrels is not None:
         notes.append(f"{counted(len(consensus.qrels), 'judgment')} written to {qrels}")
     results = ResultSet(
@@ -201,6 +203,15 @@ def labels(
     )
     write_more = None if qrels is None else partial(cf.write_qrels, consensus.qrels, qrels)
     result_output.write(results, write_more)
+
+
+def _describe_ties(consensus: cf.assess.Consensus) -> list[str]:
+    """Return a note on the grades of tied pairs, if there are any."""
+    from cranfield.assess.labels.consensus import TIES
+
+    tie = consensus.tie
+    policy = f"a tied pair gets {TIES[tie]} (setting tie: {tie})"
+    return [f"{policy}; --table judgments has a column tied"] * bool(consensus.tied.any())
 
 
 def _parse_grade_scale(grades: str | None) -> Any:

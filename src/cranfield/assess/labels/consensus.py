@@ -30,7 +30,14 @@ from cranfield.collection.qrels import Qrels
 from cranfield.result import Column, Columns, Result
 from cranfield.sources.chunks import Origin
 
-TIES = ("low", "high", "median", "drop", "random")
+TIES = {
+    "low": "the lowest tied grade",
+    "high": "the highest tied grade",
+    "median": "the median label",
+    "drop": "no grade",
+    "random": "a random tied grade",
+}
+"""Policies for tied pairs, and what a tied pair gets."""
 
 ROUNDINGS: dict[str, Callable[[Floats], Floats]] = {
     "half-up": lambda grade: np.floor(grade + 0.5),
@@ -347,7 +354,11 @@ def _check_weights(labels: Labels, weights: Any) -> Floats:
 
 @crowd_model
 def majority(
-    labels: Labels, *, weights: Any = None, tie: Annotated[str, OneOf(TIES)] = "low", seed: int = 0
+    labels: Labels,
+    *,
+    weights: Any = None,
+    tie: Annotated[str, OneOf((*TIES,))] = "low",
+    seed: int = 0,
 ) -> Consensus:
     """Aggregate labels by majority vote: the most frequent grade of each pair.
 

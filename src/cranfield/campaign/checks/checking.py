@@ -207,7 +207,9 @@ def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, is_com
         if similar_topics := find_similar_ids(names, expected):
             pair = " and ".join(map(quoted, similar_topics))
             message += f"; {pair} differ only in case or leading zeros"
-        faults.add("topic-unknown", message, unknown["first_line"][0], count=unknown["lines"].sum())
+        faults.add(
+            "topic-unknown", message, unknown["first_line"][0], count=int(unknown["lines"].sum())
+        )
     for topic, n_documents, n_lines, first_line, excess_line in counts.iter_rows():
         if not (expected is None or is_unknown_mostly or topic in task_topics or not n_lines):
             message = f"topic {quoted(topic)} is not one of the task's {len(task_topics):,} topics"

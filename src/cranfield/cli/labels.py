@@ -187,9 +187,7 @@ def labels(
         title = f"Gold grades, and grades by {method}"
         tables.append(table_from_frame(frames["gold"], title, left=["gold"]))
         notes += gold_notes
-    pair_tables = {"judgments": consensus, "probabilities": consensus.probabilities}
-    if result_output.table in pair_tables:
-        frames[result_output.table] = pair_tables[result_output.table].to_polars()
+    frames |= _make_pair_tables(consensus, result_output.table)
     if qrels is not None:
         notes.append(f"{counted(len(consensus.qrels), 'judgment')} written to {qrels}")
     results = ResultSet(
@@ -212,6 +210,13 @@ def _describe_ties(consensus: cf.assess.Consensus) -> list[str]:
     tie = consensus.tie
     policy = f"a tied pair gets {TIES[tie]} (setting tie: {tie})"
     return [f"{policy}; --table judgments has a column tied"] * bool(consensus.tied.any())
+
+
+def _make_pair_tables(consensus: cf.assess.Consensus, table: str | None) -> dict[str, pl.DataFrame]:
+    """Return the requested table if it has a row per pair."""
+    if table == "judgments":
+        return {table: consensus.to_polars()}
+    return {table: consensus.probabilities.to_polars()} if table == "probabilities" else {}
 
 
 def _parse_grade_scale(grades: str | None) -> Any:

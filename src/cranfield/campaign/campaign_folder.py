@@ -211,6 +211,21 @@ def _get_action(event: Event, run: Submission) -> str:
     return event.action if is_changed else ""
 
 
+def find_releases_of(campaign: OpenedCampaign, runs: Sequence[Submission]) -> list[str]:
+    """Return the newest release of each task, unless retracted, that contains one of the runs."""
+    records = campaign.registry.releases()
+    newest = {record.task: record.id for record in records if record.state == "released"}
+    tasks = {run.id: run.task for run in runs}
+    tasks_with_runs, releases = set(), []
+    for event in campaign.registry.events() if newest else ():
+        for name, row in json.loads(event.details)["rows"]:
+            if name == "submission" and row["id"] in tasks:
+                tasks_with_runs.add(row["task"])
+            elif name == "release" and row["task"] in tasks_with_runs:
+                releases.append(row["id"])
+    return [release for release in newest.values() if release in releases]
+
+
 def _describe_limits(task: TaskRules) -> Iterator[str]:
     """Yield the times and limits of a task for participants, as Markdown phrases."""
     from cranfield.campaign.rules.task_rules import format_time

@@ -22,6 +22,7 @@ from cranfield.base.text import counted, json_text, plain
 from cranfield.cli import options as cli
 
 if TYPE_CHECKING:
+    from cranfield.campaign.store.records import Submission
     from cranfield.campaign.submitting.submit import SubmissionOutcome
 
 
@@ -209,6 +210,17 @@ def add(campaign: cf.campaign.Campaign, id: str, **details: Any) -> None:
 def change(campaign: cf.campaign.Campaign, id: str, **details: str | None) -> None:
     """Change a team; an empty value removes a contact or a date."""
     print(f"changed: {plain(campaign.change_team(id, **details).id)}")
+    if details["name"] is not None or details["anonymous_until"] is not None:
+        runs = [run for run in campaign.submissions() if run.team == id]
+        _print_releases(campaign, runs, "runs of this team")
+
+
+def _print_releases(campaign: cf.campaign.Campaign, runs: Sequence[Submission], noun: str) -> None:
+    """Print a note on releases with runs that were changed, because releases never change."""
+    from cranfield.campaign.campaign_folder import find_releases_of
+
+    for release in find_releases_of(campaign, runs):
+        print(f"note: release {release} contains {noun}; make a new release")
 
 
 contacts_option = cli.option("--contacts", is_flag=True, help="Also show contact addresses.")
@@ -373,6 +385,7 @@ def replace(campaign: cf.campaign.Campaign, tag: str, run: str, **details: Any) 
     print(outcome)
     if outcome.accepted and not outcome.is_repeat:
         print(f"replaced: {plain(old_run.tag)}, submitted at {old_run.received}")
+        _print_releases(campaign, [old_run], "the replaced run")
     _print_feedback(campaign, [outcome])
     return int(not outcome.accepted)
 
@@ -388,6 +401,7 @@ def withdraw(campaign: cf.campaign.Campaign, tag: str, reason: str) -> None:
     """
     run = campaign.withdraw(tag, reason)
     print(f"withdrawn: {plain(run.tag)} of {plain(run.team)}")
+    _print_releases(campaign, [run], "this run")
 
 
 @run.command()

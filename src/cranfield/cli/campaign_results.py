@@ -90,6 +90,9 @@ def pool(
     lines = [f"pool of {counted(len(documents_pool), 'document')}: {size}{mark}"]
     if options["without"]:
         lines.append(f"excluded from the pool: {', '.join(map(plain, options['without']))}")
+    late_runs = [plain(run.tag) for run in campaign.submissions(rules.name) if run.late]
+    if late_runs:
+        lines.append(f"not pooled, because late: {', '.join(late_runs)}")
     documents: object = documents_pool
     if unjudged:
         record = find_judgments(campaign, rules.name, version)

@@ -129,12 +129,12 @@ def test_no_file_is_written_where_a_run_is_unread(pack: Path, form: str) -> None
 
 
 def test_25_of_a_kind_are_shown_unless_all_are_asked_for(pack: Path) -> None:
-    lines = [f"{1 + k % 2} Q0 d{k} x 1 t\n" for k in range(2_000)]
+    lines = [f"{1 + k % 2} Q0 d{k} {'x' if k < 1_000 else 1} 1 t\n" for k in range(2_000)]
     (pack / "many.run").write_text("".join(lines))
     out, _ = check(pack, "many.run", status=1)
     assert out.count("is not an integer") == 25
     assert out.endswith(
-        "many.run: ... and 1,975 more [rank]\nmany.run: refused: 2,000 errors, 1 warning\n"
+        "many.run: ... and 975 more [rank]\nmany.run: refused: 1,000 errors, 1 warning\n"
     )
     check(pack, "many.run", "--all", "-o", "out.txt", status=1)
-    assert (pack / "out.txt").read_text().count("is not an integer") == 2_000
+    assert (pack / "out.txt").read_text().count("is not an integer") == 1_000

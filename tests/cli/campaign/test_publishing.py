@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from shutil import copytree
 
 import polars as pl
 import pytest
@@ -33,6 +34,16 @@ def test_release_and_retract(tmp_path: Path) -> None:
         True,
         3,
     )
+    # Releases never change, so a change of their runs or names needs a new one.
+    copytree(tmp_path / "news", tmp_path / "copy")
+    for changed, noun in (
+        ("team change copy delft --anonymous-until 2027-01-31", "runs of this team"),
+        ("run withdraw copy bm25-a --reason x", "this run"),
+        ("team change copy delft --contact x@example.org", None),
+    ):
+        said, _ = cranfield(tmp_path, "campaign", *changed.split())
+        note = f"note: release adhoc-2 contains {noun}; make a new release"
+        assert said.splitlines()[1:] == ([] if noun is None else [note])
     retract = ("campaign", "release", "retract", "news", "adhoc-1", "--reason")
     _, err = cranfield(tmp_path, *retract, "Wrong \x1b[31mqrels", status=2)
     assert "must not contain control characters, got 'Wrong \\x1b[31mqrels'" in err

@@ -37,9 +37,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_pool(folder: Path) -> None:
     out, _ = command(folder, "pool", "news", "--unjudged", "-o", "to-judge.tsv")
-    pooled, without_judgment = out.splitlines()
+    pooled, late, without_judgment = out.splitlines()
     assert pooled.startswith("pool of ")
     assert pooled.endswith("documents: 4 topics, 2 runs, depth 10")
+    assert late == "not pooled, because late: hybrid"
+    pooled += f"\n{late}"
     number = int(without_judgment.split()[0])
     rows = (folder / "to-judge.tsv").read_text().splitlines()
     assert len(rows) == number + 1

@@ -41,6 +41,22 @@ def test_items_of_the_author_are_questions() -> None:
         assert found[name][0] == "cannot tell"
 
 
+def test_a_baseline_that_is_the_best_is_named() -> None:
+    """By P@5 the new system is the best of three, by AP the old one."""
+    both = {"P@5": scores("P@5", OLD, NEW, OLD), "AP": scores("AP", NEW, OLD, OLD)}
+    for baseline, measure in (("new", "P@5"), ("old", "AP")):
+        status, finding = items(cf.checklist(both, baseline=baseline))["best-baseline"]
+        assert status == "cannot tell" and finding.endswith("?")
+        assert (
+            finding.count("the best by") == 1 and f"{baseline} is the best by {measure}" in finding
+        )
+        _, finding = items(cf.checklist(both[measure], baseline=baseline))["best-baseline"]
+        assert f"{baseline} is the best on these scores" in finding
+    for options in ({"baseline": "odd"}, {}):
+        _, finding = items(cf.checklist(both, **options))["best-baseline"]
+        assert " is the best by" not in finding
+
+
 def test_uncorrected_tests_are_counted_over_measures() -> None:
     """Three pairs by two measures: 1 - 0.95^6, as a product."""
     both = {"P@5": scores("P@5", OLD, NEW, ODD), "AP": scores("AP", OLD, NEW, ODD)}
@@ -88,7 +104,8 @@ def test_digits_are_those_of_the_standard_error() -> None:
     error = stats.sem(ODD)
     supported = ceil(-log10(error)) + 1
     assert stats.sem(OLD) < error
-    assert status == "made"
+    assert status == "cannot tell"
+    assert f", as shown with --places {supported}; does the paper show more?" in finding
     assert f"new has standard error {error:.4g}, which supports {supported} decimal" in finding
     # 0.0297 supports three decimals: the standard deviation 0.21 of 50 topics.
     spread = np.array([1.0, -1.0] * 25) * 0.21 * np.sqrt(49 / 50)
@@ -97,6 +114,9 @@ def test_digits_are_those_of_the_standard_error() -> None:
     found = items(cf.checklist(many, test="t"))
     assert "a has standard error 0.0297, which supports 3 decimals (0.500)" in found["digits"][1]
     assert found["topics"] == ("avoided", "50 topics, at least 50")
+    # The default of four decimals is not too many for a standard error of 0.00297.
+    narrow = cf.Scores(0.5 + (values - 0.5) / 10, many.topics, many.systems, measure="P@5")
+    assert items(cf.checklist(narrow, test="t"))["digits"][0] == "avoided"
 
 
 @pytest.mark.parametrize(("n", "status"), [(24, "made"), (25, "avoided"), (49, "avoided")])

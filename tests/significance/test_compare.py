@@ -26,7 +26,7 @@ from cranfield.significance.comparison.compared_pairs import (
 )
 from cranfield.significance.comparison.result import decimals
 from cranfield.significance.registry import TestInfo
-from cranfield.tabular import as_cell
+from cranfield.tabular import as_cell, format_pvalue
 
 FLAT = [
     name for name, test in TESTS.items() if test.info.shards != "needed" and not test.info.refusal
@@ -523,9 +523,46 @@ def test_a_decision_that_depends_on_the_seed_has_a_note(n_systems: int) -> None:
         for resamples in (500, 20_000):
             found = cf.compare(table, **options, alpha=alpha, resamples=resamples)
             error = 1.96 * np.sqrt(alpha * (1 - alpha) / resamples)
-            is_borderline = (np.abs(found.adjusted_pvalues - alpha) <= error).any()
-            assert any("another seed" in note for note in found.notes) == is_borderline
-            assert is_borderline or alpha != pvalue or resamples > 500
+            close = np.flatnonzero(np.abs(found.adjusted_pvalues - alpha) <= error)
+            notes = [note for note in found.notes if "another seed" in note]
+            assert len(notes) == (close.size > 0)
+            assert close.size or alpha != pvalue or resamples > 500
+            for note in notes:
+                k = close[0]
+                a, b = found.systems[found.first[k]], found.systems[found.second[k]]
+                assert f"({a} and {b}: p = {format_pvalue(found.adjusted_pvalues[k])};" in note
+                # A paragraph states the fact without the advice.
+                assert "more resamples" in note and "more resamples" not in found.prose()
+                assert f"reverse the decision ({a} and {b}: p = " in found.prose()
+
+
+@pytest.mark.parametrize(
+    ("order", "options", "has_note"),
+    [
+        ([3, 1, 2], {}, True),
+        ([1, 3, 2], {}, False),
+        ([3, 3, 2], {}, True),
+        ([3, 3, 3], {}, False),
+        ([3, 1], {}, False),
+        ([1, 2, 3], {"lower_is_better": True}, True),
+        ([3, 1, 2], {"lower_is_better": True}, False),
+        ([3, 1, 2], {"test": "friedman"}, True),
+        ([3, 1, 2], {"alternative": "less"}, True),
+        # No system can be significantly better by chance than the best.
+        ([3, 1, 2], {"alternative": "greater"}, False),
+        ([3, 1, 2], {"baseline": None}, False),
+        ([1, 3, 2], {"baseline": ["0", "1"]}, True),
+    ],
+)
+def test_a_baseline_with_the_best_mean_has_a_note(
+    order: list[int], options: dict[str, Any], has_note: bool
+) -> None:
+    noise = np.random.default_rng(7).normal(0, 1, (30, 1)) * np.linspace(0, 0.1, len(order))
+    values = np.array(order) + noise - noise.mean(axis=0) + np.arange(30)[:, None] / 9
+    scores = cf.Scores(values, tuple(map(str, range(30))), tuple("0123"[: len(order)]))
+    found = cf.compare(scores, **{"baseline": "0", "resamples": 200, **options})
+    assert any("the best mean" in note for note in found.notes) == has_note
+    assert "compare all pairs instead" not in found.prose()
 
 
 def test_several_baselines_are_not_compared_with_each_other() -> None:

@@ -34,7 +34,13 @@ from cranfield.scales.statements import (
 )
 from cranfield.significance.comparison.compared_pairs import MEANS
 from cranfield.significance.comparison.rank_sets import name_method
-from cranfield.significance.comparison.result import RESCALING, SEPARATE_PAIR, PairwiseComparison
+from cranfield.significance.comparison.result import (
+    MORE_RESAMPLES,
+    RESCALING,
+    SEPARATE_PAIR,
+    TEST_ALL_PAIRS,
+    PairwiseComparison,
+)
 from cranfield.significance.registry import CORRECTIONS
 from cranfield.significance.several.joint_measures import JointComparison
 
@@ -567,6 +573,10 @@ def write_paragraphs(
     )
 
 
+# Ends of notes that other sentences report, or that are advice for the author.
+OMITTED = (RESCALING, SEPARATE_PAIR, TEST_ALL_PAIRS)
+
+
 def _write_sentences(comparison: Any, margin: float | str | None) -> Iterator[Sentence]:
     if isinstance(comparison, JointComparison):
         if margin is not None:
@@ -581,9 +591,8 @@ def _write_sentences(comparison: Any, margin: float | str | None) -> Iterator[Se
         yield from describe_equivalence(comparison, margin)
     yield from _describe_assumptions(comparison)
     for note in comparison.notes:
-        # These notes are reported by other sentences, or are advice for the author.
-        if not (note.startswith("lower scores of") or note.endswith((RESCALING, SEPARATE_PAIR))):
-            yield [f"{capitalise(note)}."]
+        if not (note.startswith("lower scores of") or note.endswith(OMITTED)):
+            yield [f"{capitalise(note).removesuffix(f'; {MORE_RESAMPLES}')}."]
     yield COMPUTED_WITH
 
 

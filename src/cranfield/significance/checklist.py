@@ -21,7 +21,11 @@ from cranfield.measures.grammar import parse_measure
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.comparison.result import RESCALING, PairwiseComparison
+from cranfield.significance.comparison.result import (
+    RESCALING,
+    PairwiseComparison,
+    find_best_baselines,
+)
 from cranfield.significance.registry import CORRECTIONS
 from cranfield.significance.summary import summarise
 from cranfield.tabular import Table, format_pvalue
@@ -95,7 +99,7 @@ def _is_average_precision(name: str) -> bool:
 
 
 def _check_digits(inputs: _ChecklistInput) -> Decision:
-    findings, has_excess_digits = [], False
+    findings, may_exceed = [], False
     for label, comparison in inputs.labelled_comparisons():
         if comparison.mean_of != "mean":
             return CANNOT_TELL, f"the standard error of a {comparison.mean_of} is not computed"
@@ -106,16 +110,18 @@ def _check_digits(inputs: _ChecklistInput) -> Decision:
         standard_errors = (rows["sd"] / rows["topics"].sqrt()).to_numpy()
         k = int(standard_errors.argmax())
         n_supported = max(0, int(np.ceil(-np.log10(standard_errors[k]))) + 1)
-        is_excessive = comparison.places > n_supported
-        has_excess_digits |= is_excessive
+        is_default_higher = comparison.places > n_supported
+        may_exceed |= is_default_higher
         findings.append(
-            f"{label}means are shown with {comparison.places} decimals; the mean of"
-            f" {plain(rows['system'][k])} has standard error {standard_errors[k]:.4g}, which"
-            f" supports {counted(n_supported, 'decimal')} ({rows['mean'][k]:.{n_supported}f})"
+            f"{label}the mean of {plain(rows['system'][k])} has standard error"
+            f" {standard_errors[k]:.4g}, which supports {counted(n_supported, 'decimal')}"
+            f" ({rows['mean'][k]:.{n_supported}f})"
             + f", as shown with --places {n_supported}"
-            * is_excessive
+            * is_default_higher
         )
-    return (MADE if has_excess_digits else AVOIDED), "; ".join(findings)
+    if may_exceed:
+        return CANNOT_TELL, "; ".join([*findings, "does the paper show more?"])
+    return AVOIDED, "; ".join(findings)
 
 
 def _check_relative(inputs: _ChecklistInput) -> Decision:
@@ -256,7 +262,13 @@ def _check_best_baseline(inputs: _ChecklistInput) -> Decision:
     systems = counted(len(inputs.first_comparison.systems), "system")
     names = ", ".join(map(plain, inputs.first_comparison.baselines))
     scope = f"{systems}, baseline {names}" if names else f"all pairs of {systems}"
-    return CANNOT_TELL, f"{scope}: was a baseline chosen because it is the best on these topics?"
+    best = [
+        f"; {plain(name)} is the best {f'by {label[:-2]}' if label else 'on these scores'}"
+        for label, comparison in inputs.labelled_comparisons()
+        for name in find_best_baselines(comparison)
+    ]
+    question = "was a baseline chosen because it is the best on these topics?"
+    return CANNOT_TELL, f"{scope}{''.join(best)}: {question}"
 
 
 _FUHR, _ZOBEL = "Fuhr (2017)", "Zobel (2022)"

@@ -86,6 +86,10 @@ def test_verdicts_of_a_planted_campaign(
     assert (found.rank, found.n_runs, found.position) == (place, 6, verdict)
     assert dict(found.frame.select("against", "tag").rows()) == {"best": "top", "median": "middle"}
     assert found.unjudged == {10: 0.0}
+    # Its note on the selection of the best run replaces that of a comparison with the best.
+    assert sum("p-values" in note and "selection" in note for note in found.notes) == 1
+    assert not any("has the best mean" in note for note in found.notes)
+    assert (relevant == 10) != any("has the best mean" in n for n in found.comparison.notes)
 
 
 def test_what_is_unjudged_is_said_first(tmp_path: Path, campaign: cf.campaign.Campaign) -> None:

@@ -38,7 +38,7 @@ from cranfield.meta.collection_studies.leave_one_out import leave_one_out
 from cranfield.result import Column, Columns, Result, readable_table
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.comparison.result import TEST_ALL_PAIRS, PairwiseComparison
 from cranfield.significance.transform import standardise
 from cranfield.tabular import Table, format_number
 
@@ -392,6 +392,8 @@ def _compare_run(
     if n_others >= n_required:
         missing_z_notes, z_scores = [], standardise(scores, reference)
         z_of |= dict(zip(z_scores.systems, z_scores.mean().tolist(), strict=True))
+    # The note on the selection covers the best run.
+    test_notes = [note for note in comparison.notes if not note.endswith(TEST_ALL_PAIRS)]
     pairs = comparison.to_polars().with_columns(tag=pl.col("second"))
     frame = (
         pl.DataFrame({"against": list(against), "tag": list(against.values())})
@@ -415,7 +417,7 @@ def _compare_run(
         position=describe_position(frame, reference.lower_is_better),
         comparison=comparison,
         baseline=None,
-        notes=(group_note, *notes, *missing_z_notes, selection_note, *comparison.notes),
+        notes=(group_note, *notes, *missing_z_notes, selection_note, *test_notes),
     )
 
 

@@ -14,7 +14,12 @@ from cranfield.base.errors import PolicyError, warn
 from cranfield.base.kinds import Integer, OneOf
 from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets
-from cranfield.significance.comparison.result import AppliedTest, PairwiseComparison, scale_notes
+from cranfield.significance.comparison.result import (
+    AppliedTest,
+    PairwiseComparison,
+    baseline_notes,
+    scale_notes,
+)
 from cranfield.significance.corrections.resampled import (
     BLOCK_MEANS,
     PooledErrors,
@@ -258,10 +263,13 @@ def compare(
             *notes,
             *outcome.notes,
             *scale_notes(scores, info, options),
-            *AppliedTest(pairs, info, options, outcome, selected_correction, corrected).notes(),
+            *AppliedTest(
+                scores.systems, pairs, info, options, outcome, selected_correction, corrected
+            ).notes(),
         ),
     )
-    return replace(comparison, notes=(*comparison.notes, *comparison.direction_notes()))
+    result_notes = *comparison.direction_notes(), *baseline_notes(comparison)
+    return replace(comparison, notes=(*comparison.notes, *result_notes))
 
 
 def _find_default_test(scores: Scores, correction: str | None) -> Test:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -50,6 +50,10 @@ MIN_BOOTSTRAP_TOPICS = 12  # with fewer topics, a bootstrap over topics has litt
 RESCALING = "results may change if scores are rescaled"  # end of the note on the scale of a measure
 # End of the note on clear differences by paired t-tests.
 SEPARATE_PAIR = "a pair that was chosen before the scores were known can be compared alone"
+# End of the note on p-values near alpha.
+MORE_RESAMPLES = "more resamples reduce it"
+# End of the note on a baseline with the best mean.
+TEST_ALL_PAIRS = "compare all pairs instead"
 MIN_RESAMPLED_TOPICS = 10  # with fewer, two systems are also compared by exact sign flips
 MAX_ALPHA = 0.5  # a higher significance level is probably meant as a confidence level
 MIN_SD_RATIO = 1.5  # smallest reported ratio of a deviation of differences to the common estimate
@@ -83,6 +87,7 @@ def scale_notes(scores: Scores, info: TestInfo, options: Options) -> list[str]:
 class AppliedTest:
     """A test of pairs and its correction, with their results."""
 
+    systems: Sequence[str]
     pairs: Pairs
     info: TestInfo
     options: Options
@@ -168,14 +173,15 @@ class AppliedTest:
             return
         pvalues, variance = self.corrected.pvalue, options.alpha * (1 - options.alpha)
         margin = ndtri(0.975) * np.sqrt(variance / options.resamples)
-        close_pvalues = pvalues[np.abs(pvalues - options.alpha) <= margin]
-        if close_pvalues.size:
-            verb = "is" if close_pvalues.size == 1 else "are"
+        close_pairs = np.flatnonzero(np.abs(pvalues - options.alpha) <= margin)
+        if close_pairs.size:
+            k, verb = close_pairs[0], "is" if close_pairs.size == 1 else "are"
+            pair = (plain(self.systems[side[k]]) for side in (self.pairs.first, self.pairs.second))
             yield (
-                f"{counted(close_pvalues.size, 'p-value')} {verb} so close to {options.alpha:g}"
-                f" that another seed may reverse the decision (such as {close_pvalues[0]:.4f}; the"
-                f" 95% margin of error of {options.resamples:,} random samples is {margin:.4f});"
-                " more resamples reduce it"
+                f"{counted(close_pairs.size, 'p-value')} {verb} so close to {options.alpha:g}"
+                f" that another seed may reverse the decision ({' and '.join(pair)}: p ="
+                f" {format_pvalue(pvalues[k])}; the 95% margin of error of {options.resamples:,}"
+                f" random samples is {margin:.4f}); {MORE_RESAMPLES}"
             )
 
     def _sign_flip_notes(self) -> Iterator[str]:
@@ -252,6 +258,25 @@ def paired_t_pvalues(pairs: Pairs) -> Floats:
     """Return the p-values of paired t-tests; of exact sign flips if differences are constant."""
     test, options = find_test("t"), Options()
     return apply_exact_permutations(test.run(pairs, options), pairs, test.info, options).pvalue
+
+
+def find_best_baselines(comparison: PairwiseComparison) -> list[str]:
+    """Return the baselines with the best mean of three or more systems, unless all are equal."""
+    systems, best = comparison.systems, {comparison.systems[k] for k in comparison.best}
+    is_choice = len(systems) > 2 and len(best) < len(systems)
+    return [name for name in comparison.baselines if name in best] if is_choice else []
+
+
+def baseline_notes(comparison: PairwiseComparison) -> list[str]:
+    """Return a note if a test may find systems to be worse than a baseline with the best mean."""
+    names = " and ".join(map(plain, find_best_baselines(comparison)))
+    is_worse_tested = comparison.alternative == "two-sided" or comparison.tested_verdict == "worse"
+    if not (names and is_worse_tested):
+        return []
+    return [
+        f"the baseline {names} has the best {comparison.mean_of} of these systems; if it was chosen"
+        f" for that, p-values are too small: {TEST_ALL_PAIRS}"
+    ]
 
 
 Rows = list[list[str | Cell]]

@@ -115,7 +115,7 @@ def test_strict(folder: Path) -> None:
     needs = "Studentised bootstrap test needs an interval scale"
     assert f"meaningfulness: meaningful: {needs}; P@2 is an interval" in out
     _, err = cranfield(folder, *start, "-m", "AP", "--strict", "-o", "out", status=2)
-    assert f"not invariant: {needs}" in err
+    assert f"not meaningful: {needs}" in err
     assert not (folder / "out").exists()
     for measure in ("Success@3", "RR@1", "RR@2", "DCG@1"):
         out, _ = cranfield(folder, *start, "-m", measure, "--strict")

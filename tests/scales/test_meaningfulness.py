@@ -16,7 +16,7 @@ from cranfield.scales.admissible import dominance
 from cranfield.scales.runs import score_runs
 from cranfield.scales.statements import (
     MEANINGFUL,
-    NOT_INVARIANT,
+    NOT_MEANINGFUL,
     invariant_decisions,
     meaningfulness,
 )
@@ -109,19 +109,19 @@ def ev() -> cf.Evaluation:
 
 def test_verdicts(ev: cf.Evaluation) -> None:
     means = meaningfulness(cf.compare(ev["nDCG@20"]))
-    assert means.verdict == NOT_INVARIANT
+    assert means.verdict == NOT_MEANINGFUL
     assert "needs an interval scale, but nDCG@20 is declared ordinal" in means.lines()[0]
     assert 0 < means.n_invariant <= means.comparison.count()
     assert meaningfulness(cf.compare(ev["nDCG@20"], test="friedman")).verdict == MEANINGFUL
     assert meaningfulness(cf.compare(ev["P@20"])).verdict == MEANINGFUL
     recall = meaningfulness(cf.compare(ev["R@20"]))
-    assert recall.verdict == NOT_INVARIANT
+    assert recall.verdict == NOT_MEANINGFUL
     assert "R@20 depends on the recall base, so each topic has its own scale" in recall.lines()[0]
     assert meaningfulness(cf.compare(ev["R@20"], test="friedman")).verdict == MEANINGFUL
-    assert meaningfulness(cf.compare(ev["R@20"], test="kruskal-wallis")).verdict == NOT_INVARIANT
+    assert meaningfulness(cf.compare(ev["R@20"], test="kruskal-wallis")).verdict == NOT_MEANINGFUL
     assert meaningfulness(cf.compare(ev["RBP(p=0.5)@10"])).verdict == MEANINGFUL
     assert meaningfulness(cf.compare(ev["interval(RR@5)"])).verdict == MEANINGFUL
-    assert meaningfulness(cf.compare(ev["interval(R@5)"])).verdict == NOT_INVARIANT
+    assert meaningfulness(cf.compare(ev["interval(R@5)"])).verdict == NOT_MEANINGFUL
     unknown = meaningfulness(cf.compare({"a": [0.1, 0.2, 0.4], "b": [0.5, 0.6, 0.6]}, test="t"))
     assert unknown.verdict == "unknown"
     assert "the significant pair keeps its order" in unknown.lines()[1]
@@ -148,7 +148,7 @@ def test_feasible_runs_give_each_recall_base_its_own_scale() -> None:
         np.testing.assert_allclose(places[topic], expected)
     assert meaningfulness(cf.compare(all_runs)).verdict == MEANINGFUL
     said = meaningfulness(cf.compare(feasible))
-    assert (said.verdict, said.depends_on_topic) == (NOT_INVARIANT, True)
+    assert (said.verdict, said.depends_on_topic) == (NOT_MEANINGFUL, True)
     with pytest.raises(PolicyError, match="use sign or friedman$"):
         said.require()
     assert meaningfulness(cf.compare(feasible, test="friedman")).verdict == MEANINGFUL
@@ -160,19 +160,19 @@ def test_feasible_runs_give_each_recall_base_its_own_scale() -> None:
         ("Success@5", MEANINGFUL),
         ("RR@1", MEANINGFUL),
         ("RR@2", MEANINGFUL),
-        ("RR@3", NOT_INVARIANT),
+        ("RR@3", NOT_MEANINGFUL),
         ("DCG@1", MEANINGFUL),
-        ("DCG@2", NOT_INVARIANT),
+        ("DCG@2", NOT_MEANINGFUL),
         ("ERR@1", MEANINGFUL),
         ("gP@10", MEANINGFUL),
         ("SetP@1", MEANINGFUL),
         # One step, of another length on a topic of another recall base or ideal ranking.
-        ("AP@1", NOT_INVARIANT),
-        ("gR@10", NOT_INVARIANT),
-        ("RelP@10", NOT_INVARIANT),
-        ("Rprec", NOT_INVARIANT),
-        ("nDCG@1", NOT_INVARIANT),
-        ("SetRelP", NOT_INVARIANT),
+        ("AP@1", NOT_MEANINGFUL),
+        ("gR@10", NOT_MEANINGFUL),
+        ("RelP@10", NOT_MEANINGFUL),
+        ("Rprec", NOT_MEANINGFUL),
+        ("nDCG@1", NOT_MEANINGFUL),
+        ("SetRelP", NOT_MEANINGFUL),
     ],
 )
 def test_two_or_even_values_are_an_interval_scale(name: str, verdict: str) -> None:
@@ -180,7 +180,7 @@ def test_two_or_even_values_are_an_interval_scale(name: str, verdict: str) -> No
     judged = cf.judge(covid.runs[:6], covid.qrels).binary()
     found = meaningfulness(cf.compare(cf.score(judged, name)[name]))
     assert found.verdict == verdict
-    notes = [note for note in found.comparison.notes if note.startswith("not invariant")]
+    notes = [note for note in found.comparison.notes if note.startswith("not meaningful")]
     assert not (notes and verdict == MEANINGFUL)
 
 
@@ -205,7 +205,7 @@ def test_an_example_goes_by_means_where_the_test_goes_by_ranks() -> None:
 
 def test_the_scale_is_read_from_the_name_of_the_measure() -> None:
     values = np.random.default_rng(0).random((9, 3))
-    for name, verdict in (("P@5", MEANINGFUL), ("AP", NOT_INVARIANT), ("mine", "unknown")):
+    for name, verdict in (("P@5", MEANINGFUL), ("AP", NOT_MEANINGFUL), ("mine", "unknown")):
         assert meaningfulness(cf.compare(scores_of(values, measure=name))).verdict == verdict
 
 
@@ -299,6 +299,28 @@ def test_decisions_of_what_is_hard_to_transform() -> None:
         invariant_decisions("x")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("low", [False, True])
+@pytest.mark.parametrize(
+    "thresholds",
+    # Four digits would round these up to the next score, down below themselves, or to the same.
+    [(0.99996, 1.0), (0.23246, 0.2325), (1 / 3, 0.33334), (0.123456784, 0.123456786), (0, 1e-9)],
+)
+def test_a_threshold_is_shown_with_the_digits_that_separate(
+    thresholds: tuple[float, float], low: bool
+) -> None:
+    below, above = thresholds
+    a, b = np.array([above + 9, above + 8, above + 9, below]), np.full(4, above)
+    values = {"a": a.tolist(), "b": b.tolist()}
+    scores = low_is_good(values) if low else values
+    found = meaningfulness(cf.compare(scores, test="t", correction="none", alpha=0.5))
+    example = found.lines()[-1]
+    assert example.startswith("for example")
+    shown = float(example.split(" up to " if low else " above ")[1].split()[0])
+    assert below <= shown < above
+    counts = "(1, b: 0)" if low else "(4, a: 3)"
+    assert example.endswith(counts) and f"{shown:g}"[:6] in str(found)
+
+
 def low_is_good(values: dict[str, list[float]]) -> cf.Scores:
     table = np.array(list(values.values())).T
     topics = tuple(map(str, range(len(table))))
@@ -311,7 +333,7 @@ def test_low_scores_that_are_good() -> None:
     """The better system has the lower mean, and the bar is one to stay below."""
     values = {"a": [0.9, 0.9, 0.9, 0.1], "b": [0.3, 0.3, 0.3, 0.3]}
     found = meaningfulness(cf.compare(low_is_good(values), alpha=0.5))
-    assert found.verdict == NOT_INVARIANT
+    assert found.verdict == NOT_MEANINGFUL
     assert found.lines()[3] == (
         "for example: b has the lower, better mean, but a has scores up to 0.1 on more topics"
         " (1, b: 0)"
@@ -347,7 +369,7 @@ def test_sets_of_many_sizes_are_on_no_common_scale(name: str) -> None:
     values = np.random.default_rng(0).random((9, 3))
     scores = scores_of(values, measure=name, scale=cf.Scale.INTERVAL, scale_source="measure")
     found = meaningfulness(cf.compare(scores))
-    assert (found.verdict, found.depends_on_size) == (NOT_INVARIANT, True)
+    assert (found.verdict, found.depends_on_size) == (NOT_MEANINGFUL, True)
     assert "only for sets of one size" in found.lines()[0]
     assert set(found.alternatives()) == {"sign", "friedman"}
     with pytest.raises(PolicyError, match="use sign or friedman$"):
@@ -409,7 +431,7 @@ def test_measures_that_need_more_than_grades(measure: str) -> None:
     }
     lengths = dict.fromkeys("abc", 1000)
     found = cf.evaluate(runs, rows, measure, lengths=lengths)[measure]
-    assert cf.meaningfulness(cf.compare(found)).verdict == "not invariant"
+    assert cf.meaningfulness(cf.compare(found)).verdict == "not meaningful"
     assert cf.meaningfulness(cf.compare(found, test="friedman")).verdict == "meaningful"
 
 
@@ -450,7 +472,7 @@ VALUES = np.array([[0.1, 0.5], [0.2, 0.4], [0.3, 0.9], [0.1, 0.3]])
 
 @pytest.mark.parametrize(
     ("scale", "verdict"),
-    [("ordinal", NOT_INVARIANT), ("interval", MEANINGFUL), (cf.Scale.RATIO, MEANINGFUL)],
+    [("ordinal", NOT_MEANINGFUL), ("interval", MEANINGFUL), (cf.Scale.RATIO, MEANINGFUL)],
 )
 @pytest.mark.parametrize("name", ["mine", "nDCG@10", "SetF"])
 def test_a_scale_that_the_user_declares(name: str, scale: str, verdict: str) -> None:

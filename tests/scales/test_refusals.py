@@ -80,6 +80,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: image("AP11", 30), "a length of at most 20"),
     (lambda: image("AP11", 11, 3), "a length of at most 10"),
     (lambda: image("AP", 60), "a length of at most about 30"),
+    (lambda: image("AP", 70), "such as interval(RBP@70)"),
     (lambda: image("ERR", 40, 3), "use a length of at most"),
     (lambda: image("RBP@100").rank_runs([[1]]), "shorter runs"),
     (lambda: image("RBP@30").values(), "can be listed"),

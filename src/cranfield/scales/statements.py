@@ -116,7 +116,7 @@ def _repeat_decisions(comparison: PairwiseComparison, values: Floats) -> Floats:
 
 
 MEANINGFUL = "meaningful"
-NOT_INVARIANT = "not invariant"
+NOT_MEANINGFUL = "not meaningful"
 UNKNOWN = "unknown"
 
 MAX_SAMPLES = 2_000_000
@@ -141,7 +141,7 @@ class Meaningfulness:
         Whether the measure (such as SetP) is an interval scale only for retrieved sets of one size.
     verdict
         `meaningful`: the statements stay true, or false, under every transformation that the scale
-        admits; `not invariant`: some admissible transformation may change this; `unknown`: the
+        admits; `not meaningful`: some admissible transformation may change this; `unknown`: the
         scale is not known.
     dominance
         For each pair, whether the order of means survives every increasing transformation, that
@@ -195,16 +195,16 @@ class Meaningfulness:
             )
         if self.scale >= self.required_scale and self.depends_on_size and not self.depends_on_topic:
             return (
-                f"not invariant: {test} combines scores of retrieved sets of different sizes, but"
+                f"not meaningful: {test} combines scores of retrieved sets of different sizes, but"
                 f" {name} is {scale_with_article(self.scale)} only for sets of one size"
             )
         if self.scale >= self.required_scale:
             return (
-                f"not invariant: {test} combines scores of different topics, but {name} depends"
+                f"not meaningful: {test} combines scores of different topics, but {name} depends"
                 " on the recall base, so each topic has its own scale"
             )
         return (
-            f"not invariant: {test} needs {scale_with_article(self.required_scale)}, but {name} is"
+            f"not meaningful: {test} needs {scale_with_article(self.required_scale)}, but {name} is"
             f" declared {self.scale}; results of the test may depend on how scores are spaced"
         )
 
@@ -245,9 +245,20 @@ class Meaningfulness:
         side = "up to" if lower_is_better else "above"
         return (
             f"for example: {a} has the {'lower, better' if lower_is_better else 'higher'} mean, but"
-            f" {b} has scores {side} {self.dominance.threshold[k]:.4g} {phrase}"
+            f" {b} has scores {side} {self._format_threshold(k)} {phrase}"
             f" ({counts[1]}, {a}: {counts[0]})"
         )
+
+    def _format_threshold(self, k: int) -> str:
+        """Format the threshold of a pair, or a number above it that separates the same scores."""
+        comparison, threshold = self.comparison, self.dominance.threshold[k]
+        pair = [comparison.first[k], comparison.second[k]]
+        scores = comparison.scores.over_shards().values[:, pair]
+        next_score = scores[scores > threshold].min()
+        numbers = threshold, (threshold + next_score) / 2
+        # The threshold with 17 digits is exact.
+        texts = (f"{number:.{digits}g}" for digits in range(4, 18) for number in numbers)
+        return next(text for text in texts if threshold <= float(text) < next_score)
 
     @cached_property
     def _n_scored(self) -> Indices:
@@ -306,7 +317,7 @@ class Meaningfulness:
             order_of_means = ["invariant", "", "", ""]
             if self.dominance.reversed[k]:
                 counts = (str(counts[k]) for counts in good_counts)
-                order_of_means = ["reversed", f"{self.dominance.threshold[k]:.4g}", *counts]
+                order_of_means = ["reversed", self._format_threshold(k), *counts]
             rows.append([*systems, f"{comparison.difference[k]:.4f}", *order_of_means])
         column = f"by scores {'up to' if comparison.scores.lower_is_better else 'above'}"
         head = ["first", "second", "difference", "order of means", column, "first", "second"]
@@ -414,7 +425,7 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
     -----
     SetP, SetF, SetE and most utilities are interval scales only for retrieved sets of one size, and
     scores do not include the sizes: for these measures, statements that require more than an order
-    are not invariant. Neither the sizes nor the recall base matter for a scale declared by the
+    are not meaningful. Neither the sizes nor the recall base matter for a scale declared by the
     user, see :meth:`cranfield.Scores.with_scale`.
 
     Examples
@@ -423,7 +434,7 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
     >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs[:4], covid.qrels, ["nDCG@20", "interval(RR@5)"])
     >>> meaningfulness(cf.compare(ev["nDCG@20"])).verdict
-    'not invariant'
+    'not meaningful'
     >>> meaningfulness(cf.compare(ev["nDCG@20"], test="friedman")).verdict
     'meaningful'
     >>> meaningfulness(cf.compare(ev["interval(RR@5)"])).verdict
@@ -444,7 +455,7 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
     if scale is None:
         verdict = UNKNOWN
     elif scale < required or combines_scales or (is_size_dependent and required > Scale.ORDINAL):
-        verdict = NOT_INVARIANT
+        verdict = NOT_MEANINGFUL
     pair_dominance = dominance(comparison.scores, comparison.first, comparison.second)
     return Meaningfulness(
         comparison, required, scale, is_topic_dependent, is_size_dependent, verdict, pair_dominance

@@ -546,8 +546,8 @@ def represent(
     except TooManyRunsError as error:
         try:
             return SampledImage(walk, seed, jobs)
-        except UnestimableRanksError as reason:
-            raise TooManyRunsError(f"{error}; ranks cannot be estimated, as {reason}") from None
+        except UnestimableRanksError:
+            raise error from None
 
 
 def _make_image(

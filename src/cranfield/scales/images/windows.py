@@ -182,9 +182,9 @@ def make_runs_error(walk: Walk) -> TooManyRunsError:
     max_pairs = MAX_WIDE_PAIRS if walk.dtype.hasobject else MAX_PAIRS
     max_length = min(int((max_pairs.bit_length() - 1) / np.log2(base)), length - 1)
     return TooManyRunsError(
-        f"{base}^{length} runs of length {length} with {base} grades are too many to rank the"
-        " values of a measure in which the gain at a rank depends on other ranks; use a length of"
-        f" at most about {max_length}"
+        f"{base}^{length} runs of length {length} with {base} grades have too many values to rank;"
+        f" use a length of at most about {max_length}, or a measure whose gains do not depend on"
+        f" other ranks, such as interval(RBP@{length})"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import floor, isfinite, log10
 from typing import Any
 
@@ -64,11 +64,26 @@ class Citation:
     source: str
 
 
-Sentence = Sequence["str | Maths | Citation"]
+@dataclass(frozen=True)
+class Definition:
+    """Text in a sentence, which paragraphs after the first do not repeat."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class MeasureName:
+    """The measure of a sentence on the method, which is written once for all measures."""
+
+    text: str = field(compare=False)
+
+
+Part = str | Maths | Citation | Definition | MeasureName
+Sentence = Sequence[Part]
 """A sentence in parts, which are escaped and joined by :func:`write_paragraph`."""
 
 
-class MethodSentence(tuple["str | Maths | Citation", ...]):
+class MethodSentence(tuple[Part, ...]):
     """A sentence on the method, which paragraphs after the first do not repeat."""
 
 
@@ -85,10 +100,12 @@ def write_paragraph(sentences: Iterable[Sentence], format: str) -> str:
     return text.markdown(paragraph) if format == "markdown" else paragraph
 
 
-def _write_part(part: str | Maths | Citation, format: str) -> str:
+def _write_part(part: Part, format: str) -> str:
     is_latex = format == "latex"
     if isinstance(part, Maths):
         return f"${part.text}$" if is_latex else part.text
+    if isinstance(part, (Definition, MeasureName)):
+        part = part.text
     if isinstance(part, str):
         return text.latex(part) if is_latex else text.plain(part)
     works, _ = find_cited_works(part.source)
@@ -109,6 +126,23 @@ def _cite_shortly(work: Entry) -> str:
     if len(families) > 3:
         return f"{families[0]} et al. {work.year}"
     return f"{join_names(families)} {work.year}"
+
+
+NUMBERS = ("None", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
+
+
+def start_sentence(line: str) -> str:
+    """Capitalise a line; a count at its start is written in words if it is below ten.
+
+    Examples
+    --------
+    >>> start_sentence("2 of 5 pairs"), start_sentence("12 systems"), start_sentence("all pairs")
+    ('Two of 5 pairs', 'In all, 12 systems', 'All pairs')
+    """
+    count, _, rest = line.partition(" ")
+    if not count.replace(",", "").isdecimal():
+        return capitalise(line)
+    return f"{NUMBERS[int(count)]} {rest}" if len(count) == 1 else f"In all, {line}"
 
 
 def count_decimals(low: float, high: float, default: int) -> int:
@@ -170,9 +204,7 @@ def _describe_difference(
         low, high, value, effect = -high, -low, -value, -effect
     decimals = _count_pair_decimals(comparison, k)
     difference = write_number(value, decimals)
-    statistics: list[str | Maths | Citation] = [
-        write_pvalue(float(comparison.adjusted_pvalues[k]), comparison.alpha)
-    ]
+    statistics: list[Part] = [write_pvalue(float(comparison.adjusted_pvalues[k]), comparison.alpha)]
     if len(comparison) > 1 and isfinite(effect):
         statistics += [", effect size ", write_number(effect, 2)]
     if np.isnan([low, high]).any() or np.isinf([low, high]).all():
@@ -293,13 +325,12 @@ def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
                 if significant.size > 1
                 else f"this {_difference_noun(comparison).removesuffix('s')}"
             )
-            start = f"{subject} significantly {verdict} than {baseline}, by {differences}"
+            start = f"{start_sentence(subject)} significantly {verdict} than {baseline}, by"
+            start += f" {differences}"
             yield [*_list_differences(comparison, start, significant)]
 
 
-def _list_differences(
-    comparison: PairwiseComparison, start: str, pairs: Indices
-) -> Iterator[str | Maths | Citation]:
+def _list_differences(comparison: PairwiseComparison, start: str, pairs: Indices) -> Iterator[Part]:
     """Write a sentence with the largest differences among some pairs."""
     yield f"{start}, the {MAX_PAIRS} largest: " if pairs.size > MAX_PAIRS else f"{start}: "
     order = pairs[np.argsort(-np.abs(comparison.difference[pairs]), kind="stable")]
@@ -375,7 +406,9 @@ def describe_effects(comparison: PairwiseComparison) -> Iterator[Sentence]:
         return
     size = np.abs(effects)
     yield [
-        f"Effect sizes ({kind}) are from ",
+        "Effect sizes",
+        Definition(f" ({kind})"),
+        " are from ",
         *write_interval(size.min(), size.max(), 2),
         " in absolute value, with a median of ",
         write_number(float(np.median(size)), 2),
@@ -478,7 +511,7 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
             measure, _, clause = note.partition(" is declared ")
             ordinal.setdefault(clause, []).append(measure)
         else:
-            yield [f"{capitalise(note)}."]
+            yield [f"{start_sentence(note)}."]
     for clause, measures in ordinal.items():
         verb = "is" if len(measures) == 1 else "are"
         yield [
@@ -543,17 +576,36 @@ def write_paragraphs(
 ) -> str:
     """Write a paragraph for each comparison; in LaTeX, a comment names all cited works.
 
-    Sentences on the method are not repeated.
+    Sentences on the method are not repeated; one that all measures share is on all of them.
     """
     check_choice("format", format, FORMATS)
     paragraphs: list[list[Sentence]] = []
-    method: set[Sentence] = set()
+    written: set[Sentence | Part] = set()
+    measures: dict[Sentence, list[str]] = {}
     for comparison in comparisons:
         sentences = list(_write_sentences(comparison, margin))
         paragraphs.append(
-            [s for s in sentences if not (isinstance(s, MethodSentence) and s in method)]
+            [
+                tuple(p for p in sentence if not (isinstance(p, Definition) and p in written))
+                for sentence in sentences
+                if not (isinstance(sentence, MethodSentence) and sentence in written)
+            ]
         )
-        method.update(part for part in sentences if isinstance(part, MethodSentence))
+        for sentence in sentences:
+            written.update((tuple(sentence), *sentence))
+            for part in sentence:
+                if isinstance(part, MeasureName):
+                    measures.setdefault(tuple(sentence), []).append(part.text)
+    paragraphs = [
+        [
+            [
+                join_names(measures[sentence], None) if isinstance(part, MeasureName) else part
+                for part in sentence
+            ]
+            for sentence in sentences
+        ]
+        for sentences in paragraphs
+    ]
     if len(paragraphs) > 1:
         separate = f"The {len(paragraphs)} measures were tested separately, without a correction"
         paragraphs.append([[f"{separate} for the number of measures."]])
@@ -592,7 +644,7 @@ def _write_sentences(comparison: Any, margin: float | str | None) -> Iterator[Se
     yield from _describe_assumptions(comparison)
     for note in comparison.notes:
         if not (note.startswith("lower scores of") or note.endswith(OMITTED)):
-            yield [f"{capitalise(note).removesuffix(f'; {MORE_RESAMPLES}')}."]
+            yield [f"{start_sentence(note).removesuffix(f'; {MORE_RESAMPLES}')}."]
     yield COMPUTED_WITH
 
 
@@ -625,11 +677,12 @@ def _write_design(comparison: PairwiseComparison | JointComparison) -> str:
     if len(systems) == 2:
         return f"{systems[comparison.first[0]]} was compared with {systems[comparison.second[0]]}"
     if not baselines:
-        return f"{counted(len(systems), 'system')} were compared with each other"
+        return start_sentence(f"{counted(len(systems), 'system')} were compared with each other")
     n_others = len(systems) - len(baselines)
     verb = "was" if n_others == 1 else "were"
     noun = "baseline" if len(baselines) == 1 else "baselines"
-    return f"{counted(n_others, 'system')} {verb} compared with the {noun} {join_names(baselines)}"
+    subject = start_sentence(counted(n_others, "system"))
+    return f"{subject} {verb} compared with the {noun} {join_names(baselines)}"
 
 
 def _write_sample(comparison: PairwiseComparison | JointComparison) -> str:
@@ -721,34 +774,39 @@ def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
             if assumptions.violated
             else "No test of the residuals rejects normal errors of equal variance."
         ]
-    meaning, measure_name = meaningfulness(comparison), comparison.measure or "the scores"
+    meaning, measure = meaningfulness(comparison), MeasureName(comparison.measure or "the measure")
     requirement = f"The test needs {scale_with_article(meaning.required_scale)}"
     if meaning.scale is None:
-        yield [f"{requirement}; the scale of {measure_name} is unknown."]
+        name = MeasureName(comparison.measure or "the scores")
+        yield MethodSentence([f"{requirement}; the scale of ", name, " is unknown."])
     elif meaning.verdict == MEANINGFUL:
-        scale = (
-            f"{'declared ' if meaning.declared_by_user else ''}{scale_with_article(meaning.scale)}"
-        )
-        yield [f"{requirement}, and {measure_name} is {scale}", *_describe_invariance(meaning), "."]
+        declared = "declared to be " if meaning.declared_by_user else ""
+        scale = f" are {declared}on {scale_with_article(meaning.scale)}"
+        invariance = _describe_invariance(meaning)
+        yield MethodSentence([f"{requirement}, and scores by ", measure, scale, *invariance, "."])
     else:
         scale = scale_with_article(meaning.scale)
-        reason = (
-            f"{measure_name} is declared to be {scale}"
+        reason: Sentence = (
+            ["the scale of ", measure, f" is declared to be {meaning.scale}"]
             if meaning.scale < meaning.required_scale
-            else f"{measure_name} is {scale} for retrieved sets of one size only"
+            else ["scores by ", measure, f" are on {scale} for retrieved sets of one size only"]
             if meaning.depends_on_size and not meaning.depends_on_topic
-            else f"each topic has its own scale for {measure_name}"
+            else ["each topic has its own scale for ", measure]
         )
-        yield [
-            f"{requirement}, but {reason}: the result may depend on the spacing of the scale",
-            Citation("Ferrante, Ferro and Fuhr (2021)"),
-            ".",
-        ]
+        yield MethodSentence(
+            [
+                f"{requirement}, but ",
+                *reason,
+                ": the result may depend on the spacing of the scale",
+                Citation("Ferrante, Ferro and Fuhr (2021)"),
+                ".",
+            ]
+        )
         if n_significant := comparison.count():
             nouns = ("significantly different pair", "significantly different pairs")
             order = describe_order(n_significant, meaning.n_invariant, *nouns)
-            yield [f"{capitalise(order)}{_name_invariant_pairs(meaning)}."]
-            yield [f"{capitalise(describe_sensitivity(meaning))}."]
+            yield [f"{start_sentence(order)}{_name_invariant_pairs(meaning)}."]
+            yield [f"{start_sentence(describe_sensitivity(meaning))}."]
 
 
 TRANSFORMATIONS: Mapping[Scale, Sentence] = {

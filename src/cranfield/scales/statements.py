@@ -346,7 +346,8 @@ def describe_order(
         opening = f"the {singular} {'keeps' if n_invariant else 'does not keep'} its order"
     else:
         verb = "keeps its" if n_invariant == 1 else "keep their"
-        opening = f"{n_invariant:,} of {n_significant:,} {plural} {verb} order"
+        some = "all" if n_invariant == n_significant else f"{n_invariant:,} of"
+        opening = f"{some} {n_significant:,} {plural} {verb} order"
     return (
         f"{opening} of means under every increasing transformation of the scores (stochastic"
         " dominance)"
@@ -379,6 +380,14 @@ def describe_sensitivity(statement: Meaningfulness) -> str:
         return f"{text}, but not to {changed}" if same and changed else text
     texts = [f"{n:,} with the power {p:g}" for p, n in zip(POWERS[1:], counts[1:], strict=True)]
     n_all = int(np.logical_and.reduce(list(masks.values())).sum())
+    if {*counts} == {n_all}:
+        count = {0: "none", n_significant: "all"}.get(n_all, f"{n_all:,}")
+        *powers, last_power = (f"{power:g}" for power in POWERS)
+        return (
+            f"of these {n_significant:,} pairs, {count} {'is' if n_all <= 1 else 'are'} still"
+            f" significantly different if scores are raised to the power {', '.join(powers)} or"
+            f" {last_power}"
+        )
     return (
         f"of these {n_significant:,} pairs, {counts[0]:,} {'is' if counts[0] == 1 else 'are'} still"
         f" significantly different if scores are raised to the power {POWERS[0]:g},"

@@ -21,7 +21,12 @@ import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.measures import REGISTRY
 from cranfield.measures.families import MODULES
-from cranfield.reporting.prose import JUDGING_POLICIES, Citation, write_paragraph
+from cranfield.reporting.prose import (
+    JUDGING_POLICIES,
+    Citation,
+    write_paragraph,
+    write_paragraphs,
+)
 from cranfield.significance import CORRECTIONS, compare_measures
 from docs.measure_properties.properties import representative
 
@@ -29,6 +34,8 @@ N = r"-?\d[\d,]*(?:\.\d+)?"
 P = rf"p (?:=|<|>) \d\.\d+(?:, effect size {N})?"
 OF_RANKS = "difference of mean ranks"
 WORD = rf"(?:none|{N})"
+STARTS = ["None", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"]
+START = rf"(?:{'|'.join(STARTS)}|In all, {N})"
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +72,11 @@ def holds(told: str, p: float) -> bool:
 
 
 def number(word: str) -> int:
-    return 0 if word == "none" else int(word.replace(",", ""))
+    if word in STARTS:
+        return STARTS.index(word)
+    number = 0 if word == "none" else int(word.removeprefix("In all, ").replace(",", ""))
+    assert number > 9 or not word.startswith("In")
+    return number
 
 
 Method = Callable[[Any, re.Match[str]], None]
@@ -158,8 +169,8 @@ class Comparison(Reader):
         assert number(found[4]) == len(self.one.scores.topics)
 
     @matches(
-        rf"({N}) systems were compared with (?:each other|the baseline (\S+)) by (\S+){CITED} on"
-        rf" ({N}) topics \(({N}) pairs\)\."
+        rf"({START}) systems were compared with (?:each other|the baseline (\S+)) by (\S+){CITED}"
+        rf" on ({N}) topics \(({N}) pairs\)\."
     )
     def see_many(self, found: re.Match[str]) -> None:
         systems = len(self.one.systems)
@@ -235,7 +246,7 @@ class Comparison(Reader):
         assert found.group(1, 2) == (self.one.interval_of, self.one.interval_kind)
 
     @matches(
-        rf"({N}) systems? (?:is|are) significantly (better|worse) than (\S+), by (these"
+        rf"({START}) systems? (?:is|are) significantly (better|worse) than (\S+), by (these"
         r" differences|this difference): (.*)\."
     )
     def see_found(self, found: re.Match[str]) -> None:
@@ -387,12 +398,12 @@ class Comparison(Reader):
             assert stats.shapiro(left.ravel()).pvalue <= 0.05
 
     @matches(
-        r"The test needs an? (\w+) scale, (?:and|but) (\S+) is (?:declared to be )?an? (\w+)"
-        r" scale[,:] (.*)\."
+        r"The test needs an? (\w+) scale, (?:and scores by|but the scale of) (\S+) (?:are on an?|is"
+        r" declared to be) (\w+)(?: scale)?[,:] (.*)\."
     )
     def see_scale(self, found: re.Match[str]) -> None:
         needs, has = str(self.one.info.scale), str(self.one.scores.scale)
-        assert found.group(1, 3) == (needs, has)
+        assert found.group(1, 2, 3) == (needs, self.one.measure, has)
         enough = self.one.info.scale <= self.one.scores.scale
         assert ("stay the same" in found[0]) == enough == (", and " in found[0])
         # Neither more nor less than the transformations that the scale of the test allows.
@@ -400,13 +411,14 @@ class Comparison(Reader):
         assert (allowed in found[4]) == enough
 
     @matches(
-        rf"(?:({N}) of ({N}) significantly different pairs keeps?|The significantly different"
-        r" pair (does not keep|keeps)) (?:their|its) order of means under every increasing"
-        r" transformation of the scores \(stochastic dominance\)(?:: (.+))?\."
+        rf"(?:(?:({START}) of|All) ({N}) significantly different pairs keeps?|The significantly"
+        r" different pair (does not keep|keeps)) (?:their|its) order of means under every"
+        r" increasing transformation of the scores \(stochastic dominance\)(?:: (.+))?\."
     )
     def see_order(self, found: re.Match[str]) -> None:
-        said = number(found[2]) if found[1] else 1
-        kept = number(found[1]) if found[1] else int(found[3] == "keeps")
+        said = number(found[2]) if found[2] else 1
+        kept = said * (found[3] != "does not keep") if found[1] is None else number(found[1])
+        assert found[1] is None or kept < said
         assert said == int(self.star.sum())
         # A system is above for all transformations just when it is by its sorted scores.
         ordered = np.sort(self.one.scores.values, axis=0)
@@ -428,6 +440,18 @@ class Comparison(Reader):
         assert number(found[1]) == int(self.star.sum())
         assert [number(word) for word in found.groups()[1:5]] == same.sum(axis=1).tolist()
         assert number(found[6]) == int(same.all(axis=0).sum())
+        assert len({*found.groups()[1:]}) > 1
+
+    @matches(
+        rf"Of these ({N}) pairs, (none is|all are|{N} (?:is|are)) still significantly different if"
+        r" scores are raised to the power 0\.1, 0\.5, 2 or 10\."
+    )
+    def see_sensitivity_of_all(self, found: re.Match[str]) -> None:
+        same = np.array([self.repeat(power) for power in (0.1, 0.5, 2, 10)])
+        word = found[2].split()[0]
+        count = number(found[1]) if word == "all" else number(word)
+        assert number(found[1]) == int(self.star.sum())
+        assert {*same.sum(axis=1).tolist(), int(same.all(axis=0).sum())} == {count}
 
     @matches(
         rf"This pair is (still|not) significantly different if scores are raised to the power"
@@ -561,12 +585,50 @@ def test_several_measures_with_a_baseline_and_geometric_means() -> None:
     told = compare_measures(scores, baseline="a").prose()
     assert "Dunnett's test on the two-way ANOVA error, bootstrapped over topics (Dunnett" in told
     assert "Tukey" not in told
-    assert told.startswith("2 systems were compared with the baseline a by AP")
+    assert told.startswith("Two systems were compared with the baseline a by AP")
     largest = "2 pairs differ significantly; the largest difference is b"
     mean = re.search(rf"By AP, {largest} minus a: ({N}) \(95%", told)
     ratio = re.search(rf"By GMAP, {largest} to a: log ratio ({N}) \(95%", told)
     assert mean is not None and is_rounded(mean[1], np.diff(values.mean(axis=0))[0])
     assert ratio is not None and is_rounded(ratio[1], np.diff(np.log(values).mean(axis=0))[0])
+
+
+def test_paragraphs_on_several_measures_share_sentences(evaluation: Any) -> None:
+    """Each sentence on the scale is written once, with all measures that it is true of."""
+    by_five = cf.evaluate(cf.bundled.trec_covid().runs[:6], cf.bundled.trec_covid().qrels, "P@5")
+    scores = [evaluation["AP"], by_five["P@5"], evaluation["nDCG@10"]]
+    comparisons = [cf.compare(one, test="t") for one in scores]
+    first, second, third, _ = write_paragraphs(comparisons).split("\n\n")
+    ordinal = "but the scale of AP and nDCG@10 is declared to be ordinal: the result"
+    assert ordinal in first and "and scores by P@5 are on an interval scale" in second
+    assert "The test needs" not in third
+    kind = f"Effect sizes ({comparisons[0].info.effect}) are"
+    assert kind in first
+    for paragraph in (second, third):
+        assert "Effect sizes are" in paragraph and "Computed with" not in paragraph
+    # A single paragraph has all of them, on its own measure.
+    alone = comparisons[2].prose()
+    assert kind in alone and ordinal.replace("AP and ", "") in alone
+    both = compare_measures(evaluation).prose()
+    assert both.startswith("Six systems were compared with each other by AP")
+
+
+def test_a_decision_that_no_power_changes_has_one_number() -> None:
+    scores = cf.Scores(
+        np.random.default_rng(1).random((40, 4)) / 999 + [0.6, 0.7, 0.8, 0.8],
+        tuple(map(str, range(40))),
+        tuple("abcd"),
+        measure="AP",
+        scale=cf.Scale.ORDINAL,
+    )
+    comparison = cf.compare(scores, test="anova-2", correction="tukey")
+    assert comparison.count() == 5
+    reader = Comparison(comparison)
+    told = sentences(comparison.prose())
+    for start in ("Of these 5 pairs, ", "All 5 significantly different pairs keep "):
+        [sentence] = [one for one in told if one.startswith(start)]
+        reader.check(sentence)
+    assert "see_sensitivity_of_all" in reader.read
 
 
 def test_formats_and_hostile_names() -> None:
@@ -644,6 +706,8 @@ def test_missing_scores_and_one_sided() -> None:
     assert "Whether a system is better than c was not tested." in told
     assert "on 29 topics" in told and "one-sided (less)" in told
     assert any(note[1:] in told for note in one.notes)
+    assert "Two systems were compared" in told and " 1 topic excluded" not in told
+    assert "One topic excluded" in told
     assert "confidence interval up to -0." in told
 
 

@@ -284,10 +284,12 @@ def equity_of_attention(
         raise MeasureError(f"expected one measure, got {len(measures)}")
     [(parsed, judged)] = _judge_by_measure(measures, runs, qrels, options)
     systems, run_systems = _find_systems(judged, replicates)
-    table, n_excluded = _accumulate(parsed, judged, systems, run_systems)
+    table, n_excluded = _accumulate_attention(parsed, judged, systems, run_systems)
 
     def compute_unfairness(order: JudgedRuns) -> Floats:
-        return _accumulate(parsed, order, systems, run_systems)[0]["per ranking"].to_numpy()
+        return _accumulate_attention(parsed, order, systems, run_systems)[0][
+            "per ranking"
+        ].to_numpy()
 
     tie_notes = describe_effect_of_orders(
         judged, measures, compute_unfairness, np.asarray, systems, run_systems
@@ -299,7 +301,7 @@ def equity_of_attention(
     return EquityOfAttention(table, str(parsed), tuple(notes))
 
 
-def _accumulate(
+def _accumulate_attention(
     measure: InequityOfAttention, judged: JudgedRuns, systems: Sequence[str], run_systems: Ints
 ) -> tuple[pl.DataFrame, int]:
     """Return the table of equity of attention, and the number of excluded rankings."""

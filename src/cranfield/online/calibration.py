@@ -37,9 +37,9 @@ class ClickMoves(Result):
         Number of moves from each rank (row) to each rank (column); a repeated click on the same
         result is a move to its own rank. Shape (ranks, ranks).
     stays
-        Data frame of dwell times, one row per rank and per grade: `by` (`rank` or `grade`),
-        `value`, `mean` (seconds), number of `clicks` with a dwell time, and number of these that
-        are `censored`. It has no rows if the log has no dwell times.
+        Data frame of dwell times, one row per rank and per grade with an uncensored dwell time:
+        `by` (`rank` or `grade`), `value`, `mean` (seconds), number of `clicks` with a dwell time,
+        and number of these that are `censored`.
     pages
         Number of pages with at least one included move.
     excluded
@@ -411,7 +411,7 @@ class TimeCalibration(TableResult):
         "parameter": Column("Parameter of the measure TBG.", key=True),
         "value": Column("Estimate from the log, or the published value."),
         "error": Column("Standard error of the estimate; null if there is none."),
-        "observations": Column("Number of pages, results or clicks in the estimate."),
+        "observations": Column("Number of units, pages, results or clicks in the estimate."),
         "source": Column(
             "Source of the value: `log`, `no lengths` (the value is 0, because lengths are"
             " unknown), or a publication."
@@ -488,6 +488,8 @@ def calibrate_tbg(
     ------
     InputError
         For a log without clicks, or from which no parameter can be estimated.
+    PolicyError
+        For an invalid option.
 
     References
     ----------

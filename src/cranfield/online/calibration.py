@@ -375,7 +375,7 @@ def _count_by_model(log: QueryLog, trained: ClickModel) -> pl.DataFrame:
         expected = "model must be one whose users read from rank to rank (CM, SDBN, DCM, DBN, CCM)"
         raise PolicyError(f"{expected}, got {trained.model}")
     pages = trained.patterns(log)
-    examined = trained.model.posterior(trained.values, pages).examined
+    examined = trained.model.compute_posterior(trained.values, pages).examined
     n_patterns = len(pages)
     continued = np.bincount(pages.pattern, examined * (pages.rank > 0), n_patterns)
     is_last = pages.rank == pages.lengths[pages.pattern] - 1

@@ -36,9 +36,8 @@ def resolve_ties_as_trec(judged: JudgedRuns) -> JudgedRuns:
 
 def compute_all_expected_scores(judged: JudgedRuns, measures: Sequence[Measure]) -> list[Floats]:
     """Compute the expected scores by each measure; NaN where the topic policy excludes a topic."""
-    unsupported = [
-        str(m) for m in measures if not (m.info.expectation and depends_on_grades_only(m, judged))
-    ]
+    exact = [m for m in measures if m.info.expectation and depends_on_grades_only(m, judged)]
+    unsupported = [str(measure) for measure in measures if measure not in exact]
     if unsupported:
         supported = [name for name, kind in REGISTRY.items() if kind.info.expectation]
         condensed = " (unless condensed lists have a depth)" if judged.policies.depth else ""

@@ -287,9 +287,8 @@ def equity_of_attention(
     table, n_excluded = _accumulate_attention(parsed, judged, systems, run_systems)
 
     def compute_unfairness(order: JudgedRuns) -> Floats:
-        return _accumulate_attention(parsed, order, systems, run_systems)[0][
-            "per ranking"
-        ].to_numpy()
+        table, _ = _accumulate_attention(parsed, order, systems, run_systems)
+        return table["per ranking"].to_numpy()
 
     tie_notes = describe_effect_of_orders(
         judged, measures, compute_unfairness, np.asarray, systems, run_systems

@@ -48,7 +48,7 @@ class TieRanges(TableResult):
         "expected": Column("Mean score over all orders of tied documents; null if unknown."),
         "highest": Column("Highest score over all orders of tied documents; null if unknown."),
         "tied": Column(
-            "Proportion of the system's retrieved documents that are tied.", 1, percent=True
+            "Proportion of tied documents among all documents of the system.", 1, percent=True
         ),
     }
 

@@ -453,8 +453,8 @@ def calibrate_tbg(
                        end of its last click, summed over units, divided by the number of units
                        whose end is known (maximum likelihood of an exponential distribution)
     `summary`          total seconds from pages to their first clicks / total rank of these clicks
-    `click`            proportion of relevant results above the lowest click of their page, which
-                       users must have read, that were clicked
+    `click`            proportion of relevant results above the lowest click of their page (which
+                       users must have read) that were clicked
     `click_other`      the same proportion of results that are not relevant
     `save`             proportion of clicks on relevant documents that last `save` seconds or more
     `a`, `b`           least squares fit of dwell times to lengths; without lengths, b is the mean

@@ -36,7 +36,7 @@ def test_sequential_figures_of_gbstats() -> None:
         parts = [np.array(one) for pair in zip(*arms, strict=True) for one in pair]
         method = SEQUENTIAL.parse(f"CS(tuned={tuned})")
         width = compute_half_width(
-            method.compute_prior_variance_ratio(parts[2], parts[4] + parts[5], 0.05), 0.05
+            method.get_variance_ratio(parts[2], parts[4] + parts[5], 0.05), 0.05
         )
         one = Effects(*parts)
         low, high = one.compute_lift_interval(lambda _: width, "linear")

@@ -486,8 +486,8 @@ class ModelUser:
     def clicks(self, grades: Ints, uniforms: Floats) -> Bools:
         """Draw clicks on pages, like :meth:`CascadeUser.clicks`.
 
-        For a model that is not tied by grade, `grades` are indices of its items (rows of its
-        parameters); -1 after the end of a list.
+        For a model that is not tied by grade, `grades` are indices of items (rows of parameters of
+        the model); -1 after the end of a list.
         """
         codes = np.asarray(grades)
         if codes.ndim != 2 or uniforms.shape[0] != codes.shape[0]:

@@ -108,11 +108,8 @@ class PermutationTest:
 
     def compute_pvalue(self) -> float:
         """Compute the two-sided p-value: twice the smaller one-sided p-value."""
-        pvalues = [
-            self.compute_one_sided_pvalue(self.observed_statistic, side)
-            for side in ("greater", "less")
-        ]
-        return min(1.0, 2 * min(pvalues))
+        statistic, sides = self.observed_statistic, ("greater", "less")
+        return min(1.0, 2 * min(self.compute_one_sided_pvalue(statistic, side) for side in sides))
 
     def compute_inference(self, effects: Effects, level: float) -> tuple[float, ...]:
         """Compute the bounds of the difference and of the lift (Fieller), and the p-value."""
@@ -256,14 +253,11 @@ def compare_variants(
     looks, last_looks = None, dict[Pair, tuple[float, bool]]()
     if options.sequential is not None:
         looks, last_looks = _compare_looks(units, arms, options, options.sequential)
-    rows, sizes = [], [*units.counts.values()]
+    rows, sizes, codes = [], [*units.counts.values()], units.variant_codes
     for name, treatment in pairs:
         effect, level = Effects.from_arms(arms[name], treatment), levels[name]
-        is_compared = (units.variant_codes == 0) | (units.variant_codes == treatment)
-        columns, is_treated = (
-            units.columns[is_compared],
-            units.variant_codes[is_compared] == treatment,
-        )
+        is_compared = np.isin(codes, (0, treatment))
+        columns, is_treated = units.columns[is_compared], codes[is_compared] == treatment
         gradient = arms[name].gradient[[0, treatment]].mean(axis=0)
         gamma = units.compute_skewness(gradient, treatment)
         distortion = Distortion.from_sizes(gamma, sizes[treatment], sizes[0])
@@ -281,7 +275,7 @@ def compare_variants(
             critical: CriticalValue = partial(t_quantile, level)
             if (method := options.sequential) is not None:
                 variance, alpha = effect.standard_error**2, options.alpha
-                ratio = method.compute_prior_variance_ratio(variance, effect.count, alpha)
+                ratio = method.get_variance_ratio(variance, effect.count, alpha)
                 critical = partial(np.full_like, fill_value=compute_half_width(ratio, alpha))
             values = effect.compute_inference(critical, options.lift)
             if (name, treatment) in last_looks:
@@ -404,13 +398,12 @@ def _bootstrap_pairs(
 ) -> dict[Pair, tuple[float, ...]]:
     """Compute percentile intervals and p-values, with fixed coefficients of covariates."""
     sampling: Any = {"resamples": options.resamples, "weights": options.draws, "seed": options.seed}
-    column_means = resample_means(
-        units.columns, units.variant_codes, len(units.variants), **sampling
-    )
+    codes, n_variants = units.variant_codes, len(units.variants)
+    column_means = resample_means(units.columns, codes, n_variants, **sampling)
     rows = dict[Pair, tuple[float, ...]]()
     for name, means in arms.items():
         values, level = means.evaluate(column_means), levels[name]
-        for k in range(1, len(units.variants)):
+        for k in range(1, n_variants):
             difference = values[k] - values[0]
             with np.errstate(divide="ignore", invalid="ignore"):
                 lifts = values[k] / values[0] - 1
@@ -433,9 +426,8 @@ def combine_metrics(
         if name not in arms:
             raise PolicyError(f"unknown metric {metric} in oec; expected one of: {', '.join(arms)}")
         if not (isinstance(weight, (int, float)) and np.isfinite(weight)):
-            raise PolicyError(
-                f"oec weight of {metric} must be a finite number, got {quoted(weight)}"
-            )
+            expected = f"oec weight of {metric} must be a finite number"
+            raise PolicyError(f"{expected}, got {quoted(weight)}")
         is_lower_better = metrics[name].better == "lower"
         if is_lower_better and weight < 0:
             reason = "lower is better, so the sign of its values is already reversed"

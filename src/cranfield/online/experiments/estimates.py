@@ -408,11 +408,8 @@ class Effects:
 
     def compute_inference(self, critical: CriticalValue, lift: str) -> tuple[Floats, ...]:
         """Compute the values of the columns INFERENCE."""
-        return (
-            *self.compute_interval(critical),
-            *self.compute_lift_interval(critical, lift),
-            self.compute_pvalue(),
-        )
+        lift_bounds = self.compute_lift_interval(critical, lift)
+        return (*self.compute_interval(critical), *lift_bounds, self.compute_pvalue())
 
     def shift_by_margin(self, margin: float | str, better: str) -> Effects:
         """Shift the control by the margin, the largest accepted loss: a number or a percentage."""
@@ -439,9 +436,7 @@ class Sequential(Spec):
 
     name: ClassVar[str]
 
-    def compute_prior_variance_ratio(
-        self, squared_error: Floats, units: Floats, alpha: float
-    ) -> Floats:
+    def get_variance_ratio(self, squared_error: Floats, units: Floats, alpha: float) -> Floats:
         """Return the prior variance divided by the squared standard error, for each look."""
         raise NotImplementedError
 
@@ -458,9 +453,7 @@ class ConfidenceSequence(Sequential):
     name = "CS"
     tuned = parameter(5000, number(1), "total number of units at which intervals are narrowest")
 
-    def compute_prior_variance_ratio(
-        self, squared_error: Floats, units: Floats, alpha: float
-    ) -> Floats:
+    def get_variance_ratio(self, squared_error: Floats, units: Floats, alpha: float) -> Floats:
         log_term = -2 * np.log(alpha)
         return np.asarray(units * (log_term + np.log(1 + log_term)) / self.tuned)
 
@@ -477,9 +470,7 @@ class MixtureSPRT(Sequential):
     name = "mSPRT"
     tau = parameter(0.1, number(0, open_low=True), "assumed standard deviation of true effects")
 
-    def compute_prior_variance_ratio(
-        self, squared_error: Floats, units: Floats, alpha: float
-    ) -> Floats:
+    def get_variance_ratio(self, squared_error: Floats, units: Floats, alpha: float) -> Floats:
         with np.errstate(divide="ignore"):
             return np.asarray(self.tau**2 / squared_error)
 
@@ -546,7 +537,7 @@ def always_valid(
     if np.isinf(d).any():
         raise PolicyError(f"difference must be finite or NaN, got {d[np.isinf(d)][0]:g}")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        variance_ratio = sequential.compute_prior_variance_ratio(s**2, n, alpha)
+        variance_ratio = sequential.get_variance_ratio(s**2, n, alpha)
         z = np.where(s > 0, d / s, 0.0)
         # Without variance there is neither evidence nor an interval.
         has_variance = (s > 0) & np.isfinite(s)

@@ -61,7 +61,7 @@ from cranfield.sources.values import (
 )
 
 MIXED_POLICIES = ("drop", "error")  # How to treat units in several variants
-MISSING = ("error", "drop", "zero")  # How to treat units without a value
+MISSING = ("error", "drop", "zero")  # How to treat missing values
 TIME = "(time)"  # Copy of the time column, which may also be a metric
 ROW = "row"  # Name of the unit if rows were randomised and no column has this name
 
@@ -190,9 +190,8 @@ def read_units(
         levels |= {name: day_levels[name] for name in day_levels if name not in levels}
         notes += day_notes
     ids, codes = frame[unit] if unit else None, _encode_labels(frame[variant], ordered_variants)
-    return Units(
-        source, unit or "unit", ids, ordered_variants, codes, *columns, levels, tuple(notes)
-    )
+    identity = source, unit or "unit", ids, ordered_variants, codes
+    return Units(*identity, *columns, levels, tuple(notes))
 
 
 def _note_values(
@@ -529,13 +528,13 @@ def read_log_units(
         raise PolicyError(f"{measure}; expected one of: {names}")
     if before is not None and not isinstance(before, UnitSums):
         before = sums_by_unit(before, texts.values(), unit=unit)
-    variant_options: dict[str, Any] = {"control": control, "variants": variants}
+    sum_options: dict[str, Any] = {"control": control, "variants": variants}
     censored = ", ".join(name for name, measure in measures.items() if measure.may_be_censored)
     if censored:
         effect = "means are biased if variants differ in censoring"
         notes.append(f"{censored}: censored values are excluded, so {effect}")
-    sources: dict[str, Any] = {"before": before, "source": source, "notes": notes}
-    units = convert_sums_to_units(data, texts, **sources, **variant_options)
+    sum_options |= {"before": before, "source": source, "notes": notes}
+    units = convert_sums_to_units(data, texts, **sum_options)
     return units if first_times is None else _sort_by_time(units, first_times)
 
 
@@ -547,9 +546,8 @@ def _sort_by_time(units: Units, first_times: pl.DataFrame) -> Units:
         raise InputError("an analysis at several looks requires times", source=units.source)
     order = np.argsort(times["time"].to_numpy(), kind="stable")
     ids = None if units.ids is None else units.ids.gather(order)
-    return replace(
-        units, ids=ids, variant_codes=units.variant_codes[order], columns=units.columns[order]
-    )
+    codes, columns = units.variant_codes[order], units.columns[order]
+    return replace(units, ids=ids, variant_codes=codes, columns=columns)
 
 
 def _check_periods(log: QueryLog, before: Any) -> None:

@@ -191,7 +191,7 @@ def simulated_user(name: str, grades: int = 2, stop_after: str = "examined") -> 
 RANDOM_CLICKS = ("one click", "any clicks")  # On one random document, or on a random set
 _MAX_LENGTH = 12  # Maximum length of lists whose 2^ranks sets of clicks are enumerated
 _MAX_WORK = 1 << 27  # Maximum product of documents, click sets and pairs: about ten seconds
-_TIE = 1e-9  # Outcomes up to this absolute value are ties
+_TIE_TOLERANCE = 1e-9  # Outcomes up to this absolute value are ties
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -351,12 +351,12 @@ class Fidelity(TableResult):
     @property
     def wins(self) -> int:
         """Number of cases that the better ranker wins."""
-        return int((self.outcome > _TIE).sum())
+        return int((self.outcome > _TIE_TOLERANCE).sum())
 
     @property
     def losses(self) -> int:
         """Number of cases that the worse ranker wins."""
-        return int((self.outcome < -_TIE).sum())
+        return int((self.outcome < -_TIE_TOLERANCE).sum())
 
     @property
     def ties(self) -> int:

@@ -336,19 +336,17 @@ _PAGE_KINDS = {"user": NAME, "session": NAME, "time": TIME, "variant": VARIANT, 
 _PAGE_COLUMNS = tuple(optional(*item) for item in {**_PAGE_KINDS, "method": NAME}.items())
 _RANK, _TEAM = optional("rank", RANK, "rank on a page"), optional("team", NAME, "ranker")
 _ATTRIBUTES = (_TEAM, optional("propensity", PROPENSITY), optional("grade", GRADE))
-_QUERY = Column("query", ID)
+_PAGE, _QUERY = Column("page", ID), Column("query", ID)
 COUNT_COLUMN = optional("clicks", CLICK_COUNT)
 _DWELL_COLUMNS = (optional("dwell", SECONDS, noun="dwell"), optional("censored", FLAG))
 
 PAGES = _make_schema(
     "table of pages", Column("id", ID, "page", noun="page"), _QUERY, *_PAGE_COLUMNS
 )
-RESULTS = _make_schema(
-    "table of results", Column("page", ID), Column("doc", ID), _RANK, *_ATTRIBUTES
-)
+RESULTS = _make_schema("table of results", _PAGE, Column("doc", ID), _RANK, *_ATTRIBUTES)
 CLICKS = _make_schema(
     "table of clicks",
-    Column("page", ID),
+    _PAGE,
     optional("rank", RANK, "clicked rank"),
     optional("doc", NAME),
     optional("time", TIME, "time of click"),
@@ -359,7 +357,7 @@ CLICKS = _make_schema(
 )
 FLAT = _make_schema(
     "table of shown results",
-    Column("page", ID),
+    _PAGE,
     _QUERY,
     optional("doc", NAME),
     optional("rank", RANK_FROM_0, "rank on a page"),

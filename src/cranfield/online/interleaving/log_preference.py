@@ -358,8 +358,8 @@ def preference(
     Raises
     ------
     PolicyError
-        If users have several pages and no unit is set, or if the log has more than two rankers and
-        no names are set.
+        If users or sessions have several pages and no unit is set, or if the log has more than two
+        rankers and no names are set.
     InputError
         For a log without teams or other required columns.
 

@@ -164,7 +164,7 @@ def _compute_stop_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     scores = _score_on_topic(measure, judged, ranks, np.repeat(grades, max_rank)[None], grades)
     gains = (scores - empty_score).reshape(grades.size, max_rank)
     if max_rank == 1:
-        # Only the product of probability and value matters, so the scale of one is arbitrary.
+        # Only the product of probability and value matters, so the scale of either is arbitrary.
         stopping = np.abs(gains[:, 0]) / max(np.abs(gains).max(), 1e-300)
     else:
         # A second document of the same grade adds its gain times the probability of reaching it.

@@ -50,7 +50,7 @@ def is_missing(cell: Any) -> bool:
 def read_labels(
     cells: Cells, kind: str, lines: Sequence[int] | pl.Series | None = None
 ) -> pl.Series:
-    """Read labels of topics, systems, measures or shards; raise an error for an empty one."""
+    """Read labels of topics, systems, measures or shards; raise an error for an empty label."""
     labels, invalid = LABEL.convert_column(kind, cells)
     if invalid is not None:
         line = None if lines is None else lines[invalid]

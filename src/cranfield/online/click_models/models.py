@@ -287,7 +287,7 @@ class CM(CascadeModel):
 
     A second click is impossible. With a floor, conditional probabilities are computed as in
     PyClick: as above down to the first click, and equal to the floor for all observations below it.
-    They do not sum to 1; use them only for comparisons with results of PyClick.
+    These probabilities do not sum to 1; use them only for comparisons with results of PyClick.
     """
 
     name = "CM"

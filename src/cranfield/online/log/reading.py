@@ -84,9 +84,9 @@ def read_log(
     -------
     QueryLog
         The log, with numbers of anomalies in `anomalies`. Clicks that are not on a result of a
-        page, and clicks that equal another click in all values, are excluded with a warning; a
-        dwell of 0 or less is unknown. A log without results causes a warning, except for a table of
-        pages alone that is in memory (with `"auto"`), or that is read with format `"tables"`.
+        page, and clicks with a time that equal another click in all values, are excluded with a
+        warning; a dwell of 0 or less is unknown. A log without results causes a warning, except for
+        a table of pages alone that is in memory (with `"auto"`), or read with format `"tables"`.
 
     Raises
     ------

@@ -578,7 +578,7 @@ def policy_value(
 
     where :math:`\hat q` is the predicted reward of the action, and :math:`\hat e` its expectation
     under the policy; DM is the mean of :math:`\hat e`. The rewards of the positions of a list are
-    added. A reward that depends on the action at its `position` only has the weight of this action;
+    added. A reward that depends only on the action at its `position` has the weight of this action;
     a reward that also depends on the actions `above` has the product of the weights down to this
     action; and a reward that depends on the whole `list` has the product of all weights.
 

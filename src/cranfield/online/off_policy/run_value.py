@@ -76,7 +76,7 @@ def harvest_pairs(results: pl.DataFrame) -> RankPairs:
 
 
 def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats]:
-    r"""Estimate examination by rank, relative to rank 1, and standard errors of its logarithms.
+    r"""Estimate examination by rank, relative to rank 1, and standard errors of logarithms.
 
     Documents shown at ranks k and k' are clicked at k with probability :math:`x_k r_{kk'}`, where r
     is the same at both ranks. The likelihood of all pairs (Agarwal et al., 2019, AllPairs) is

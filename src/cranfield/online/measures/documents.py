@@ -55,9 +55,7 @@ class ExpectedClicks(TableResult):
         "doc": Column("Document.", key=True),
         "impressions": Column("Number of times that the document was shown."),
         "clicks": Column("Number of impressions with a click; of totals, the number of clicks."),
-        "expected": Column(
-            "Number of clicks expected from the rates of the ranks of the document."
-        ),
+        "expected": Column("Number of clicks expected from the rates of the document's ranks."),
         "coec": Column("clicks / expected; null if expected is 0."),
     }
 

@@ -134,7 +134,7 @@ def rejections(name: str, units: int) -> list[float]:
     for found, other, columns in experiments(name, units):
         means = {one: estimate_arms(found, placed) for one, placed in METRICS.items()}
         effects = {one: Effects.from_arms(arms, 1) for one, arms in means.items()}
-        rows = [one.pvalue() <= ALPHA for one in effects.values()]
+        rows = [one.compute_pvalue() <= ALPHA for one in effects.values()]
         count = found.count.astype(int)
         srm = compute_chi_square(count, np.array([0.5, 0.5]))[1]
         if units < MAX_EXACT_UNITS:
@@ -142,7 +142,7 @@ def rejections(name: str, units: int) -> list[float]:
         rows.append(srm <= ALPHA)
         nothing = np.full(len(rows[0]), np.nan)
         rows.append(per_page(other, columns) <= ALPHA if name == "clicks" else nothing)
-        low, high = effects["mean"].lift_interval(lambda df: t_quantile(1 - ALPHA, df))
+        low, high = effects["mean"].compute_lift_interval(lambda df: t_quantile(1 - ALPHA, df))
         rows.append((low > 0) | (high < 0))
         rejected = np.concatenate([rejected, np.array(rows, dtype=float)], axis=1)
     return [float(row.mean()) for row in rejected]

@@ -38,11 +38,12 @@ class RandomShardOptions(ShardOptions, total=False):
     seed: int
 
 
-def _shard_options(*, unmapped: str = "error", rel: int | None = None, seed: int = 0) -> None:
+def _declare_options(*, unmapped: str = "error", rel: int | None = None, seed: int = 0) -> None:
     """Declare the options for shards, with their defaults."""
 
 
-_PARAMETERS = [p for f in (judge, _shard_options) for p in inspect.signature(f).parameters.values()]
+_SIGNATURES = [inspect.signature(function) for function in (judge, _declare_options)]
+_PARAMETERS = [p for signature in _SIGNATURES for p in signature.parameters.values()]
 
 
 def with_options(options: type[Any]) -> Callable[[Function], Function]:

@@ -30,7 +30,7 @@ from cranfield.collection.judged.coverage import (
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import NO_TIES, Rows, find_positions
-from cranfield.evaluation.expected_scores import expected_scores_by_measure
+from cranfield.evaluation.expected_scores import compute_all_expected_scores
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.measures.families import KINDS, REGISTRY
@@ -58,16 +58,17 @@ class TieEffect:
     system: str
     effect: float  # difference between overall values with the best and the worst order
     tied: float  # proportion of retrieved documents that are tied with another one of the topic
-    is_bound: bool = True  # no other order can have a larger effect
+    is_bound: bool = True  # from orders by grade, which are bounds for monotone measures
     n_others: int = 0  # number of other measures whose change is not negligible
 
 
 def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEffect]:
     """Return the effect of ties on each system with tied documents, the largest effect first.
 
-    Each group of ties is scored in descending and in ascending order of grades: bounds over all
-    orders for measures that never decrease when a better document moves up (`Info.monotone`).
-    Measures that need more than grades by rank are scored in a few orders.
+    The list is empty if ties cannot change a score. Each group of ties is scored in descending and
+    in ascending order of grades: bounds over all orders for measures that never decrease when a
+    better document moves up (`Info.monotone`). Measures that need more than grades by rank are
+    scored in a few orders.
     """
     measures = {
         name: table.definition
@@ -265,7 +266,7 @@ def describe_effects(ties: Iterable[TieEffect]) -> Iterator[str]:
         yield f"ties can change {'; '.join(changes)}"
 
 
-def _empty_topic_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
+def _note_empty_topics(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
     """Report topics without a relevant document that are averaged with a score of 0."""
     averaged_measures: dict[int, list[str]] = {}
     zero_measures: dict[int, list[str]] = {}
@@ -294,7 +295,7 @@ def _empty_topic_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iter
         )
 
 
-def _grade_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
+def _note_grades(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
     """Report the range of grades of measures that depend on the highest grade."""
     names = [
         name
@@ -309,7 +310,7 @@ def _grade_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[s
         )
 
 
-def _sample_notes(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
+def _note_samples(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
     """Report measures that do not account for the inclusion probabilities of the judgments."""
     inclusion = judged.judgments.columns.get("inclusion")
     if inclusion is None or inclusion.dtype.kind not in "fiu" or not (inclusion < 1).any():
@@ -353,7 +354,7 @@ class Evaluation(FrameMixin, WithPlots, Mapping[str, Scores]):
         The input: judged runs, with policies and coverage; judged runs by shard, with the
         partition; or judged sessions, answers, citations or summaries.
     compat
-        Program whose rounding is used for the measures of trec_eval.
+        Program whose names of measures are accepted, and whose rounding is used.
     on_all
         For an evaluation by shard, the evaluation of the same runs on all documents; else None.
 
@@ -385,7 +386,7 @@ class Evaluation(FrameMixin, WithPlots, Mapping[str, Scores]):
             try:
                 parsed = parse_measures(measure, compat=self.compat)
             except (MeasureError, PolicyError) as error:
-                raise NotEvaluatedError(self._label_hint(str(measure)) or error) from None
+                raise NotEvaluatedError(self._find_label_hint(str(measure)) or error) from None
             if len(parsed) == 1:
                 tables = self.scores.values()
                 scores = next((t for t in tables if t.definition == parsed[0]), None)
@@ -395,7 +396,7 @@ class Evaluation(FrameMixin, WithPlots, Mapping[str, Scores]):
             )
         return scores
 
-    def _label_hint(self, name: str) -> str:
+    def _find_label_hint(self, name: str) -> str:
         """Return a hint on the scores of a system or topic; empty for any other name."""
         expression = f"evaluation[{next(iter(self))!r}]"
         if name in self.systems:
@@ -455,9 +456,9 @@ class Evaluation(FrameMixin, WithPlots, Mapping[str, Scores]):
         >>> ev.notes
         ["ties can change RR of 'run' by up to 0.5 (100% of its documents are tied)"]
         """
-        return self._reported_coverage().notes + self._score_notes
+        return self._get_reported_coverage().notes + self._score_notes
 
-    def _reported_coverage(self) -> Coverage:
+    def _get_reported_coverage(self) -> Coverage:
         """Return the coverage, without unjudged documents if all measures estimate from samples."""
         coverage = self.whole.coverage
         if all(_estimates_from_samples(measure) for measure in self.measures):
@@ -469,12 +470,12 @@ class Evaluation(FrameMixin, WithPlots, Mapping[str, Scores]):
         judged = self.whole.judged
         if not isinstance(judged, JudgedRuns):
             return []
-        functions = (tie_notes, _empty_topic_notes, _grade_notes, _sample_notes)
+        functions = (tie_notes, _note_empty_topics, _note_grades, _note_samples)
         return [note for function in functions for note in function(judged, self.whole)]
 
     def warn(self) -> None:
         """Issue the notes as warnings; skipped runs are reported when they are read instead."""
-        self._reported_coverage().warn()
+        self._get_reported_coverage().warn()
         for note in self._score_notes:
             warn(note)
 
@@ -588,7 +589,7 @@ def score(
     measures
         Measures or their text forms.
     compat
-        Program whose rounding is used for the measures of trec_eval.
+        Program whose names of measures are accepted, and whose rounding is used.
 
     Returns
     -------
@@ -597,7 +598,7 @@ def score(
     """
     parsed = parse_measures(measures, compat=compat)
     if isinstance(judged, JudgedRuns) and judged.policies.ties == "expected":
-        score_arrays = expected_scores_by_measure(judged, parsed)
+        score_arrays = compute_all_expected_scores(judged, parsed)
     else:
         score_arrays = judged.compute_scores(parsed)
     grades = judged.max_grade

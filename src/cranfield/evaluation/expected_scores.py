@@ -20,23 +20,24 @@ _MAX_RANK = np.iinfo(np.int32).max
 _MAX_RANKINGS = 1 << 21  # maximum number of rankings that are scored at once, to limit memory
 
 
-def has_bounds(measure: Measure, judged: JudgedRuns) -> bool:
-    """Return False if the order of unjudged documents can change scores, beyond those by grade."""
+def depends_on_grades_only(measure: Measure, judged: JudgedRuns) -> bool:
+    """Return True if tied documents can change a score only through their grades."""
     # Condensed lists with a depth depend on the order of unjudged documents.
     is_condensed = measure.judged_only or judged.policies.unjudged == "condensed"
     return not (is_condensed and judged.policies.depth)
 
 
-def with_trec_ties(judged: JudgedRuns) -> JudgedRuns:
+def resolve_ties_as_trec(judged: JudgedRuns) -> JudgedRuns:
     """Return the runs with ties resolved as by trec_eval, if the tie policy is `expected`."""
     if judged.policies.ties != "expected":
         return judged
     return replace(judged, policies=replace(judged.policies, ties="trec"), views={})
 
 
-def expected_scores_by_measure(judged: JudgedRuns, measures: Sequence[Measure]) -> list[Floats]:
+def compute_all_expected_scores(judged: JudgedRuns, measures: Sequence[Measure]) -> list[Floats]:
     """Compute the expected scores by each measure; NaN where the topic policy excludes a topic."""
-    unsupported = [str(m) for m in measures if not (m.info.expectation and has_bounds(m, judged))]
+    exact = [m for m in measures if m.info.expectation and depends_on_grades_only(m, judged)]
+    unsupported = [str(measure) for measure in measures if measure not in exact]
     if unsupported:
         supported = [name for name, kind in REGISTRY.items() if kind.info.expectation]
         condensed = " (unless condensed lists have a depth)" if judged.policies.depth else ""
@@ -44,11 +45,11 @@ def expected_scores_by_measure(judged: JudgedRuns, measures: Sequence[Measure]) 
             f"ties='expected' cannot be combined with {some_of(unsupported, 5)}; measures with an"
             f" exact expected score{condensed}: {', '.join(supported)}"
         )
-    ordered = with_trec_ties(judged)
-    return [np.where(judged.scored, expected_scores(m, ordered), np.nan) for m in measures]
+    ordered = resolve_ties_as_trec(judged)
+    return [np.where(judged.scored, compute_expected_scores(m, ordered), np.nan) for m in measures]
 
 
-def expected_scores(measure: Measure, judged: JudgedRuns) -> Floats:
+def compute_expected_scores(measure: Measure, judged: JudgedRuns) -> Floats:
     """Compute the mean scores over all orders of tied documents; shape (topics, systems)."""
     actual = measure.score(judged)
     ties = _Ties(measure, judged)
@@ -67,7 +68,7 @@ class _Ties:
 
     def __init__(self, measure: Measure, judged: JudgedRuns) -> None:
         self.judged = judged.condensed() if measure.judged_only else judged
-        # Ranks below are those after unjudged documents are removed.
+        # From here on, ranks are those after unjudged documents are removed.
         self.measure = measure(judged_only=False) if measure.judged_only else measure
         limit = min(measure.last_rank or _MAX_RANK, judged.policies.depth or _MAX_RANK)
         ties = self.judged.ties
@@ -222,7 +223,7 @@ def _compute_pair_change(ties: _Ties) -> Floats:
 
 
 def _expect_stop_values(ties: _Ties, actual: Floats) -> Floats:
-    """Return the expected value of the rank where a user stops; actual scores without ties."""
+    """Return the expected scores by the rank where a user stops; actual scores without ties."""
     rows = ties.judged.documents
     tied_cells = np.unique(ties.cell)
     is_tied = np.isin(rows.keys, ties.doc_cell << 32 | ties.doc_rank)

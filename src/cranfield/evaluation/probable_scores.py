@@ -164,7 +164,7 @@ def _compute_stop_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     scores = _score_on_topic(measure, judged, ranks, np.repeat(grades, max_rank)[None], grades)
     gains = (scores - empty_score).reshape(grades.size, max_rank)
     if max_rank == 1:
-        # Only the product of probability and value matters, so the scale of one is arbitrary.
+        # Only the product of probability and value matters, so the scale of either is arbitrary.
         stopping = np.abs(gains[:, 0]) / max(np.abs(gains).max(), 1e-300)
     else:
         # A second document of the same grade adds its gain times the probability of reaching it.
@@ -293,8 +293,10 @@ class ExpectedScores(TableResult):
         "simulation error": Column(
             "Standard error of the expected score due to random draws; 0 if it is exact."
         ),
-        "low": Column("Lower bound of the confidence interval; null for fewer than two topics."),
-        "high": Column("Upper bound of the confidence interval; null for fewer than two topics."),
+        "low": Column(
+            "Lower bound of the confidence interval; null for one topic, unless topics are fixed."
+        ),
+        "high": Column("Upper bound of the same confidence interval as `low`."),
         "draws": Column("Number of random draws; 0 if expectation and variance are exact."),
     }
 
@@ -328,16 +330,18 @@ def evaluate_probabilities(
 
     Grades of different documents are assumed independent. For each topic t, the mean :math:`m_t`
     and the variance :math:`v_t` of the score over judgments are exact for sums over documents (P,
-    DCG, RBP), for measures of the rank where a user stops (RR, Success, ERR, iRBU), for AP, R, RelP
-    and F, and with two grades for nDCG and NCG. For other measures they are estimated from `draws`
-    samples of the judgments. A topic whose judgments are all certain has its usual score.
+    DCG, RBP), for measures of the rank where a user stops (RR, Success, FirstRank, ERR, iRBU), for
+    AP, R, RelP and F, and with two grades for nDCG and NCG. For other measures they are estimated
+    from `draws` samples of the judgments. A topic whose judgments are all certain has its usual
+    score.
 
     The confidence interval of a mean over n topics is :math:`\bar m \pm t\, s` with
 
     .. math:: s^2 = \frac{1}{n (n-1)} \sum_t (m_t - \bar m)^2 + \frac{1}{n^2} \sum_t v_t
 
     and n - 1 degrees of freedom: the topics are a sample, and the judgments of each are uncertain.
-    With `fixed_topics` the variance is the second term alone, with a normal quantile.
+    With `fixed_topics` the variance is the second term, plus the variance due to random draws, with
+    a normal quantile.
 
     Parameters
     ----------
@@ -435,8 +439,8 @@ def evaluate_probabilities(
             columns |= compute_mean_intervals(expected, variance, n_draws, confidence, fixed_topics)
         frames.append(pl.DataFrame({**columns, "measure": name, "draws": n_draws}))
     rows = pl.concat(frames).fill_nan(None)
-    notes = [*judged.coverage.notes, *_tie_notes(probable, parsed, draws, seed)]
-    notes += _assumption_notes(probable, parsed)
+    notes = [*judged.coverage.notes, *_note_ties(probable, parsed, draws, seed)]
+    notes += _note_assumptions(probable, parsed)
     if sampled_names:
         names = some_of(sampled_names, 5)
         notes.append(f"{names}: estimated from {draws:,} draws of the judgments, seed {seed}")
@@ -476,7 +480,7 @@ def _compute_moments(
     return moments
 
 
-def _tie_notes(runs: ProbableRuns, measures: list[Measure], draws: int, seed: int) -> Iterator[str]:
+def _note_ties(runs: ProbableRuns, measures: list[Measure], draws: int, seed: int) -> Iterator[str]:
     """Report how ties can change the overall values, estimated from up to 50 draws of grades."""
 
     def compute_expected_scores(order: JudgedRuns) -> Floats:
@@ -525,7 +529,7 @@ def compute_mean_intervals(
     }
 
 
-def _assumption_notes(runs: ProbableRuns, measures: Iterable[Measure]) -> list[str]:
+def _note_assumptions(runs: ProbableRuns, measures: Iterable[Measure]) -> list[str]:
     notes = [
         "calibrated probabilities and independent relevance of documents are assumed; the intervals"
         " do not include systematic errors of the probabilities"

@@ -52,8 +52,8 @@ def expected_exposure(
 ) -> dict[str, Scores]:
     r"""Score stochastic rankings by expected exposure, from several rankings of each system.
 
-    The exposure of a document is its mean over the rankings of a system for a topic, 0 where it is
-    not retrieved; EEL, EED and EER are computed from these means:
+    The exposure of a document is a mean over the rankings of a system for a topic, with 0 where the
+    document is not retrieved; EEL, EED and EER are computed from these means:
 
     .. math:: EE\text{-}L = \sum_d (\bar\varepsilon_d - \varepsilon^*_d)^2, \quad
         EE\text{-}D = \sum_d \bar\varepsilon_d^2, \quad
@@ -284,10 +284,11 @@ def equity_of_attention(
         raise MeasureError(f"expected one measure, got {len(measures)}")
     [(parsed, judged)] = _judge_by_measure(measures, runs, qrels, options)
     systems, run_systems = _find_systems(judged, replicates)
-    table, n_excluded = _accumulate(parsed, judged, systems, run_systems)
+    table, n_excluded = _accumulate_attention(parsed, judged, systems, run_systems)
 
     def compute_unfairness(order: JudgedRuns) -> Floats:
-        return _accumulate(parsed, order, systems, run_systems)[0]["per ranking"].to_numpy()
+        table, _ = _accumulate_attention(parsed, order, systems, run_systems)
+        return table["per ranking"].to_numpy()
 
     tie_notes = describe_effect_of_orders(
         judged, measures, compute_unfairness, np.asarray, systems, run_systems
@@ -299,7 +300,7 @@ def equity_of_attention(
     return EquityOfAttention(table, str(parsed), tuple(notes))
 
 
-def _accumulate(
+def _accumulate_attention(
     measure: InequityOfAttention, judged: JudgedRuns, systems: Sequence[str], run_systems: Ints
 ) -> tuple[pl.DataFrame, int]:
     """Return the table of equity of attention, and the number of excluded rankings."""

@@ -17,7 +17,11 @@ from cranfield.evaluation.evaluation import (
     is_scored_by_grades,
     order_ties,
 )
-from cranfield.evaluation.expected_scores import expected_scores, has_bounds, with_trec_ties
+from cranfield.evaluation.expected_scores import (
+    compute_expected_scores,
+    depends_on_grades_only,
+    resolve_ties_as_trec,
+)
 from cranfield.measures.base import Measure
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
@@ -44,7 +48,7 @@ class TieRanges(TableResult):
         "expected": Column("Mean score over all orders of tied documents; null if unknown."),
         "highest": Column("Highest score over all orders of tied documents; null if unknown."),
         "tied": Column(
-            "Proportion of the system's retrieved documents that are tied.", 1, percent=True
+            "Proportion of tied documents among all documents of the system.", 1, percent=True
         ),
     }
 
@@ -63,10 +67,10 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
       group has the mean gain over the ranks of the group (P, DCG, nDCG, RBP);
     - `pairs`: the same sum, plus a sum over pairs of documents that depends only on their grades
       and the rank of the lower document (AP, Q);
-    - `stop`: the expected value of the rank where a user stops, if the probability of stopping at
-      a document depends on its grade (RR, Success, ERR). With survival probabilities
-      :math:`s_i` of the documents of a group, the probability of passing its first t ranks is
-      the mean over all subsets of t documents of the product of their :math:`s_i`.
+    - `stop`: the expected utility of the rank where a user stops, such as 1 / rank, if the
+      probability of stopping at a document depends on its grade (RR, Success, ERR). With survival
+      probabilities :math:`s_i` of the documents of a group, the probability of passing its first
+      t ranks is the mean over all subsets of t documents of the product of their :math:`s_i`.
 
     The lowest and the highest scores are those with each group in ascending and descending order of
     grades. These are bounds for measures that never decrease when a better document moves up.
@@ -92,7 +96,7 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
     run     RR       0.5000  0.3333    0.6111   1.0000  100.0%
     run     P@1      0.0000  0.0000    0.3333   1.0000  100.0%
     """
-    judged = with_trec_ties(evaluation.judged)
+    judged = resolve_ties_as_trec(evaluation.judged)
     orders = tuple(order_ties(judged))
     tied_proportion = count_tied(judged) / judged.retrieved.sum(axis=0).clip(1)
     labels: dict[str, Any] = {"system": judged.systems, "tied": tied_proportion}
@@ -100,13 +104,13 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
         n_topics, n_systems = judged.shape
         labels = {name: np.tile(label, n_topics) for name, label in labels.items()}
         labels["topic"] = np.repeat(judged.topics, n_systems)
-    frames, without_bounds, without_expectation = [], [], []
+    frames, unbounded_names, inexact_names = [], [], []
     for name, scores in evaluation.items():
         score_arrays = {"score": scores.values, **_compute_range(scores, judged, orders)}
         if "lowest" not in score_arrays:
-            without_bounds.append(name)
+            unbounded_names.append(name)
         if "expected" not in score_arrays:
-            without_expectation.append(name)
+            inexact_names.append(name)
         columns = {
             key: values.ravel() if by_topic else replace(scores, values=values).overall()
             for key, values in score_arrays.items()
@@ -118,13 +122,13 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
     ]
     names = [name for name in TieRanges.columns if by_topic or name != "topic"]
     notes = []
-    if without_bounds:
+    if unbounded_names:
         notes.append(
-            f"{some_of(without_bounds, 5)}: no bounds are available, as scores may decrease when a"
+            f"{some_of(unbounded_names, 5)}: no bounds are available, as scores may decrease when a"
             " better document moves up, or depend on more than grades"
         )
-    if without_expectation:
-        notes.append(f"{some_of(without_expectation, 5)}: no exact expected score is available")
+    if inexact_names:
+        notes.append(f"{some_of(inexact_names, 5)}: no exact expected score is available")
     return TieRanges(rows.with_columns(null_columns).select(names), tuple(notes))
 
 
@@ -135,12 +139,12 @@ def _compute_range(
     measure = scores.definition
     if not (isinstance(measure, Measure) and is_scored_by_grades(measure)):
         return {}
-    if not has_bounds(measure, judged):
+    if not depends_on_grades_only(measure, judged):
         return {}
     score_range = {}
     if measure.info.monotone or measure.info.expectation:
         extremes = np.stack([measure.score(order) for order in orders])
         score_range["lowest"], score_range["highest"] = extremes.min(axis=0), extremes.max(axis=0)
     if measure.info.expectation:
-        score_range["expected"] = expected_scores(measure, judged)
+        score_range["expected"] = compute_expected_scores(measure, judged)
     return {key: np.where(judged.scored, values, np.nan) for key, values in score_range.items()}

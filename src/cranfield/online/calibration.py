@@ -37,9 +37,9 @@ class ClickMoves(Result):
         Number of moves from each rank (row) to each rank (column); a repeated click on the same
         result is a move to its own rank. Shape (ranks, ranks).
     stays
-        Data frame of dwell times, one row per rank and per grade: `by` (`rank` or `grade`),
-        `value`, `mean` (seconds), number of `clicks` with a dwell time, and number of these that
-        are `censored`. It has no rows if the log has no dwell times.
+        Data frame of dwell times, one row per rank and per grade with an uncensored dwell time:
+        `by` (`rank` or `grade`), `value`, `mean` (seconds), number of `clicks` with a dwell time,
+        and number of these that are `censored`.
     pages
         Number of pages with at least one included move.
     excluded
@@ -375,7 +375,7 @@ def _count_by_model(log: QueryLog, trained: ClickModel) -> pl.DataFrame:
         expected = "model must be one whose users read from rank to rank (CM, SDBN, DCM, DBN, CCM)"
         raise PolicyError(f"{expected}, got {trained.model}")
     pages = trained.patterns(log)
-    examined = trained.model.posterior(trained.values, pages).examined
+    examined = trained.model.compute_posterior(trained.values, pages).examined
     n_patterns = len(pages)
     continued = np.bincount(pages.pattern, examined * (pages.rank > 0), n_patterns)
     is_last = pages.rank == pages.lengths[pages.pattern] - 1
@@ -411,7 +411,7 @@ class TimeCalibration(TableResult):
         "parameter": Column("Parameter of the measure TBG.", key=True),
         "value": Column("Estimate from the log, or the published value."),
         "error": Column("Standard error of the estimate; null if there is none."),
-        "observations": Column("Number of pages, results or clicks in the estimate."),
+        "observations": Column("Number of units, pages, results or clicks in the estimate."),
         "source": Column(
             "Source of the value: `log`, `no lengths` (the value is 0, because lengths are"
             " unknown), or a publication."
@@ -453,8 +453,8 @@ def calibrate_tbg(
                        end of its last click, summed over units, divided by the number of units
                        whose end is known (maximum likelihood of an exponential distribution)
     `summary`          total seconds from pages to their first clicks / total rank of these clicks
-    `click`            proportion of relevant results above the lowest click of their page, which
-                       users must have read, that were clicked
+    `click`            proportion of relevant results above the lowest click of their page (which
+                       users must have read) that were clicked
     `click_other`      the same proportion of results that are not relevant
     `save`             proportion of clicks on relevant documents that last `save` seconds or more
     `a`, `b`           least squares fit of dwell times to lengths; without lengths, b is the mean
@@ -488,6 +488,8 @@ def calibrate_tbg(
     ------
     InputError
         For a log without clicks, or from which no parameter can be estimated.
+    PolicyError
+        For an invalid option.
 
     References
     ----------

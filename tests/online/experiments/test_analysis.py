@@ -58,8 +58,13 @@ METRICS = {
 
 def row_of(effects: Effects, lift: str = "log") -> list[float]:
     critical = partial(t_quantile, 0.95)
-    row = [effects.control, effects.treatment, effects.difference, *effects.interval(critical)]
-    row += [effects.lift, *effects.lift_interval(critical, lift), effects.pvalue()]
+    row = [
+        effects.control,
+        effects.treatment,
+        effects.difference,
+        *effects.compute_interval(critical),
+    ]
+    row += [effects.lift, *effects.compute_lift_interval(critical, lift), effects.compute_pvalue()]
     return [float(value) for value in row]
 
 

@@ -36,10 +36,10 @@ def test_sequential_figures_of_gbstats() -> None:
         parts = [np.array(one) for pair in zip(*arms, strict=True) for one in pair]
         method = SEQUENTIAL.parse(f"CS(tuned={tuned})")
         width = compute_half_width(
-            method.prior_variance_ratio(parts[2], parts[4] + parts[5], 0.05), 0.05
+            method.get_variance_ratio(parts[2], parts[4] + parts[5], 0.05), 0.05
         )
         one = Effects(*parts)
-        low, high = one.lift_interval(lambda _: width, "linear")
+        low, high = one.compute_lift_interval(lambda _: width, "linear")
         return [round(float(x), 5) for x in (one.lift, low, high)]
 
     def mean(n: int, total: float, squares: float) -> tuple[float, float, float]:

@@ -69,11 +69,11 @@ def test_tails_are_those_of_all_assignments(monkeypatch: pytest.MonkeyPatch) -> 
     assert count.min() > 22
     some = 0.022
     for side, reached in (("greater", known >= observed), ("less", known <= observed)):
-        assert found.one_sided_pvalue(found.observed_statistic, side) == pytest.approx(
+        assert found.compute_one_sided_pvalue(found.observed_statistic, side) == pytest.approx(
             reached.mean(), abs=some
         )
     two = 2 * min((known >= observed).mean(), (known <= observed).mean())
-    assert found.pvalue() == pytest.approx(two, abs=2 * some)
+    assert found.compute_pvalue() == pytest.approx(two, abs=2 * some)
 
 
 @pytest.mark.parametrize("theta", ["pooled", "within"])
@@ -169,7 +169,7 @@ def test_distortion_of_welchs_test_is_that_of_a_simulation() -> None:
     rejected = welch.pvalue <= 0.05
     simulated = [(rejected & side).mean() for side in (welch.statistic < 0, welch.statistic > 0)]
     of_difference = 2 * (1 / 40**2 - 1 / 360**2) / (1 / 40 + 1 / 360) ** 1.5
-    assert Distortion(2.0, of_difference).tail_probabilities(0.05) == pytest.approx(
+    assert Distortion(2.0, of_difference).compute_tail_probabilities(0.05) == pytest.approx(
         simulated, abs=0.01
     )
     assert simulated[0] > 0.04

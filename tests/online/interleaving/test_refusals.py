@@ -68,7 +68,7 @@ REFUSALS: dict[str, list[Refusal]] = {
     "users": [
         (lambda: user("keen"), "unknown user 'keen'; expected one of: perfect"),
         (lambda: user("perfect", 4), "grades must be 2, 3 or 5, got"),
-        (lambda: user("perfect", stop="never"), "unknown stop_after 'never'"),
+        (lambda: user("perfect", stop_after="never"), "unknown stop_after 'never'"),
         (lambda: CascadeUser((0.1, 1.1), (0, 0)), "from 0 to 1"),
         (lambda: CascadeUser((0.1, float("nan")), (0, 0)), "from 0 to 1"),
         (lambda: CascadeUser((), ()), "from 0 to 1"),

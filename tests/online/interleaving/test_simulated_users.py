@@ -58,7 +58,7 @@ def test_click_vectors_come_as_often_as_enumerated(stop: str) -> None:
 
 @given(st.lists(st.integers(-1, 1), min_size=1, max_size=12), st.sampled_from(STOP_RULES))
 def test_ended_lists_and_single_pages(grades: list[int], stop: str) -> None:
-    user = simulated_user("informational", stop=stop)
+    user = simulated_user("informational", stop_after=stop)
     rows = np.array([grades] * 3)
     numbers = uniforms(1, 0, 3, 2 * len(grades))
     clicks = user.clicks(rows, numbers)

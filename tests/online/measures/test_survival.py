@@ -33,10 +33,10 @@ def test_curves_are_those_of_r() -> None:
     for text, (median, mean, error) in want.items():
         found = fit_kaplan_meier(*read(text))
         assert found.median == median
-        assert_allclose(found.restricted_mean(45.0), (mean, error), rtol=1e-9)
+        assert_allclose(found.compute_restricted_mean(45.0), (mean, error), rtol=1e-9)
     # Nothing ends before the horizon: the mean is the horizon, and its error is not known.
     late = fit_kaplan_meier(np.full(5, 60.0), np.ones(5, dtype=bool))
-    assert_allclose(late.restricted_mean(45.0), (45, np.nan))
+    assert_allclose(late.compute_restricted_mean(45.0), (45, np.nan))
 
 
 def test_the_median_of_a_flat_half_is_its_middle() -> None:
@@ -57,7 +57,9 @@ def test_curves_are_those_of_scipy(rows: list[tuple[int, bool]]) -> None:
     grid = np.linspace(0, found.longest, 20001)
     middle = (grid[1:] + grid[:-1]) / 2
     area = np.sum(sf.evaluate(middle) * np.diff(grid))
-    assert_allclose(found.restricted_mean(found.longest)[0], area, atol=0.02 + 1e-3 * found.longest)
+    assert_allclose(
+        found.compute_restricted_mean(found.longest)[0], area, atol=0.02 + 1e-3 * found.longest
+    )
 
 
 def absences(log: cf.online.QueryLog, variant: str) -> tuple[list[float], list[float]]:

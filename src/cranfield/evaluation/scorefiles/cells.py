@@ -50,7 +50,7 @@ def is_missing(cell: Any) -> bool:
 def read_labels(
     cells: Cells, kind: str, lines: Sequence[int] | pl.Series | None = None
 ) -> pl.Series:
-    """Read labels of topics, systems, measures or shards; raise an error for an empty one."""
+    """Read labels of topics, systems, measures or shards; raise an error for an empty label."""
     labels, invalid = LABEL.convert_column(kind, cells)
     if invalid is not None:
         line = None if lines is None else lines[invalid]
@@ -91,7 +91,7 @@ coherence completeness conciseness factuality fluency hallucination harmfulness 
 instructionfollowing toxicity
 """
 _UNKNOWN_MEASURES = frozenset(_MEASURE_NAMES.split())
-"""Names, as normalised by `spelt`, of measures and counts that only other tools have."""
+"""Names, as normalised by `spelt`, of measures and counts of other tools."""
 
 _PREFIX = re.compile(r"(evals?|metrics?|scores?|outputs?|feedback)[/._]", re.IGNORECASE)
 _SUFFIX = re.compile(r"([@_ -]|_?at_?)?\d+$|([/_ -](score|mean|avg|full|v\d+))$", re.IGNORECASE)
@@ -231,7 +231,7 @@ _COLUMNS: dict[str, type[pl.DataType]] = {
 }
 
 
-def score_frame(
+def make_score_frame(
     labels: Mapping[str, Any], cells: Cells, lines: Sequence[int] | pl.Series | None = None
 ) -> pl.DataFrame:
     """Return the scores of cells, null if missing or invalid, with labels, lines and problems."""
@@ -246,14 +246,14 @@ def score_frame(
 class ScorePart:
     """The scores of one file or object."""
 
-    frame: pl.DataFrame  # of `score_frame`; all or no rows have a measure, or a shard
+    frame: pl.DataFrame  # of `make_score_frame`; all or no rows have a measure, or a shard
     directions: Mapping[str | None, bool]  # whether lower scores are better, if the source says so
     source: str = "scores"  # name in messages
     axis: str = "shard"  # meaning of shards: `shard` or `replicate`
     has_topics: bool = True  # whether the source names topics; otherwise rows are numbered
     distinction: str = ""  # advice on rows with the same labels
 
-    def labels(self, column: str) -> list[str]:
+    def list_labels(self, column: str) -> list[str]:
         """Return the distinct labels of a column, in order of appearance."""
         return self.frame[column].drop_nulls().unique(maintain_order=True).to_list()
 
@@ -322,7 +322,7 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     for part in parts:
         with in_source(part.source):
             # A part without names of measures has the scores of one unnamed measure.
-            names = part.labels("measure")
+            names = part.list_labels("measure")
             measure_names.append(choose_measure(names, measure) if names else None)
     _check_compatible(parts, measure_names, measure)
     frames = [
@@ -335,7 +335,7 @@ def join_parts(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     topics, topic_codes = number_values(frame["topic"])
     shards, shard_codes = number_values(frame["shard"])
     # Systems without a score of this measure are included, so that they are reported as missing.
-    systems = [system for part in parts for system in part.labels("system")]
+    systems = [system for part in parts for system in part.list_labels("system")]
     values = np.full((len(topics), len(systems), len(shards)), np.nan)
     cells = topic_codes, frame["system"].replace_strict(systems, range(len(systems))), shard_codes
     values[cells] = frame["score"].fill_null(math.nan).to_numpy()
@@ -422,11 +422,11 @@ def _check_compatible(
             raise InputError(reason, source=part.source)
     part_of: dict[str, ScorePart] = {}
     for part in parts:
-        for system in part.labels("system"):
+        for system in part.list_labels("system"):
             if system in part_of:
                 other = part_of[system]
                 reason = f"duplicate system {quoted(system)}, also in {other.source}"
-                if len(part.labels("system")) == len(other.labels("system")) == 1:
+                if len(part.list_labels("system")) == len(other.list_labels("system")) == 1:
                     reason += "; name each file: NAME=FILE"
                 raise InputError(reason, source=part.source)
             part_of[system] = part

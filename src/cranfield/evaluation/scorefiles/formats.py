@@ -27,10 +27,10 @@ from cranfield.evaluation.scorefiles.cells import (
     find_roles,
     is_missing,
     make_part,
+    make_score_frame,
     read_labels,
     read_numbers,
     resembles_measure,
-    score_frame,
 )
 from cranfield.measures.grammar import find_measure
 from cranfield.scores.one_measure import AXES
@@ -84,9 +84,9 @@ def is_score_line(first_line: str) -> bool:
 
 
 def read_lines(text: str, source: ScoreSource) -> ScorePart:
-    """Read lines of measure, topic and value in one of two orders, or with the system before."""
-    # Lines of four cells begin with the system, which otherwise is the value of the line `runid`,
-    # or the stem of the file.
+    """Read lines of measure and topic, in either order, and value, of one or several systems."""
+    # Lines of four cells begin with the system. The system of other lines is the value of the line
+    # `runid`, or the stem of the file.
     frame = pl.DataFrame({"text": re.split(r"\r\n|\r|\n", text)}).with_row_index("line", 1)
     is_comment = pl.col("text").str.contains(_NTCIREVAL_COMMENT)
     frame = frame.filter(pl.col("text").str.strip_chars() != "", ~is_comment)
@@ -96,8 +96,9 @@ def read_lines(text: str, source: ScoreSource) -> ScorePart:
     widths = rows.list.len()
     width = 4 if widths[0] == 4 else 3
     for row in (widths != width).arg_true()[:1]:
+        names = "system, topic, measure" if width == 4 else "measure, topic"
         raise InputError(
-            f"expected {width} columns (measure, topic and value, as trec_eval"
+            f"expected {width} columns ({names} and value, as trec_eval"
             f" -q or ir_measures --by_query print them), got {widths[row]}",
             line=lines[row],
         )
@@ -111,7 +112,7 @@ def read_lines(text: str, source: ScoreSource) -> ScorePart:
     if not source.requested:
         _warn_of_overall_values(measures, is_scored, source.name)
     labels = {"measure": measures, "topic": topics, "system": systems}
-    frame = score_frame(labels, cells, lines)
+    frame = make_score_frame(labels, cells, lines)
     _warn_of_contradiction(frame, is_scored, cells, source.name)
     frame = frame.filter(is_scored)
     return make_part(
@@ -167,7 +168,7 @@ def _warn_of_contradiction(
 def _order_measures_first(columns: list[pl.Series], requested: Sequence[str]) -> list[pl.Series]:
     """Return the columns of measures and of topics, whose order depends on the program."""
 
-    def resembles_any_measure(name: str) -> bool:
+    def may_be_measure(name: str) -> bool:
         return bool(
             resembles_measure(name) or find_measure(name) is not None or CUTOFF.search(name)
         )
@@ -175,7 +176,7 @@ def _order_measures_first(columns: list[pl.Series], requested: Sequence[str]) ->
     labels = [column.unique(maintain_order=True).to_list() for column in columns]
     criteria = [
         [OVERALL_TOPIC not in names for names in labels],
-        [any(map(resembles_any_measure, islice(names, MAX_NAMES))) for names in labels],
+        [any(map(may_be_measure, islice(names, MAX_NAMES))) for names in labels],
         [not {*requested}.isdisjoint(names) for names in labels],
         [any(parse_number(name) is None for name in names) for names in labels],
         [len(names) == 1 for names in labels],
@@ -220,23 +221,23 @@ class ScoreTable:
     def names(self) -> list[str]:
         return [str(name) for name in self.columns.names]
 
-    def column(self, k: int) -> Cells:
+    def get_cells(self, k: int) -> Cells:
         return self.columns.cells(k)
 
-    def labels(self, k: int, role: str) -> pl.Series:
-        return read_labels(self.column(k), role, self.columns.lines)
+    def read_labels(self, k: int, role: str) -> pl.Series:
+        return read_labels(self.get_cells(k), role, self.columns.lines)
 
-    def scores(self, k: int) -> Cells:
+    def get_scores(self, k: int) -> Cells:
         """Return the cells of a column of scores, with decimal points."""
-        return self._points[k] if self.columns.has_semicolons else self.column(k)
+        return self._points[k] if self.columns.has_semicolons else self.get_cells(k)
 
     @cached_property
     def _points(self) -> dict[int, Cells]:
         return self.columns.read_numbers({k: k for k in range(len(self.names))})
 
-    def numbers(self, k: int) -> tuple[pl.Series, int]:
+    def read_numbers(self, k: int) -> tuple[pl.Series, int]:
         """Return the numbers of a column, with a decimal point or comma, and the count of texts."""
-        numbers, text_rows = read_numbers(with_points(self.column(k)))
+        numbers, text_rows = read_numbers(with_points(self.get_cells(k)))
         return numbers.drop_nulls(), len(text_rows)
 
 
@@ -252,11 +253,11 @@ def read_table(table: ScoreTable) -> ScorePart:
         ]
     if "system" in roles and "score" not in roles:
         names = [table.names[k] for k in score_columns if not _is_text_column(table, k)]
-        is_numeric = not table.numbers(roles["system"])[1]
+        is_numeric = not table.read_numbers(roles["system"])[1]
         if is_numeric and not are_measures(names, table.source.requested, "columns"):
             score_columns = sorted([*score_columns, roles.pop("system")])
     k = roles.get("topic", -1)
-    if k >= 0 and spelt(table.names[k]) == "q" and (table.numbers(k)[0] % 1 != 0).any():
+    if k >= 0 and spelt(table.names[k]) == "q" and (table.read_numbers(k)[0] % 1 != 0).any():
         # `q` is then the name of a system.
         score_columns = [roles.pop("topic"), *score_columns]
     topics = _find_topics(table, roles, score_columns)
@@ -276,7 +277,7 @@ def read_table(table: ScoreTable) -> ScorePart:
             f"has a row for each {join_with_and([*map(quoted, row_units)])}, but no column of"
             " topics; scores by topic are required"
         )
-    row_numbers = pl.Series(range(1, len(table.column(0)) + 1)).cast(pl.String)
+    row_numbers = pl.Series(range(1, len(table.get_cells(0)) + 1)).cast(pl.String)
     topics = row_numbers if topics is None else topics
     if "system" not in roles and "score" in roles:
         has_systems = bool(score_columns) and not _are_descriptions(table, score_columns, topics)
@@ -309,7 +310,7 @@ def _find_distinction(
     if not ("score" in roles or "system" in roles) or labels.is_unique().all():
         return ""
     for k, name in enumerate(table.names):
-        cells = table.column(k)
+        cells = table.get_cells(k)
         n_repeats = labels.height // len(cells)
         repeated = pl.Series("other", [str(cell) for cell in cells for _ in range(n_repeats)])
         is_candidate = k not in used or spelt(name) in _NOT_TOPICS
@@ -349,7 +350,7 @@ def _find_directions(table: ScoreTable, roles: Mapping[str, int]) -> dict[int, l
         meanings = _DIRECTION_COLUMNS.get(spelt(name))
         if meanings is None or k in roles.values():
             continue
-        cells = table.column(k)
+        cells = table.get_cells(k)
         values = [meanings.get(str(cell).strip().casefold().removesuffix(".0")) for cell in cells]
         unknown = [
             row for row, cell in enumerate(cells) if values[row] is None and not is_missing(cell)
@@ -381,7 +382,7 @@ def _join_directions(
     all_measures = frame["measure"].unique().to_list()
     measure_of_row = None
     if measure_column is not None:
-        measure_of_row = table.labels(measure_column, "measure").to_list()
+        measure_of_row = table.read_labels(measure_column, "measure").to_list()
     directions: dict[str | None, bool] = {}
     for k, values in columns.items():
         for row, is_lower in enumerate(values):
@@ -408,7 +409,7 @@ def _has_name(table: ScoreTable, k: int, *, may_be_topics: bool) -> bool:
     """Return True if a column has a name; an unnamed one must be empty or number the rows."""
     if not INDEX_NAME.fullmatch(spelt(table.names[k])) or (may_be_topics and k == 0):
         return True
-    cells = table.column(k)
+    cells = table.get_cells(k)
     if not mask_absent(cells, NO_SCORE).all() and not _are_distinct_integers(cells):
         raise InputError(f"column {k + 1} has no name")
     return False
@@ -421,7 +422,7 @@ def _are_distinct_integers(cells: Cells) -> bool:
 
 def _is_text_column(table: ScoreTable, k: int) -> bool:
     """Return True if a column has values and none of them resembles a number."""
-    cells = table.column(k)
+    cells = table.get_cells(k)
     numbers, rows = read_numbers(cells)
     is_number_like = numbers.is_not_null().any() or any(
         _NUMBER_LIKE.match(str(cells[row]).strip()) for row in rows
@@ -448,7 +449,7 @@ def _check_requested(
 def _remove_text_columns(table: ScoreTable, score_columns: list[int]) -> list[int]:
     """Remove columns of text and of ids, with a warning, unless there are no others."""
     text_columns = [k for k in score_columns if _is_text_column(table, k)]
-    first_cells = {table.names[k]: table.column(k)[0] for k in text_columns}
+    first_cells = {table.names[k]: table.get_cells(k)[0] for k in text_columns}
     nested = {name: cell for name, cell in first_cells.items() if isinstance(cell, Mapping | list)}
     id_columns = [k for k in score_columns if k not in text_columns and _has_ids(table, k)]
     unused = [*text_columns, *id_columns]
@@ -473,7 +474,7 @@ _ID_NAME = re.compile(r"(.*[\W_])?(id|Id|ID)|.*[a-z]I[dD]")
 
 def _has_ids(table: ScoreTable, k: int) -> bool:
     """Return True if a column has only integers, and a name of ids, such as `doc_id`."""
-    numbers, n_texts = table.numbers(k)
+    numbers, n_texts = table.read_numbers(k)
     return bool(_ID_NAME.fullmatch(table.names[k]) and not n_texts and (numbers % 1 == 0).all())
 
 
@@ -495,12 +496,12 @@ def _find_topics(
 ) -> pl.Series | None:
     """Return the topic of each row; None if the table has none, so that rows are numbered."""
     if "topic" in roles:
-        return table.labels(roles["topic"], "topic")
+        return table.read_labels(roles["topic"], "topic")
     role = next((role for role in ("system", "measure", *AXES) if role in roles), None)
     has_index = bool(score_columns) and score_columns[0] == 0 and not table.names[0]
     if role == "system" and has_index:
         # A table with a single row for each system has their means, and an index of its rows.
-        systems = table.labels(roles[role], role)
+        systems = table.read_labels(roles[role], role)
         has_index = len(systems) < 2 or not systems.is_unique().all()
     if role is not None and not has_index:
         raise InputError(
@@ -511,9 +512,9 @@ def _find_topics(
         )
     if not score_columns or score_columns[0] != 0:
         return None
-    name, cells = table.names[0], table.column(0)
+    name, cells = table.names[0], table.get_cells(0)
     if INDEX_NAME.fullmatch(spelt(name)):
-        topics = table.labels(0, "topic")
+        topics = table.read_labels(0, "topic")
         if are_measures(topics, table.source.requested):
             raise InputError(
                 f"expected a row for each topic, got rows of measures ({some_of(topics, 3)});"
@@ -527,9 +528,9 @@ def _find_topics(
                 " transpose the table, or name its first column topic"
             )
         return topics
-    numbers, n_texts = table.numbers(0)
+    numbers, n_texts = table.read_numbers(0)
     if n_texts and numbers.is_empty():
-        return table.labels(0, "topic")
+        return table.read_labels(0, "topic")
     if n_texts:
         raise InputError(
             f"the first column, {quoted(name)}, has numbers and text; rename it to"
@@ -560,7 +561,7 @@ _INTEGER_NAME = re.compile(
 
 def _warn_about_statistics(table: ScoreTable, columns: Sequence[int]) -> None:
     """Warn about columns that are read as systems although their names look like statistics."""
-    numbers = {k: table.numbers(k)[0] for k in columns}
+    numbers = {k: table.read_numbers(k)[0] for k in columns}
     has_fractions = {k: (numbers[k] % 1 != 0).any() for k in columns}
     fractions = [numbers[k] for k in columns if has_fractions[k]]
     has_scores_to_1 = bool(fractions) and all(x.is_between(0, 1).all() for x in fractions)
@@ -588,7 +589,7 @@ def _make_frame(
 ) -> pl.DataFrame:
     """Return the scores of a long table, or those of each row and system of a wide one."""
     labels: dict[str, Any] = {"system": table.source.stem}
-    labels |= {role: table.labels(k, role) for role, k in roles.items() if role != "score"}
+    labels |= {role: table.read_labels(k, role) for role, k in roles.items() if role != "score"}
     labels["topic"], labels["shard"] = topics, labels.pop(_find_third_axis(table, roles), None)
     has_score_column = "score" in roles
     is_long = has_score_column or "system" in roles
@@ -614,7 +615,7 @@ def _make_frame(
             labels["measure"] = name
         elif not is_long:
             labels["system"] = name
-        frames.append(score_frame(labels, table.scores(k), table.columns.lines))
+        frames.append(make_score_frame(labels, table.get_scores(k), table.columns.lines))
     key = ["topic", "shard"] if has_measure_columns else ["measure", "topic", "shard"]
     repeats = frames[0].filter(~pl.struct(key).is_first_distinct())
     if not is_long and repeats.height:
@@ -704,6 +705,6 @@ def _prepend_index(table: ScoreTable, levels: list[Any], labels: list[list[Any]]
         if has_topics or (levels == [None] and labels[0] == list(range(len(labels[0])))):
             return table
         levels = [""]
-    cells: list[Cells] = [*labels, *map(table.column, range(len(table.names)))]
+    cells: list[Cells] = [*labels, *map(table.get_cells, range(len(table.names)))]
     columns = replace(table.columns, names=[*levels, *table.names], cells=cells.__getitem__)
     return replace(table, columns=columns)

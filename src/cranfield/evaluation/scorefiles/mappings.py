@@ -17,8 +17,8 @@ from cranfield.evaluation.scorefiles.cells import (
     are_measures,
     complete_part,
     make_part,
+    make_score_frame,
     read_labels,
-    score_frame,
 )
 from cranfield.evaluation.scorefiles.formats import (
     ScoreTable,
@@ -204,7 +204,7 @@ def _make_system_frame(data: Mapping[Any, Any]) -> pl.DataFrame:
             rows += [(system, topic, *pair) for pair in zip(measures, cells, strict=True)]
     columns = transpose_rows(("system", "topic", "measure", "cell"), rows)
     cells = columns.pop("cell")
-    return score_frame(columns | {"topic": read_labels(columns["topic"], "topic")}, cells)
+    return make_score_frame(columns | {"topic": read_labels(columns["topic"], "topic")}, cells)
 
 
 _NOT_LISTS = (Scores, str, bytes, set, frozenset)  # a set has no order of topics

@@ -20,7 +20,7 @@ from cranfield.evaluation.scorefiles.cells import (
     complete_part,
     is_same_measure,
     join_parts,
-    score_frame,
+    make_score_frame,
 )
 from cranfield.evaluation.scorefiles.formats import (
     ScoreTable,
@@ -127,7 +127,7 @@ def read_scores_by_measure(
     """
     names = [str(measure) for measure in measures] if measures is not None else []
     parts = _read_parts(data, format, names)
-    unnamed = next((part for part in parts if not part.labels("measure")), None)
+    unnamed = next((part for part in parts if not part.list_labels("measure")), None)
     if unnamed is not None and len(set(names)) > 1:
         raise InputError(
             "does not name its measure, so it can be read as one measure only, not"
@@ -135,7 +135,7 @@ def read_scores_by_measure(
             source=unnamed.source,
         )
     if not names and unnamed is None:
-        names = [name for part in parts for name in part.labels("measure")]
+        names = [name for part in parts for name in part.list_labels("measure")]
     scores = {name: join_parts(parts, name) for name in dict.fromkeys(names)}
     if not names:
         joined = join_parts(parts, None)
@@ -218,7 +218,7 @@ def _convert_scores(scores_by_measure: Mapping[str | None, Scores]) -> ScorePart
             "system": [scores.systems[k] for k in system],
             "shard": [scores.shards[k] for k in shard[0]] if shard else None,
         }
-        frames.append(score_frame(labels, scores.values.ravel().tolist()))
+        frames.append(make_score_frame(labels, scores.values.ravel().tolist()))
     directions = {
         name: scores.lower_is_better
         for name, scores in scores_by_measure.items()
@@ -231,7 +231,7 @@ def _convert_scores(scores_by_measure: Mapping[str | None, Scores]) -> ScorePart
 
 
 FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")
-"""Formats of scores; `auto` uses the file suffix, or the content if the suffix is unknown."""
+"""Formats of scores; `auto` uses the file suffix, or the content if it is unknown or TSV."""
 
 
 def read_file(
@@ -241,7 +241,7 @@ def read_file(
     source = ScoreSource(file.name, name or file.stem, requested)
     with in_source(source.name):
         part = _read_bytes(file.read(), source, layout, file.suffix)
-        systems = sorted(part.labels("system"))
+        systems = sorted(part.list_labels("system"))
         if name is not None and len(systems) > 1:
             listed = some_of(map(quoted, systems), 3)
             raise InputError(f"names its systems ({listed}), so {quoted(f'{name}=')} has no effect")

@@ -1,1 +1,1 @@
-"""Click models: how users go through a list, and what makes them click."""
+"""Click models: examination of results, clicks, and satisfaction of users."""

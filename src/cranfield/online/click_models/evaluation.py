@@ -192,8 +192,8 @@ def _collect_patterns(models: list[ClickModel], log: QueryLog) -> list[Patterns]
 def _evaluate_model(model: ClickModel, pages: Patterns) -> tuple[dict[str, Any], pl.DataFrame]:
     """Return the row of a model in the table of models, and its table of ranks."""
     weight, n_pages = pages.result_weights, np.bincount(pages.rank, pages.result_weights)
-    click_probability = model.model.click_probabilities(model.values, pages)
-    conditional = _take_log(model.model.conditional_probabilities(model.values, pages))
+    click_probability = model.model.compute_click_probabilities(model.values, pages)
+    conditional = _take_log(model.model.compute_conditional_probabilities(model.values, pages))
     marginal = _take_log(np.where(pages.clicks, click_probability, 1 - click_probability))
     logarithms = {"perplexity": marginal, "conditional perplexity": conditional}
     means = {name: np.bincount(pages.rank, x * weight) / n_pages for name, x in logarithms.items()}
@@ -253,7 +253,7 @@ class PerplexityGain(Result):
         "gain": Column("(p_A - p_B) / (p_A - 1) for the mean perplexities p over ranks."),
         "low": Column(
             "Lower bound of the confidence interval from a bootstrap over queries; NaN for one"
-            " query."
+            " query, equal queries, or an observation of probability 0."
         ),
         "high": Column("Upper bound of the same confidence interval as `low`."),
         "queries": Column("Number of queries."),
@@ -280,6 +280,7 @@ class PerplexityGain(Result):
 
     def heading(self) -> list[str]:
         reason = "one query" if self.queries == 1 else "all queries equal"
+        reason = reason if np.isfinite(self.gain) else "an observation has probability 0"
         interval = format_interval(self.low, self.high) or f"no interval: {reason}"
         return [f"{self.model} over {self.baseline}: {format_number(self.gain)}, {interval}"]
 
@@ -347,9 +348,9 @@ def perplexity_gain(
     query_pages, sums = sum_by_query(None), np.empty((2, *shape))
     for k, (trained, pages) in enumerate(zip((baseline, model), patterns, strict=True)):
         if conditional:
-            probability = trained.model.conditional_probabilities(trained.values, pages)
+            probability = trained.model.compute_conditional_probabilities(trained.values, pages)
         else:
-            click = trained.model.click_probabilities(trained.values, pages)
+            click = trained.model.compute_click_probabilities(trained.values, pages)
             probability = np.where(pages.clicks, click, 1 - click)
         sums[k] = sum_by_query(_take_log(probability)[pages.index_results(page, rank)])
 
@@ -538,9 +539,8 @@ def _predict_query(
             continue  # All pages with the item at a lower rank also have it at the first rank.
         tallies, _ = model.fit(replace(pages, pattern_weights=weights))
         item_index = np.array([item])
-        predicted = model.click_probability(
-            model.values(tallies), 0, item_index, model.start_state(1)
-        )
+        values, state = model.estimate_values(tallies), model.start_state(1)
+        predicted = model.predict_clicks(values, 0, item_index, state)
         test_weights = pages.pattern_weights[is_first]
         rate = float(test_weights @ top_clicks[is_first] / test_weights.sum())
         yield query, items.frame["doc"][item], int(test_weights.sum()), rate, float(predicted[0])

@@ -229,7 +229,7 @@ def extract_patterns(log: QueryLog, items: Items) -> Patterns:
     )
 
 
-Values = Mapping[str, Floats]  # Values of each parameter; the last is for unseen items
+Values = Mapping[str, Floats]  # Values of each parameter, the last of which is for unseen items
 TINY = 1e-300  # Lower bound of denominators to avoid 0/0; far below any relevant probability
 MAX_TRIALS = 2.0**53  # Maximum number of clicks and trials, so that their products do not overflow
 
@@ -255,7 +255,7 @@ before each step and after the last one; empty for other models."""
 
 
 def select_values(values: Floats, rank: int | Indices) -> Floats:
-    """Return values at ranks from 0; ranks below the last trained rank have its value."""
+    """Return values at ranks from 0; lower ranks have the value of the last trained rank."""
     return np.asarray(values[np.minimum(rank, values.size - 2)])  # The last value is the prior mean
 
 
@@ -302,11 +302,11 @@ class Model(Spec):
         """Return the state of users at the first rank; shape (pages,)."""
         return np.ones(n_pages)
 
-    def click_probability(self, values: Values, rank: int, item: Indices, state: Any) -> Floats:
-        """Return the probability of a click at a rank from 0, given the clicks above."""
+    def predict_clicks(self, values: Values, rank: int, item: Indices, state: Any) -> Floats:
+        """Return the probabilities of clicks at a rank from 0, given the clicks above."""
         raise NotImplementedError
 
-    def next_state(
+    def update_state(
         self, values: Values, rank: int, item: Indices, state: Any, p: Floats, click: Bools
     ) -> Any:
         """Return the state of users at the next rank, from clicks and their probabilities `p`."""
@@ -319,11 +319,11 @@ class Model(Spec):
         state = self.start_state(items[0].size if items else 0)
         for rank, item in enumerate(items):
             state = state[: item.size]
-            probability = self.click_probability(values, rank, item, state)
+            probability = self.predict_clicks(values, rank, item, state)
             click = decide(rank, probability)
-            state = self.next_state(values, rank, item, state, probability, click)
+            state = self.update_state(values, rank, item, state, probability, click)
 
-    def conditional_probabilities(self, values: Values, pages: Patterns) -> Floats:
+    def compute_conditional_probabilities(self, values: Values, pages: Patterns) -> Floats:
         """Compute the probability of the observation of each result, given the clicks above it."""
         probabilities = np.empty(pages.codes.size)
 
@@ -335,36 +335,34 @@ class Model(Spec):
         self.walk(values, [pages.codes[rows] for rows in pages.slices], decide)
         return np.where(pages.clicks, probabilities, 1 - probabilities)
 
-    def click_probabilities(self, values: Values, pages: Patterns) -> Floats:
+    def compute_click_probabilities(self, values: Values, pages: Patterns) -> Floats:
         """Compute the marginal probability of a click on each result."""
         # This default is for models whose clicks do not depend on the clicks above.
         probabilities = np.empty(pages.codes.size)
         for rank, rows in enumerate(pages.slices):
-            item = pages.codes[rows]
-            probabilities[rows] = self.click_probability(
-                values, rank, item, self.start_state(item.size)
-            )
+            state = self.start_state(rows.stop - rows.start)
+            probabilities[rows] = self.predict_clicks(values, rank, pages.codes[rows], state)
         return probabilities
 
-    def relevance(self, values: Values) -> Floats:
+    def compute_relevance(self, values: Values) -> Floats:
         """Return the relevance of each item: the product of its parameters; shape (items,)."""
         names = [name for name, variable in self.variables.items() if variable == "item"]
         if not names:
             raise self.error(f"{self.name} has no relevance: no parameter depends on documents")
         return np.asarray(np.prod([values[name][:-1] for name in names], axis=0))
 
-    def standard_error(self, tally: Tally) -> Floats:
+    def compute_standard_errors(self, tally: Tally) -> Floats:
         """Compute the standard deviation of the posterior of each value."""
         a, b = tally.hits + self.alpha, tally.trials - tally.hits + self.beta
         return np.asarray(np.sqrt(a * b / (a + b + 1)) / (a + b))
 
-    def fixed_values(self) -> dict[str, float]:
+    def get_fixed_values(self) -> dict[str, float]:
         """Return the parameters with fixed values."""
         return {}
 
-    def values(self, tallies: Tallies) -> dict[str, Floats]:
-        """Return posterior modes (the prior mean without trials), then the prior mean."""
-        fixed_values, values = self.fixed_values(), {}
+    def estimate_values(self, tallies: Tallies) -> dict[str, Floats]:
+        """Return fixed values or posterior modes (prior means without trials), then prior means."""
+        fixed_values, values = self.get_fixed_values(), {}
         prior_mean = float(self.alpha / (self.alpha + self.beta))
         for name, tally in tallies.items():
             value = np.full(tally.hits.size + 1, fixed_values.get(name, prior_mean))
@@ -396,23 +394,24 @@ class EMModel(Model):
 
     def fit(self, pages: Patterns) -> Fit:
         sizes = self.count_values(pages.items.size, pages.n_ranks)
-        fixed = self.fixed_values()
+        fixed = self.get_fixed_values()
         values = {name: np.full(size + 1, fixed.get(name, 0.5)) for name, size in sizes.items()}
         expect = self.make_expectation(pages)
         tallies, objective = Tallies(), list[float]()
         for step in range(self.iterations + 1):
             expected_tallies, log_likelihood = expect(values)
-            objective.append(log_likelihood + self.log_prior(values))
+            objective.append(log_likelihood + self.compute_log_prior(values))
             gain = objective[-1] - objective[-2] if step else np.inf
             if step == self.iterations or gain < self.tolerance:
                 break
-            tallies, values = expected_tallies, self.values(expected_tallies)
+            tallies, values = expected_tallies, self.estimate_values(expected_tallies)
         return tallies, np.array(objective)
 
-    def log_prior(self, values: Values) -> float:
+    def compute_log_prior(self, values: Values) -> float:
         """Compute the logarithm of the prior densities, up to a constant."""
         log_density = 0.0
-        for estimates in (values[name][:-1] for name in values if name not in self.fixed_values()):
+        free_names = values.keys() - self.get_fixed_values()
+        for estimates in (values[name][:-1] for name in values if name in free_names):
             for weight, p in ((self.alpha, estimates), (self.beta, 1 - estimates)):
                 if weight > 1:
                     log_density += (weight - 1) * float(np.log(np.maximum(p, TINY)).sum())

@@ -33,7 +33,7 @@ class RateModel(Model):
     def count_trials(self, pages: Patterns) -> Counts:
         return {"rate": (pages.clicks * pages.result_weights, pages.result_weights)}
 
-    def click_probability(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
+    def predict_clicks(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
         return np.full(item.size, select_values(values["rate"], rank))
 
 
@@ -70,7 +70,7 @@ class DCTR(RateModel):
     source = "Craswell et al. (2008)"
     variables: ClassVar = {"rate": "item"}
 
-    def click_probability(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
+    def predict_clicks(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
         return values["rate"][item]
 
 
@@ -116,7 +116,7 @@ class PBM(ExaminationModel):
     source = "Craswell et al. (2008)"
     variables: ClassVar = {"attractiveness": "item", "examination": "rank"}
 
-    def click_probability(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
+    def predict_clicks(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
         examination = select_values(values["examination"], rank)
         return np.asarray(values["attractiveness"][item] * examination)
 
@@ -138,7 +138,7 @@ class UBM(ExaminationModel):
     def start_state(self, n_pages: int) -> Indices:
         return np.full(n_pages, -1)
 
-    def click_probability(self, values: Values, rank: int, item: Indices, state: Indices) -> Floats:
+    def predict_clicks(self, values: Values, rank: int, item: Indices, state: Indices) -> Floats:
         examination = values["examination"]
         # The last trained rank n has the last n of n (n + 1) / 2 values.
         n_beyond = max(rank + 1 - (isqrt(8 * (examination.size - 1) + 1) - 1) // 2, 0)
@@ -146,12 +146,12 @@ class UBM(ExaminationModel):
         index = compute_cell_index(rank - n_beyond, last_click)
         return np.asarray(values["attractiveness"][item] * examination[index])
 
-    def next_state(
+    def update_state(
         self, values: Values, rank: int, item: Indices, state: Indices, p: Floats, click: Bools
     ) -> Indices:
         return np.where(click, rank, state)
 
-    def click_probabilities(self, values: Values, pages: Patterns) -> Floats:
+    def compute_click_probabilities(self, values: Values, pages: Patterns) -> Floats:
         probabilities = np.empty(pages.codes.size)
         # Probability that a rank has the last click; the first row is for no click.
         last_click = np.zeros((pages.n_ranks + 1, len(pages)))
@@ -160,7 +160,7 @@ class UBM(ExaminationModel):
             size = rows.stop - rows.start
             last_above = last_click[: rank + 1, :size]
             last_ranks = np.arange(-1, rank)[:, np.newaxis]
-            click = self.click_probability(values, rank, pages.codes[rows], last_ranks) * last_above
+            click = self.predict_clicks(values, rank, pages.codes[rows], last_ranks) * last_above
             last_above -= click
             probabilities[rows] = last_click[rank + 1, :size] = click.sum(axis=0)
         return probabilities
@@ -168,6 +168,8 @@ class UBM(ExaminationModel):
 
 Continuation = tuple[Any, Any, Any]
 """Continuation probabilities after no click, an unsatisfying click and a satisfying click."""
+
+Continuing = tuple[Any, Any]  # Continuation probabilities without a click, and after a click
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,35 +234,35 @@ def infer_posterior(pages: Patterns, a: Floats, s: Floats, continuation: Continu
 class CascadeModel(Model):
     """Base class of models whose users read from the top down; the state is P(examination)."""
 
-    def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
+    def get_continuations(self, values: Values, rank: int | Indices, item: Indices) -> Continuing:
         """Return the probabilities of continuing without a click, and after a click."""
         raise NotImplementedError
 
-    def posterior(self, values: Values, pages: Patterns) -> Posterior:
+    def compute_posterior(self, values: Values, pages: Patterns) -> Posterior:
         """Compute the probabilities of hidden states, given all clicks of each page."""
         # By default, users continue without a click, or after one that did not satisfy.
         a = values["attractiveness"][pages.codes]
-        _, after_click = self.continuations(values, pages.rank, pages.codes)
+        _, after_click = self.get_continuations(values, pages.rank, pages.codes)
         return infer_posterior(pages, a, 1 - np.broadcast_to(after_click, a.shape), (1.0, 1.0, 0.0))
 
-    def click_probability(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
+    def predict_clicks(self, values: Values, rank: int, item: Indices, state: Floats) -> Floats:
         return np.asarray(state * values["attractiveness"][item])
 
-    def next_state(
+    def update_state(
         self, values: Values, rank: int, item: Indices, state: Floats, p: Floats, click: Bools
     ) -> Floats:
-        without_click, after_click = self.continuations(values, rank, item)
+        without_click, after_click = self.get_continuations(values, rank, item)
         examined = (state - p) / np.maximum(1 - p, TINY)
         return np.asarray(np.where(click, after_click, examined * without_click))
 
-    def click_probabilities(self, values: Values, pages: Patterns) -> Floats:
+    def compute_click_probabilities(self, values: Values, pages: Patterns) -> Floats:
         probabilities = np.empty(pages.codes.size)
         examined = np.ones(len(pages))
         for rank, rows in enumerate(pages.slices):
             item = pages.codes[rows]
             examined = examined[: item.size]
             a = values["attractiveness"][item]
-            without_click, after_click = self.continuations(values, rank, item)
+            without_click, after_click = self.get_continuations(values, rank, item)
             probabilities[rows] = examined * a
             examined = examined * ((1 - a) * without_click + a * after_click)
         return probabilities
@@ -285,7 +287,7 @@ class CM(CascadeModel):
 
     A second click is impossible. With a floor, conditional probabilities are computed as in
     PyClick: as above down to the first click, and equal to the floor for all observations below it.
-    They do not sum to 1; use them only for comparisons with results of PyClick.
+    These probabilities do not sum to 1; use them only for comparisons with results of PyClick.
     """
 
     name = "CM"
@@ -296,7 +298,7 @@ class CM(CascadeModel):
         0.0, number(0, 1, open_high=True), "probability of observations below the first click"
     )
 
-    def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
+    def get_continuations(self, values: Values, rank: int | Indices, item: Indices) -> Continuing:
         return 1.0, 0.0
 
     def count_trials(self, pages: Patterns) -> Counts:
@@ -305,10 +307,10 @@ class CM(CascadeModel):
         first_clicks[pages.pattern[is_first]] = pages.rank[is_first]
         return {"attractiveness": count_down_to(pages, first_clicks)}
 
-    def conditional_probabilities(self, values: Values, pages: Patterns) -> Floats:
+    def compute_conditional_probabilities(self, values: Values, pages: Patterns) -> Floats:
         if not self.floor:
-            return super().conditional_probabilities(values, pages)
-        probabilities = self.click_probabilities(values, pages)
+            return super().compute_conditional_probabilities(values, pages)
+        probabilities = self.compute_click_probabilities(values, pages)
         conditional = np.where(pages.clicks, probabilities, 1 - probabilities)
         return np.where(pages.last_clicks >= 0, self.floor, conditional)
 
@@ -325,7 +327,7 @@ class DCM(CascadeModel):
     source = "Guo, Liu and Wang (2009)"
     variables: ClassVar = {"attractiveness": "item", "continuation": "rank"}
 
-    def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
+    def get_continuations(self, values: Values, rank: int | Indices, item: Indices) -> Continuing:
         return 1.0, select_values(values["continuation"], rank)
 
     def count_trials(self, pages: Patterns) -> Counts:
@@ -346,7 +348,7 @@ class SDBN(CascadeModel):
     source = "Chapelle and Zhang (2009)"
     variables: ClassVar = {"attractiveness": "item", "satisfaction": "item"}
 
-    def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
+    def get_continuations(self, values: Values, rank: int | Indices, item: Indices) -> Continuing:
         return 1.0, 1 - values["satisfaction"][item]
 
     def count_trials(self, pages: Patterns) -> Counts:
@@ -362,23 +364,23 @@ class DynamicModel(EMModel, CascadeModel):
     attracts. A single continuation probability applies to users who are not satisfied.
     """
 
-    def satisfaction(self, values: Values) -> Floats:
+    def get_satisfaction(self, values: Values) -> Floats:
         """Return the probability that each item satisfies a user who clicked it."""
         return values["satisfaction" if "satisfaction" in self.variables else "attractiveness"]
 
-    def continuation_parameters(self, values: Values) -> Continuation:
+    def get_continuation_parameters(self, values: Values) -> Continuation:
         """Return the continuation probabilities."""
         first, *probabilities = values["continuation"].tolist()
         return (first, probabilities[0], probabilities[1]) if self.cases else (first, first, 0.0)
 
-    def continuations(self, values: Values, rank: int | Indices, item: Indices) -> tuple[Any, Any]:
-        t1, t2, t3 = self.continuation_parameters(values)
-        s = self.satisfaction(values)[item]
+    def get_continuations(self, values: Values, rank: int | Indices, item: Indices) -> Continuing:
+        t1, t2, t3 = self.get_continuation_parameters(values)
+        s = self.get_satisfaction(values)[item]
         return t1, (1 - s) * t2 + s * t3
 
-    def posterior(self, values: Values, pages: Patterns) -> Posterior:
-        a, s = values["attractiveness"][pages.codes], self.satisfaction(values)[pages.codes]
-        return infer_posterior(pages, a, s, self.continuation_parameters(values))
+    def compute_posterior(self, values: Values, pages: Patterns) -> Posterior:
+        a, s = values["attractiveness"][pages.codes], self.get_satisfaction(values)[pages.codes]
+        return infer_posterior(pages, a, s, self.get_continuation_parameters(values))
 
     def make_expectation(self, pages: Patterns) -> Callable[[Values], tuple[Tallies, float]]:
         n_items, weight = pages.items.size, pages.result_weights
@@ -388,7 +390,7 @@ class DynamicModel(EMModel, CascadeModel):
         inner_weight = weight * (pages.rank < pages.lengths[pages.pattern] - 1)
 
         def expect(values: Values) -> tuple[Tallies, float]:
-            states = self.posterior(values, pages)
+            states = self.compute_posterior(values, pages)
             attracted = sum_by(pages.codes, weight * states.attracted, n_items)
             satisfied = sum_by(pages.codes, weight * states.satisfied, n_items)
             unsatisfied = np.where(pages.clicks, 1 - states.satisfied, 0.0)
@@ -406,8 +408,8 @@ class DynamicModel(EMModel, CascadeModel):
 
         return expect
 
-    def relevance(self, values: Values) -> Floats:
-        return np.asarray((values["attractiveness"] * self.satisfaction(values))[:-1])
+    def compute_relevance(self, values: Values) -> Floats:
+        return np.asarray((values["attractiveness"] * self.get_satisfaction(values))[:-1])
 
 
 class DBN(DynamicModel):
@@ -424,7 +426,7 @@ class DBN(DynamicModel):
         None, optional(OPEN_PROBABILITY), "probability of continuation; estimated by default"
     )
 
-    def fixed_values(self) -> dict[str, float]:
+    def get_fixed_values(self) -> dict[str, float]:
         return {} if self.gamma is None else {"continuation": self.gamma}
 
 

@@ -133,7 +133,7 @@ class ClickModel(Result):
     @cached_property
     def values(self) -> dict[str, Floats]:
         """Values of each parameter, by name; the last is the prior mean, for unseen results."""
-        return self.model.values(self.tallies)
+        return self.model.estimate_values(self.tallies)
 
     @cached_property
     def parameters(self) -> dict[str, pl.DataFrame]:
@@ -148,10 +148,11 @@ class ClickModel(Result):
         """
         tables = {}
         for name, tally in self.tallies.items():
-            values = {"value": self.values[name][:-1], "error": self.model.standard_error(tally)}
+            errors = self.model.compute_standard_errors(tally)
+            values = {"value": self.values[name][:-1], "error": errors}
             keys = self._list_keys(self.model.variables[name]).to_dict()
             tables[name] = pl.DataFrame({**keys, **values, **vars(tally)})
-            if name in self.model.fixed_values():
+            if name in self.model.get_fixed_values():
                 tables[name] = tables[name].with_columns(error=pl.lit(None, pl.Float64))
         return tables
 
@@ -181,7 +182,7 @@ class ClickModel(Result):
         """
         pages = self.patterns(log)
         return self._make_result_table(
-            log, pages, self.model.click_probabilities(self.values, pages)
+            log, pages, self.model.compute_click_probabilities(self.values, pages)
         )
 
     def conditional_probabilities(self, log: QueryLog) -> pl.DataFrame:
@@ -194,7 +195,7 @@ class ClickModel(Result):
             clicks.
         """
         pages = self.patterns(log)
-        probability = self.model.conditional_probabilities(self.values, pages)
+        probability = self.model.compute_conditional_probabilities(self.values, pages)
         return self._make_result_table(log, pages, probability)
 
     def _make_result_table(
@@ -226,7 +227,7 @@ class ClickModel(Result):
         PolicyError
             For GCTR and RCTR, which do not distinguish documents.
         """
-        relevance = self.model.relevance(self.values)
+        relevance = self.model.compute_relevance(self.values)
         return self.items.frame.with_columns(pl.Series("relevance", relevance))
 
     def as_qrels(self, threshold: float = 0.5) -> Qrels:
@@ -312,6 +313,8 @@ class ClickModel(Result):
         ------
         PolicyError
             For a model that is not tied by grade, or that has no measure of this kind.
+        MeasureError
+            For invalid parameters of the measure, or a text form that is too long.
 
         Examples
         --------
@@ -483,8 +486,8 @@ class ModelUser:
     def clicks(self, grades: Ints, uniforms: Floats) -> Bools:
         """Draw clicks on pages, like :meth:`CascadeUser.clicks`.
 
-        For a model that is not tied by grade, `grades` are indices of its items (rows of its
-        parameters); -1 after the end of a list.
+        For a model that is not tied by grade, `grades` are indices of items (rows of parameters of
+        the model); -1 after the end of a list.
         """
         codes = np.asarray(grades)
         if codes.ndim != 2 or uniforms.shape[0] != codes.shape[0]:
@@ -522,7 +525,8 @@ def train(
     Raises
     ------
     InputError
-        For a log without results, or without grades.
+        For a log without results or clicks, or with `tied` without grades; and for pages with gaps
+        between ranks.
     PolicyError
         For an unknown model or invalid options.
 

@@ -1,1 +1,1 @@
-"""Controlled experiments: who gets what, and what difference it makes."""
+"""Controlled experiments: assignment of units, sample sizes, and effects of variants."""

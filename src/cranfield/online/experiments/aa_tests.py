@@ -26,7 +26,7 @@ from cranfield.online.experiments.units import (
     MISSING,
     Units,
     convert_sums_to_units,
-    parse_measures,
+    parse_metric_measures,
     read_units,
 )
 from cranfield.online.log.query_log import QueryLog
@@ -64,7 +64,7 @@ class AATests(Result):
         "low": Column("Lower bound of the 95% confidence interval of the proportion (Wilson)."),
         "high": Column("Upper bound of the same confidence interval as `low`."),
         "uniform p": Column(
-            "p-value of the Kolmogorov-Smirnov test for uniform p-values; NaN if many are tied.",
+            "p-value of the Kolmogorov-Smirnov test for uniform p-values; NaN unless most differ.",
             pvalue=True,
         ),
     }
@@ -106,11 +106,11 @@ def simulate_aa_tests(
 ) -> AATests:
     """Simulate A/A tests, to check whether tests keep their significance level.
 
-    Units keep their data, and hashes with the salts `replay-0`, `replay-1` and so on assign them to
-    new variants. The null hypothesis is true, so the p-values of a valid test are uniform, and the
-    test rejects in a proportion alpha of the simulations. Metrics are tested by Welch's test. A
-    higher proportion means that dependent units are treated as independent, or that there are too
-    few units for the skewness of the metric and an unequal split.
+    Units keep their data, and hashes with the salts `replay-0`, `replay-1` and so on, by default,
+    assign them to new variants. The null hypothesis is true, so the p-values of a valid test are
+    uniform, and the test rejects in a proportion alpha of the simulations. Metrics are tested by
+    Welch's test. A higher proportion means that dependent units are treated as independent, or that
+    there are too few units for the skewness of the metric and an unequal split.
 
     Parameters
     ----------
@@ -133,7 +133,8 @@ def simulate_aa_tests(
     Raises
     ------
     PolicyError, InputError, CranfieldError
-        As for :func:`analyse_experiment`.
+        As for :func:`analyse_experiment`; also unless `weights` name two variants, and for fewer
+        than four units.
 
     Examples
     --------
@@ -148,7 +149,7 @@ def simulate_aa_tests(
     if proportions.size != 2:
         raise PolicyError(f"weights must name two variants, got {proportions.size}")
     units = _read_units(data, metrics, unit, missing)
-    n_units = len(units.arm)
+    n_units = len(units.variant_codes)
     if n_units < 4:
         raise CranfieldError(f"simulated A/A tests require at least 4 units, got {n_units}")
     ids = pl.Series(np.arange(n_units)).cast(pl.String) if units.ids is None else units.ids
@@ -162,7 +163,9 @@ def simulate_aa_tests(
         is_treated = np.stack(hashes) >= proportions[0]
         moments = compute_pair_moments(residuals, products, centre, is_treated)
         for k, metric in enumerate(units.metric_columns.values()):
-            pvalues[k, block] = Effects.from_arms(estimate_arms(moments, metric, theta), 1).pvalue()
+            pvalues[k, block] = Effects.from_arms(
+                estimate_arms(moments, metric, theta), 1
+            ).compute_pvalue()
         pvalues[-1, block] = compute_chi_square(moments.count, proportions)[1]
     names = (*units.metric_columns, SAMPLE_RATIO)
     return AATests(units.source, units.kind, n_units, names, pvalues, alpha, salt)
@@ -172,7 +175,7 @@ def _read_units(data: Any, metrics: Any, unit: str | None, missing: str) -> Unit
     metrics = read_metrics(metrics)
     if not isinstance(data, (QueryLog, UnitSums)):
         return read_units(data, metrics, variant=None, unit=unit, missing=missing)
-    measure_names = {name: str(measure) for name, measure in parse_measures(metrics).items()}
+    measure_names = {name: str(measure) for name, measure in parse_metric_measures(metrics).items()}
     if isinstance(data, QueryLog):
         data = sums_by_unit(data, measure_names.values(), unit=unit or "user")
     variant = np.zeros(len(data.units), dtype=np.intp)

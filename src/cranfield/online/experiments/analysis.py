@@ -74,7 +74,7 @@ def _test_sample_ratios(units: Units, proportions: Floats) -> pl.DataFrame:
     n_arms = len(units.variants)
     for segment, (levels, code) in units.segments.items():
         has_level = code >= 0
-        cells = code[has_level] * n_arms + units.arm[has_level]
+        cells = code[has_level] * n_arms + units.variant_codes[has_level]
         counts = np.bincount(cells, minlength=len(levels) * n_arms).reshape(-1, n_arms)
         totals = counts.sum(axis=1)
         is_small = totals * proportions.min() < 5  # Too few expected units in a variant to test
@@ -102,7 +102,7 @@ def _estimate_segment_effects(units: Units, options: Options) -> tuple[pl.DataFr
     critical: CriticalValue = partial(t_quantile, 1 - options.alpha)
     for segment in options.segments:
         levels, code = units.segments[segment]
-        cell = np.where(code >= 0, code * n_arms + units.arm, -1)
+        cell = np.where(code >= 0, code * n_arms + units.variant_codes, -1)
         level_moments = compute_moments(units.columns, cell, (len(levels), n_arms))
         for name, metric in units.metric_columns.items():
             means = estimate_arms(level_moments, metric, options.theta)
@@ -179,12 +179,13 @@ def analyse_experiment(
 
     The p-value is from Welch's test. If a metric is skewed and the split is unequal, this test
     rejects too often in one tail; with few units, or a variant without variance, its Type I error
-    rate is unknown. Then a permutation test of the same statistic is used instead, with all
-    permutations if there are at most 50,000, and a note reports it. The interval of the lift, the
-    difference relative to the mean of the control, is computed on the log scale, or by the method
-    `linear` or `fieller`. A covariate from before the experiment adjusts a mean (CUPED).
+    rate is unknown. In these cases, a permutation test of the same statistic is used by default,
+    with all permutations if there are at most 50,000; `tests` names the test used. The interval of
+    the lift, the difference relative to the mean of the control, is computed on the log scale, or
+    by the method `linear` or `fieller`. A covariate from before the experiment adjusts a mean
+    (CUPED).
     By default, results are withheld if the numbers of units are not as planned: a sample ratio
-    mismatch at p < .0005, overall or at a level of a segment.
+    mismatch at p < .0005, overall, on a day or at a level of a segment.
 
     Sources: Kohavi, Tang and Xu (2020); Deng et al. (2013, 2018); Fabijan et al. (2019); on
     skewness, Boos and Hughes-Oliver (2000) and Kohavi et al. (2014); on permutations, Janssen
@@ -253,7 +254,7 @@ def analyse_experiment(
     oec
         Weights of the metrics in an overall evaluation criterion (OEC). This is the weighted sum of
         the means, each divided by the standard deviation over units of the control, with a minus
-        sign if `down` is good (Roy, 2001).
+        sign if lower is better (Roy, 2001).
     resamples
         Number of permutations or bootstrap resamples of units.
     draws
@@ -274,9 +275,11 @@ def analyse_experiment(
         shows that rows are not units: ids of users that repeat, numbers of users, labels that occur
         once in each variant, or values that repeat within one variant only.
     InputError
-        For a missing column, or values that are not numbers.
+        For a missing column, values that are not numbers, units without a value unless `missing` is
+        set, and a table that ends in a row of totals or has contradictory columns of variants.
     CranfieldError
-        For fewer than two variants, or fewer than two units in a variant.
+        For fewer than two variants, fewer than two units in a variant, or a metric of `oec` that
+        has no variance in the control.
 
     Examples
     --------
@@ -360,7 +363,7 @@ def analyse_units(
     notes = [*units.notes, *adjustments, *_note_few_units(units, rows)]
     notes += _note_margins(metrics, rows)
     notes += [*_note_constants(units, arms, rows), *_note_undefined(units, arms, rows)]
-    n_units = len(units.arm)
+    n_units = len(units.variant_codes)
     if future_looks := [f"{look:,}" for look in options.looks or () if look > n_units]:
         reason = f"the data has {n_units:,} units, so these looks were not reached"
         notes.append(f"{reason}: {', '.join(future_looks)}")
@@ -411,7 +414,7 @@ def _note_covariates(
     metrics: Mapping[str, Metric],
     arms: Mapping[str, ArmMeans],
 ) -> Iterator[str]:
-    """Note the covariate of each metric, and how it changes the variance of the means."""
+    """Note the covariate of each metric, and its effect on the variance of the means."""
     scatter = by_arm.pool().scatter
     for name, metric in columns.items():
         if metric.covariate < 0:
@@ -559,7 +562,7 @@ def _note_skewness(
         name, variant, distortion = row["metric"], row["variant"], row["distortion"]
         if not distortion.is_large or row["test"] == "exact permutation":
             continue
-        lower, upper = distortion.tail_probabilities(options.alpha)
+        lower, upper = distortion.compute_tail_probabilities(options.alpha)
         is_lower_better = name in metrics and metrics[name].better == "lower"
         worse, better = (upper, lower) if is_lower_better else (lower, upper)
         n_treated, n_control = (units.counts[arm] for arm in (variant, units.variants[0]))

@@ -71,13 +71,13 @@ class Distortion:
         """Whether the skewness of the difference is not negligible."""
         return bool(abs(self.difference_skewness) * SKEWNESS_FACTOR**0.5 > 1)
 
-    def tail_probabilities(self, alpha: float) -> tuple[float, float]:
+    def compute_tail_probabilities(self, alpha: float) -> tuple[float, float]:
         r"""Compute the probabilities that Welch's test rejects in the lower and the upper tail.
 
         By the first term of the Edgeworth expansion of the studentised difference (Hall, 1992),
         :math:`\alpha/2 \pm A (2 z^2 + 1) \varphi(z) / 6`.
 
-        >>> [round(p, 3) for p in Distortion(8.0, 0.4).tail_probabilities(0.05)]
+        >>> [round(p, 3) for p in Distortion(8.0, 0.4).compute_tail_probabilities(0.05)]
         [0.059, 0.0]
         """
         z = float(ndtri(1 - alpha / 2))
@@ -100,18 +100,16 @@ class PermutationTest:
     statistics: Floats  # Statistics of the permutations, in ascending order
     is_exact: bool = False  # Whether all other assignments are enumerated
 
-    def one_sided_pvalue(self, statistic: float, alternative: str) -> float:
-        """Compute the one-sided p-value of a statistic, (count + 1) / (B + 1)."""
+    def compute_one_sided_pvalue(self, statistic: float, alternative: str) -> float:
+        """Compute the one-sided p-value by B permutations, (count + 1) / (B + 1)."""
         sign, tolerance = 1 if alternative == "greater" else -1, TOLERANCE * abs(statistic)
         is_extreme = sign * self.statistics >= sign * statistic - tolerance
         return float((is_extreme.sum() + 1) / (self.statistics.size + 1))
 
-    def pvalue(self) -> float:
+    def compute_pvalue(self) -> float:
         """Compute the two-sided p-value: twice the smaller one-sided p-value."""
-        pvalues = [
-            self.one_sided_pvalue(self.observed_statistic, side) for side in ("greater", "less")
-        ]
-        return min(1.0, 2 * min(pvalues))
+        statistic, sides = self.observed_statistic, ("greater", "less")
+        return min(1.0, 2 * min(self.compute_one_sided_pvalue(statistic, side) for side in sides))
 
     def compute_inference(self, effects: Effects, level: float) -> tuple[float, ...]:
         """Compute the bounds of the difference and of the lift (Fieller), and the p-value."""
@@ -128,7 +126,7 @@ class PermutationTest:
             lower, upper = (self._bound_ratios(effects, quantile) for quantile in (high, low))
             ratios = lower[0 if high >= 0 else 1], upper[1 if low <= 0 else 0]
             lifts = float(ratios[0] - 1), float(ratios[1] - 1)
-        return (*bounds, *lifts, self.pvalue())
+        return (*bounds, *lifts, self.compute_pvalue())
 
     def _bound_ratios(self, effects: Effects, quantile: float) -> Bounds:
         square = np.array(min(abs(quantile), 1e50) ** 2)
@@ -163,7 +161,7 @@ def run_permutation_test(
     options: Options,
     key: int,
 ) -> PermutationTest:
-    """Run a permutation test of two variants; up to MAX_ENUMERATED assignments are enumerated."""
+    """Run a permutation test of two variants, exact for up to MAX_ENUMERATED assignments."""
     covariate = (metric.covariate, metric.covariate_denominator) if metric.covariate >= 0 else ()
     indices = sorted({0, metric.numerator, metric.denominator, *covariate})
     if all_units is not None:
@@ -229,8 +227,7 @@ TEST_METHODS = ("auto", "delta", "permutation", "bootstrap")
 # Methods of the confidence interval of the lift, by test; other tests support all methods.
 LIFT_INTERVALS_BY_TEST = {"permutation": ("log", "fieller"), "bootstrap": ("log",)}
 
-OEC = "OEC"
-
+OEC = "OEC"  # Name of the overall evaluation criterion
 
 Pair = tuple[str, int]  # A metric, and the index of a variant
 
@@ -256,11 +253,11 @@ def compare_variants(
     looks, last_looks = None, dict[Pair, tuple[float, bool]]()
     if options.sequential is not None:
         looks, last_looks = _compare_looks(units, arms, options, options.sequential)
-    rows, sizes = [], [*units.counts.values()]
+    rows, sizes, codes = [], [*units.counts.values()], units.variant_codes
     for name, treatment in pairs:
         effect, level = Effects.from_arms(arms[name], treatment), levels[name]
-        is_compared = (units.arm == 0) | (units.arm == treatment)
-        columns, is_treated = units.columns[is_compared], units.arm[is_compared] == treatment
+        is_compared = np.isin(codes, (0, treatment))
+        columns, is_treated = units.columns[is_compared], codes[is_compared] == treatment
         gradient = arms[name].gradient[[0, treatment]].mean(axis=0)
         gamma = units.compute_skewness(gradient, treatment)
         distortion = Distortion.from_sizes(gamma, sizes[treatment], sizes[0])
@@ -278,7 +275,7 @@ def compare_variants(
             critical: CriticalValue = partial(t_quantile, level)
             if (method := options.sequential) is not None:
                 variance, alpha = effect.standard_error**2, options.alpha
-                ratio = method.prior_variance_ratio(variance, effect.count, alpha)
+                ratio = method.get_variance_ratio(variance, effect.count, alpha)
                 critical = partial(np.full_like, fill_value=compute_half_width(ratio, alpha))
             values = effect.compute_inference(critical, options.lift)
             if (name, treatment) in last_looks:
@@ -342,9 +339,9 @@ def _test_noninferiority(
     shifted_effect = effect.shift_by_margin(metric.margin or 0.0, direction)
     side = "greater" if direction == "higher" else "less"
     if permutations is not None:
-        return permutations.one_sided_pvalue(float(shifted_effect.statistic), side)
+        return permutations.compute_one_sided_pvalue(float(shifted_effect.statistic), side)
     if options.sequential is None:
-        return float(shifted_effect.pvalue(side))
+        return float(shifted_effect.compute_pvalue(side))
     look = (shifted_effect.difference[None], shifted_effect.standard_error[None], effect.count)
     pvalue = always_valid(*look, options.sequential, alpha=options.alpha)[2]
     # The two-sided p-value is valid as a one-sided p-value in the direction of the difference.
@@ -360,9 +357,9 @@ def _compare_looks(
     at its look has the opposite sign of the last difference.
     """
     n_variants = len(units.variants)
-    looks = _read_look_sizes(options.looks, len(units.arm))
-    look = np.searchsorted(looks, np.arange(len(units.arm)), side="right")
-    cells = look * n_variants + units.arm
+    looks = _read_look_sizes(options.looks, len(units.variant_codes))
+    look = np.searchsorted(looks, np.arange(len(units.variant_codes)), side="right")
+    cells = look * n_variants + units.variant_codes
     cumulative = compute_moments(units.columns, cells, (looks.size, n_variants)).accumulate()
     frames, last_looks = [], {}
     for name, arm in arms.items():
@@ -401,11 +398,12 @@ def _bootstrap_pairs(
 ) -> dict[Pair, tuple[float, ...]]:
     """Compute percentile intervals and p-values, with fixed coefficients of covariates."""
     sampling: Any = {"resamples": options.resamples, "weights": options.draws, "seed": options.seed}
-    column_means = resample_means(units.columns, units.arm, len(units.variants), **sampling)
+    codes, n_variants = units.variant_codes, len(units.variants)
+    column_means = resample_means(units.columns, codes, n_variants, **sampling)
     rows = dict[Pair, tuple[float, ...]]()
     for name, means in arms.items():
         values, level = means.evaluate(column_means), levels[name]
-        for k in range(1, len(units.variants)):
+        for k in range(1, n_variants):
             difference = values[k] - values[0]
             with np.errstate(divide="ignore", invalid="ignore"):
                 lifts = values[k] / values[0] - 1
@@ -428,7 +426,8 @@ def combine_metrics(
         if name not in arms:
             raise PolicyError(f"unknown metric {metric} in oec; expected one of: {', '.join(arms)}")
         if not (isinstance(weight, (int, float)) and np.isfinite(weight)):
-            raise PolicyError(f"oec weight of {metric} must be a number, got {quoted(weight)}")
+            expected = f"oec weight of {metric} must be a finite number"
+            raise PolicyError(f"{expected}, got {quoted(weight)}")
         is_lower_better = metrics[name].better == "lower"
         if is_lower_better and weight < 0:
             reason = "lower is better, so the sign of its values is already reversed"

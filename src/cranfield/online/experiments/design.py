@@ -87,7 +87,7 @@ BINS = 20  # Number of bins in the test of uniform hashes
 class Experiment:
     r"""Assignment of the units of an experiment to variants.
 
-    A unit, such as a user, has a number from 0 to 1 for each salt,
+    A unit, such as a user, has a number from 0 to 1 for each salt, by default
 
     .. math:: u = \text{MD5}(\text{salt}, \texttt{0x1f}, \text{unit}) / 2^{64}
 
@@ -119,7 +119,7 @@ class Experiment:
     ------
     PolicyError
         For weights that do not sum to 1 or are not above 0, a single variant, invalid traffic, an
-        unknown hash, or a layer with the experiment's own name.
+        unknown hash, an empty name, or a layer without traffic or with the experiment's own name.
 
     Examples
     --------
@@ -185,8 +185,10 @@ class Experiment:
 
         Raises
         ------
+        PolicyError
+            For units that are not a list.
         CranfieldError
-            For a unit without an id.
+            For a unit without a valid id.
         """
         ids = read_unit_ids(units)
         hashes = HASHES[self.hash](self.name, ids)
@@ -226,14 +228,14 @@ def check_weights(weights: Any) -> dict[str, float]:
         raise PolicyError(f"{expected}, got {quoted(weights)}")
     proportions: dict[str, float] = {}
     for variant, weight in weights_by_name:
-        if isinstance(variant, (list, dict, set)):
-            raise PolicyError(f"a variant must be a name, got {quoted(variant)}")
         # As in tables, the name of a variant may be a number.
         name = str(variant) if isinstance(variant, (int, np.integer)) else variant
+        if not (isinstance(name, str) and name):
+            raise PolicyError(f"a variant must be a name, got {quoted(variant)}")
         if name in proportions:
             raise PolicyError(f"weights must name distinct variants, got {quoted(name)} twice")
         is_number = isinstance(weight, (int, float, np.number)) and not isinstance(weight, bool)
-        if not (isinstance(name, str) and name and is_number and 0 < weight <= 1):
+        if not (is_number and 0 < weight <= 1):
             bounds = "must be above 0 and at most 1"
             raise PolicyError(f"weight of {quoted(name)} {bounds}, got {quoted(weight)}")
         proportions[name] = float(weight)
@@ -463,7 +465,8 @@ def experiment_size(
     Raises
     ------
     PolicyError
-        Unless exactly two of lift, units and power are set, or if an option is out of its range.
+        Unless exactly two of lift, units and power are set, if an option is out of its range, or if
+        more than 10^12 units are required.
 
     Examples
     --------

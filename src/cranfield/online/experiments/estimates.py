@@ -101,7 +101,7 @@ def compute_skewness(values: Floats) -> float:
     return float((centred**3).mean() / variance**1.5) if variance > 0 else 0.0
 
 
-THETAS = ("pooled", "within")  # Covariances of a covariate: over all units, or within variants
+THETAS = ("pooled", "within")  # Coefficient of a covariate: over all units, or within variants
 ONES_COLUMN = 0  # Index of the column of ones, the denominator of a mean
 
 
@@ -341,9 +341,9 @@ class Effects:
     @property
     def df(self) -> Floats:
         """Degrees of freedom of Welch's test."""
-        return self._df(self.control_squared_error, self.treatment_squared_error)
+        return self._compute_df(self.control_squared_error, self.treatment_squared_error)
 
-    def _df(self, control: Floats, treatment: Floats) -> Floats:
+    def _compute_df(self, control: Floats, treatment: Floats) -> Floats:
         # Proportions are used since squares of variances may underflow.
         with np.errstate(divide="ignore", invalid="ignore"):
             proportion = control / (control + treatment)
@@ -356,7 +356,7 @@ class Effects:
         """Difference divided by its standard error; 0 if the means are equal."""
         return standardised_difference(self.difference, self.standard_error)
 
-    def pvalue(self, alternative: str = "two-sided") -> Floats:
+    def compute_pvalue(self, alternative: str = "two-sided") -> Floats:
         """Compute the p-value of Welch's test; NaN if the standard error is unknown.
 
         If values are constant within both variants and the means differ, it is the p-value of the
@@ -370,28 +370,28 @@ class Effects:
         pvalue = np.where(is_separated, tail_pvalues(tail, alternative), pvalue)
         return np.where(np.isnan(self.standard_error + self.difference), np.nan, pvalue)
 
-    def interval(self, critical: CriticalValue) -> Bounds:
+    def compute_interval(self, critical: CriticalValue) -> Bounds:
         """Compute the interval of the difference; NaN if both variants have constant values."""
         with np.errstate(invalid="ignore"):
             standard_error = np.where(self.standard_error == 0, np.nan, self.standard_error)
             half_width = critical(self.df) * standard_error
         return self.difference - half_width, self.difference + half_width
 
-    def lift_interval(self, critical: CriticalValue, method: str = "log") -> Bounds:
+    def compute_lift_interval(self, critical: CriticalValue, method: str = "log") -> Bounds:
         r"""Compute the confidence interval of the lift.
 
         `log` is computed for the logarithm of the ratio of means, with squared standard error
         :math:`v_0/m_0^2 + v_1/m_1^2`; `linear` for the ratio itself, by the delta method; `fieller`
         contains the ratios that a test does not reject, and is unbounded if the mean of the control
         may be 0. The bounds are NaN if the method has no interval, values are constant within both
-        variants, or all values of the treatment are 0.
+        variants, the mean of the control is 0, or all values of the treatment are 0.
         """
         control, treatment = self.control, self.treatment
         v, w = self.control_squared_error, self.treatment_squared_error
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             quotient = treatment / control
             if method == "fieller":
-                squared_critical = critical(self._df(v * quotient**2, w)) ** 2
+                squared_critical = critical(self._compute_df(v * quotient**2, w)) ** 2
                 covariance = np.zeros_like(control)
                 low, high = fieller_interval(control, treatment, v, w, covariance, squared_critical)
             elif method == "linear":
@@ -400,7 +400,7 @@ class Effects:
                 low, high = quotient - half_width, quotient + half_width
             else:
                 a, b = v / control**2, w / treatment**2
-                factor = np.exp(critical(self._df(a, b)) * np.sqrt(a + b))
+                factor = np.exp(critical(self._compute_df(a, b)) * np.sqrt(a + b))
                 ratio = np.where(quotient > 0, quotient, np.nan)
                 low, high = ratio / factor, ratio * factor
         is_undefined = ~np.isfinite(quotient) | (self.standard_error == 0) | self.has_zeros_only
@@ -408,7 +408,8 @@ class Effects:
 
     def compute_inference(self, critical: CriticalValue, lift: str) -> tuple[Floats, ...]:
         """Compute the values of the columns INFERENCE."""
-        return (*self.interval(critical), *self.lift_interval(critical, lift), self.pvalue())
+        lift_bounds = self.compute_lift_interval(critical, lift)
+        return (*self.compute_interval(critical), *lift_bounds, self.compute_pvalue())
 
     def shift_by_margin(self, margin: float | str, better: str) -> Effects:
         """Shift the control by the margin, the largest accepted loss: a number or a percentage."""
@@ -435,7 +436,7 @@ class Sequential(Spec):
 
     name: ClassVar[str]
 
-    def prior_variance_ratio(self, squared_error: Floats, units: Floats, alpha: float) -> Floats:
+    def get_variance_ratio(self, squared_error: Floats, units: Floats, alpha: float) -> Floats:
         """Return the prior variance divided by the squared standard error, for each look."""
         raise NotImplementedError
 
@@ -452,7 +453,7 @@ class ConfidenceSequence(Sequential):
     name = "CS"
     tuned = parameter(5000, number(1), "total number of units at which intervals are narrowest")
 
-    def prior_variance_ratio(self, squared_error: Floats, units: Floats, alpha: float) -> Floats:
+    def get_variance_ratio(self, squared_error: Floats, units: Floats, alpha: float) -> Floats:
         log_term = -2 * np.log(alpha)
         return np.asarray(units * (log_term + np.log(1 + log_term)) / self.tuned)
 
@@ -469,7 +470,7 @@ class MixtureSPRT(Sequential):
     name = "mSPRT"
     tau = parameter(0.1, number(0, open_low=True), "assumed standard deviation of true effects")
 
-    def prior_variance_ratio(self, squared_error: Floats, units: Floats, alpha: float) -> Floats:
+    def get_variance_ratio(self, squared_error: Floats, units: Floats, alpha: float) -> Floats:
         with np.errstate(divide="ignore"):
             return np.asarray(self.tau**2 / squared_error)
 
@@ -522,7 +523,7 @@ def always_valid(
     Raises
     ------
     PolicyError
-        For an infinite difference.
+        For an infinite difference, an unknown method, or an alpha that is not between 0 and 1.
 
     Examples
     --------
@@ -536,7 +537,7 @@ def always_valid(
     if np.isinf(d).any():
         raise PolicyError(f"difference must be finite or NaN, got {d[np.isinf(d)][0]:g}")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        variance_ratio = sequential.prior_variance_ratio(s**2, n, alpha)
+        variance_ratio = sequential.get_variance_ratio(s**2, n, alpha)
         z = np.where(s > 0, d / s, 0.0)
         # Without variance there is neither evidence nor an interval.
         has_variance = (s > 0) & np.isfinite(s)
@@ -553,7 +554,7 @@ def always_valid(
 
 
 BOOTSTRAP_WEIGHTS = ("poisson", "multinomial")  # Bootstrap weights: independent, or of fixed sum
-BLOCK_DRAWS = 2**20  # Number of weights drawn at a time; results for a seed depend on it
+BLOCK_DRAWS = 2**20  # Maximum number of weights drawn at a time; results for a seed depend on it
 
 
 def resample_means(
@@ -591,7 +592,7 @@ def _draw_weights(
 
 
 def compute_percentiles(values: Floats, level: float) -> tuple[float, float]:
-    """Return the bounds of the percentile interval of resampled values; NaN if any is NaN."""
+    """Return a percentile interval; NaN if a value is NaN, infinite for too few values."""
     if np.isnan(values).any():
         return np.nan, np.nan
     sorted_values = np.sort(values)
@@ -602,7 +603,7 @@ def compute_percentiles(values: Floats, level: float) -> tuple[float, float]:
 
 
 def compute_tail_pvalue(values: Floats) -> float:
-    """Compute the two-sided p-value of no effect (0): twice the proportion of the smaller tail."""
+    """Compute the two-sided p-value of no effect (0): twice that of the smaller tail."""
     if np.isnan(values).any():
         return np.nan
     tail = min(int((values <= 0).sum()), int((values >= 0).sum()))

@@ -86,8 +86,8 @@ def sample_ratio(
     with k - 1 degrees of freedom for k variants. A mismatch means that one variant lost or gained
     more units than another. Then variants may differ even if the treatment has no effect, and no
     result can be trusted. The alarm is at p < .0005, because a test that runs daily should rarely
-    give a false alarm. Below 1,000 units the exact binomial test is used; with more than two
-    variants, each is tested against all others, with Bonferroni's correction.
+    give a false alarm. By default the exact binomial test is used below 1,000 units; with more than
+    two variants, each is tested against all others, with Bonferroni's correction.
 
     Source: Fabijan et al. (2019); Kohavi, Tang and Xu (2020).
 
@@ -108,7 +108,8 @@ def sample_ratio(
     Raises
     ------
     PolicyError
-        For weights that do not sum to 1, or lack a variant.
+        For weights that do not sum to 1 or lack a variant, a single variant, or a count that is not
+        an integer of at least 0.
     CranfieldError
         If there are no units.
 
@@ -168,7 +169,7 @@ _EFFECT_COLUMNS = {
         " `bonferroni` and `sidak`."
     ),
     "high": Column("Upper bound of the same confidence interval as `low`."),
-    "lift": Column("Difference relative to the mean of the control."),
+    "lift": Column("Difference relative to the mean of the control; NaN if this mean is 0."),
     "lift low": Column("Lower bound of the confidence interval of the lift."),
     "lift high": Column("Upper bound of the confidence interval of the lift."),
 }
@@ -213,7 +214,8 @@ class ExperimentReport(Result):
         permutation` (of all assignments), `bootstrap` or `always valid`. p-values and intervals
         are NaN if the report is `stopped`.
     sample_ratios, segments, interactions, looks
-        The tables of these names; the last three are None if they were not requested.
+        The tables of these names; the last three are None if they were not requested, or if the
+        report is `stopped`.
     options
         Options of the analysis; `resamples` is 0 if no resamples were drawn, and `theta` empty
         without an adjustment for a covariate.
@@ -251,7 +253,9 @@ class ExperimentReport(Result):
             "units": Column("Number of units of both variants."),
             **_EFFECT_COLUMNS,
             **_PVALUE_COLUMNS,
-            "p": Column("p-value; NaN for fewer than ten units in a variant.", pvalue=True),
+            "p": Column(
+                "p-value; NaN for fewer than ten units, or no variance, in a variant.", pvalue=True
+            ),
         },
         "interactions": {
             "segment": Column("Segment.", key=True),

@@ -131,10 +131,10 @@ def analyse_totals(
     unit_fields["metric_columns"] = {name: MetricColumns(1)}
     if not is_mean and sum(sizes) <= MAX_ROWS:
         errors = "auto"
-        arm = np.repeat([variants.index(variant) for variant in totals], sizes)
+        codes = np.repeat([variants.index(variant) for variant in totals], sizes)
         successes = [np.arange(total[-1]) < total[0] for total in totals.values()]
-        columns = np.column_stack([np.ones(arm.size), np.concatenate(successes)])
-        units = Units(arm=arm, columns=columns, **unit_fields)
+        columns = np.column_stack([np.ones(codes.size), np.concatenate(successes)])
+        units = Units(variant_codes=codes, columns=columns, **unit_fields)
     else:
         errors = "delta"
         for variant in variants:
@@ -144,7 +144,7 @@ def analyse_totals(
                 remedy = "for fewer units, use a permutation test on a table of their values"
                 raise PolicyError(f"{reason}; {remedy}")
         units = _Totals(
-            arm=np.empty(0, dtype=np.intp),
+            variant_codes=np.empty(0, dtype=np.intp),
             columns=np.empty((0, 2)),
             notes=(_UNKNOWN_SKEWNESS,) if is_mean else (),
             by_variant=_convert_to_moments([totals[variant] for variant in variants]),

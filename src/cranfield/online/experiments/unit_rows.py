@@ -26,7 +26,7 @@ TIME_NAMES = frozenset({"date", "day", "week", "month", "quarter", "year", "hour
 
 
 class UnitTable:
-    """Columns of a table of units, as text before conversion, and their positions by use."""
+    """Columns of a table of units, as text before conversion, and positions of columns by use."""
 
     def __init__(self, columns: Columns, schema: Schema, variant: str | None) -> None:
         self.columns, self.schema, self.source = columns, schema, columns.source
@@ -35,25 +35,25 @@ class UnitTable:
         self.positions = schema.find_positions(columns.names, columns.source)
         self.variant = None if variant is None else self.positions[variant]
         self.unused = [k for k in range(len(self.names)) if k not in self.positions.values()]
-        self.texts = cache(lambda k: _convert_to_text(columns.with_points(k)))
+        self.texts = cache(lambda column: _convert_to_text(columns.with_points(column)))
 
-    def is_number(self, k: int) -> bool:
+    def is_number(self, column: int) -> bool:
         """Return whether all values of a column are numbers or missing."""
-        texts = self.texts(k)
+        texts = self.texts(column)
         return texts.cast(pl.Float64, strict=False).null_count() == texts.null_count()
 
-    def count_ids(self, k: int) -> tuple[int, int]:
+    def count_ids(self, column: int) -> tuple[int, int]:
         """Return the numbers of ids and of rows with an id; refuse lists and records."""
-        cells = self.columns.cells(k)
+        cells = self.columns.cells(column)
         values = () if isinstance(cells, pl.Series) else cells
         if nested_values := [value for value in values if isinstance(value, (list, dict))]:
-            reason = f"expected text or a number in {quoted(self.names[k])}"
+            reason = f"expected text or a number in {quoted(self.names[column])}"
             raise InputError(f"{reason}, got {quoted(nested_values[0])}", source=self.source)
-        ids = self.texts(k).replace("", None).drop_nulls()
+        ids = self.texts(column).replace("", None).drop_nulls()
         return ids.n_unique(), len(ids)
 
     def count_clusters(self, *keys: int) -> int:
-        """Count the values of `keys` if values repeat, but only within one variant; otherwise 0."""
+        """Count the values of `keys` if many repeat, but only within one variant; otherwise 0."""
         values = self.count_arms(*keys)
         n_repeats = values["rows"].sum() - values.height
         n_arms = self.texts(self.variant).drop_nulls().n_unique()
@@ -62,16 +62,16 @@ class UnitTable:
 
     def count_arms(self, *keys: int, step: int = 1) -> pl.DataFrame:
         """Count the variants and rows of each value of `keys`, over every `step`-th row."""
-        columns = {str(k): self.texts(k) for k in keys}
+        columns = {str(column): self.texts(column) for column in keys}
         rows = pl.DataFrame({**columns, "arms": self.texts(self.variant)})
         rows = rows.gather_every(step).drop_nulls()
         return rows.group_by([*columns]).agg(pl.col("arms").n_unique(), pl.len().alias("rows"))
 
     def check_last_row(self, ids: Sequence[int], metrics: pl.DataFrame) -> None:
         """Refuse a last row that summarises the rows above, by its id and its metrics."""
-        for k in ids:
-            if ends_in_summary(self.texts(k), lambda: metrics):
-                raise self.make_totals_error(self.texts(k)[-1])
+        for column in ids:
+            if ends_in_summary(self.texts(column), lambda: metrics):
+                raise self.make_totals_error(self.texts(column)[-1])
 
     def make_totals_error(self, name: str) -> InputError:
         reason = f"{quoted(name)} seems to be a row of totals; remove it"
@@ -80,7 +80,10 @@ class UnitTable:
 
     @staticmethod
     def has_distinct_labels(ids: pl.Series, labels: pl.Series, min_repeats: int) -> bool:
-        """Return True if no id has a label twice, which has probability <= 2^-min_repeats."""
+        """Return True if no id has a label twice, where random labels would repeat.
+
+        The probability that random labels do not repeat is then at most 2^-min_repeats.
+        """
         sizes = ids.value_counts()["count"]
         n_pairs = (sizes * (sizes - 1)).sum() / 2
         is_unlikely = n_pairs >= labels.n_unique() * min_repeats * log(2)
@@ -88,7 +91,7 @@ class UnitTable:
 
 
 def _convert_to_text(cells: Cells) -> pl.Series:
-    """Convert cells to text without the blanks around it, which are not part of an id."""
+    """Convert cells to text, without leading and trailing blanks, which are not part of an id."""
     if isinstance(cells, pl.Series) and not cells.dtype.is_nested():
         texts = cells.cast(pl.String, strict=False)
     else:
@@ -97,50 +100,50 @@ def _convert_to_text(cells: Cells) -> pl.Series:
     return texts.str.strip_chars(BLANKS)
 
 
-# Minimum number of repeated values; by chance, all are in the same variant with probability 2^-10
+# Minimum number of repeats; in two equal variants, all agree by chance with probability 2^-10
 MIN_REPEATS = 10
-MAX_MIXED_USERS = 0.05  # Proportion in several variants; higher if parts of users were randomised
+MAX_MIXED_USERS = 0.05  # Maximum proportion in several variants; above, users were not randomised
 
 
 class TotalsError(PolicyError):
-    """Raised for rows that are totals of many units."""
+    """Raised for rows that seem to be totals of many units."""
 
 
 def check_rows(table: UnitTable, metrics: Names, denominators: Names) -> None:
     """Refuse rows that are parts of a unit, or totals of many units."""
-    for k in table.unused:
-        last_texts = table.texts(k).tail(1).to_list()
-        if last_texts and spelt(last_texts[0]) in TOTALS and table.texts(k).n_unique() > 1:
+    for column in table.unused:
+        last_texts = table.texts(column).tail(1).to_list()
+        if last_texts and spelt(last_texts[0]) in TOTALS and table.texts(column).n_unique() > 1:
             raise table.make_totals_error(last_texts[0])
     kinds_of_totals = ("user", "session", "units", "count", "weight", "assignment weight")
     schema = replace(table.schema, decisive=kinds_of_totals)
     divisors = {table.positions[name] for name in denominators}
     *_, kinds = schema.find_unused(table.names, {*table.positions.values()} - divisors)
-    # In a log, an impression is a page.
-    kinds |= {k: "count" for k in table.unused if table.spellings[k] == "impression"}
+    # Schemas of logs read `impression` as the id of a page; in a table of units it is a count.
+    kinds |= {column: "count" for column in table.unused if table.spellings[column] == "impression"}
     users, sessions = ([k for k in kinds if kinds[k] == kind] for kind in ("user", "session"))
-    id_counts = {k: table.count_ids(k) for k in users + sessions}
-    for k, (n_ids, n_rows) in id_counts.items():
+    id_counts = {column: table.count_ids(column) for column in users + sessions}
+    for column, (n_ids, n_rows) in id_counts.items():
         if 0 < n_ids < n_rows:
-            raise _make_cluster_error(table, k, n_rows, n_ids)
+            raise _make_cluster_error(table, column, n_rows, n_ids)
     height = len(table.columns.cells(0))
     # If the ids of users are all different, rows are users.
-    has_user_rows = any(id_counts[k][0] == height for k in users)
-    for k in table.unused if table.variant is not None else ():
-        n_values = table.count_clusters(k)
+    has_user_rows = any(id_counts[column][0] == height for column in users)
+    for column in table.unused if table.variant is not None else ():
+        n_values = table.count_clusters(column)
         if n_values and not has_user_rows:
-            raise _make_cluster_error(table, k, height, n_values)
+            raise _make_cluster_error(table, column, height, n_values)
         if n_values:
-            name = table.names[k]
+            name = table.names[column]
             note = f"column {quoted(name)} is not used, but each of its values is in one variant"
             remedy = f"if it is the unit of randomisation, set unit={name!r}"
             warn(f"{table.source}: {note}; {remedy}")
     if has_user_rows:
         return
     _check_cluster_pairs(table)
-    for k in users:
-        if 0 < (n_rows := id_counts[k][1]) < height:
-            problem = f"{quoted(table.names[k])} is empty in {counted(height - n_rows, 'row')}"
+    for column in users:
+        if 0 < (n_rows := id_counts[column][1]) < height:
+            problem = f"{quoted(table.names[column])} is empty in {counted(height - n_rows, 'row')}"
             remedy = "remove these rows, or set unit='row' if each row is a unit of its own"
             raise PolicyError(f"{table.source}: {problem}: {remedy}")
     # The denominator of a metric may be a number of impressions, but not of users.
@@ -159,19 +162,19 @@ def _check_cluster_pairs(table: UnitTable) -> None:
     if table.variant is None:
         return
     labels = []
-    for k in table.unused:
-        if table.spellings[k] in TIME_NAMES or not table.is_number(k):
-            values = table.count_arms(k)
+    for column in table.unused:
+        if table.spellings[column] in TIME_NAMES or not table.is_number(column):
+            values = table.count_arms(column)
             # A column that determines the variant does so in every pair.
             if values.height > 1 and (values["rows"] > 1).any() and (values["arms"] > 1).any():
-                labels.append(k)
+                labels.append(column)
     n_rows = len(table.texts(table.variant))
     step = n_rows // 5000 + 1
     for pair in combinations(labels[:_MAX_LABELS], 2):
         # Pairs in several variants are usually found in a few rows.
         has_several_arms = (table.count_arms(*pair, step=step)["arms"] > 1).any()
         if n_values := 0 if has_several_arms else table.count_clusters(*pair):
-            names = " and ".join(quoted(table.names[k]) for k in pair)
+            names = " and ".join(quoted(table.names[column]) for column in pair)
             sizes = f"{n_rows:,} rows of {n_values:,} pairs of {names}"
             reason = "each pair is in one variant only, as in a switchback experiment"
             remedy = "set a column of pairs as the unit, or unit='row' if rows were randomised"
@@ -179,12 +182,12 @@ def _check_cluster_pairs(table: UnitTable) -> None:
             raise PolicyError(f"{table.source}: {problem}; {reason}: {remedy}")
 
 
-def _make_cluster_error(table: UnitTable, k: int, n_rows: int, n_values: int) -> PolicyError:
-    name = table.names[k]
+def _make_cluster_error(table: UnitTable, column: int, n_rows: int, n_values: int) -> PolicyError:
+    name = table.names[column]
     sizes = f"{n_rows:,} rows of {n_values:,} values of {quoted(name)}"
     problem = f"expected one row per unit, got {sizes}; rows with equal values are not independent"
     remedy = f"set the unit, such as unit={name!r}, or unit='row' if rows were randomised"
-    if table.variant is not None and (table.count_arms(k)["arms"] > 1).all():
+    if table.variant is not None and (table.count_arms(column)["arms"] > 1).all():
         reason = f"each value is in more than one variant, so {quoted(name)} was not randomised"
         remedy = f"{reason}; set unit='row' if rows were randomised"
     return PolicyError(f"{table.source}: {problem}: {remedy}")
@@ -192,19 +195,20 @@ def _make_cluster_error(table: UnitTable, k: int, n_rows: int, n_values: int) ->
 
 def _find_totals(table: UnitTable, kinds: Mapping[int, str], metrics: Names) -> Iterator[str]:
     """Yield descriptions of columns and rows that suggest totals of many units."""
-    for k, kind in kinds.items():
-        numbers = table.texts(k).cast(pl.Float64, strict=False).drop_nulls()
+    for column, kind in kinds.items():
+        numbers = table.texts(column).cast(pl.Float64, strict=False).drop_nulls()
         is_equal_weight = kind.endswith("weight") and numbers.n_unique() < 2
         is_constant = is_equal_weight or kind in {"user", "session"}
         if not (is_constant or numbers.is_in([0.0, 1.0]).all()):
-            yield f"a column {quoted(table.names[k])}"
+            yield f"a column {quoted(table.names[column])}"
     if table.variant is None:
         return
     used_positions = {table.variant, *(table.positions[name] for name in metrics)}
     labels = {}
-    for k, name in enumerate(table.names):
-        if k not in used_positions and (table.spellings[k] in TIME_NAMES or not table.is_number(k)):
-            labels[name] = table.texts(k)
+    for column, name in enumerate(table.names):
+        is_label = table.spellings[column] in TIME_NAMES or not table.is_number(column)
+        if is_label and column not in used_positions:
+            labels[name] = table.texts(column)
     rows = pl.DataFrame({"(arm)": table.texts(table.variant), **labels}).drop_nulls("(arm)")
     n_arms = rows["(arm)"].n_unique()
     if 1 < n_arms == len(rows):
@@ -239,10 +243,10 @@ def check_second_variants(table: UnitTable) -> None:
     """Refuse a second column of variants that contradicts the first."""
     if (variant := table.variant) is None:
         return
-    for k in (k for k, name in enumerate(table.spellings) if name in _VARIANT_NAMES):
-        arms = pl.DataFrame({"arm": table.texts(variant), "other": table.texts(k)})
+    for column in (k for k, name in enumerate(table.spellings) if name in _VARIANT_NAMES):
+        arms = pl.DataFrame({"arm": table.texts(variant), "other": table.texts(column)})
         if arms["other"].n_unique() <= arms["arm"].n_unique() < arms.n_unique():
-            pair = f"{quoted(table.names[variant])} and {quoted(table.names[k])}"
+            pair = f"{quoted(table.names[variant])} and {quoted(table.names[column])}"
             reason = f"has two columns of variants that contradict each other: {pair}"
             raise InputError(f"{reason}; remove one", source=table.source)
 
@@ -250,20 +254,21 @@ def check_second_variants(table: UnitTable) -> None:
 def warn_of_long_table(table: UnitTable, unit: str) -> None:
     """Warn of a column whose values, such as names of metrics, occur once per unit."""
     ids = table.texts(table.positions[unit])
-    for k in (k for k in table.unused if table.spellings[k] not in TIME_NAMES - {"period"}):
-        labels = table.texts(k)
+    for column in (k for k in table.unused if table.spellings[k] not in TIME_NAMES - {"period"}):
+        labels = table.texts(column)
         n_levels = labels.n_unique()
         is_complete = ids.n_unique() * n_levels == len(ids)
         if n_levels < 2 or labels.null_count():
             continue
         # Numbers, and texts with digits such as dates, may be times of rows, which may be summed.
-        is_time = n_levels > 2 and (table.is_number(k) or labels.str.contains("[0-9]").all())
+        is_time = n_levels > 2 and (table.is_number(column) or labels.str.contains("[0-9]").all())
         if not is_time and table.has_distinct_labels(
             ids, labels, 0 if is_complete else MIN_REPEATS
         ):
             values = some_of(map(quoted, labels.unique(maintain_order=True)), 3)
             size = "one row" if is_complete else "at most one row"
-            rows = f"each {unit} has {size} for each value of {quoted(table.names[k])} ({values})"
+            name = quoted(table.names[column])
+            rows = f"each {unit} has {size} for each value of {name} ({values})"
             remedy = "if the values are metrics or periods, keep the rows of one value"
             warn(f"{table.source}: {rows}, and these rows are summed; {remedy}")
 
@@ -286,10 +291,10 @@ _EXACT_TIMES = {*map(spelt, " ".join(USUAL_NAMES["time"]).split())}
 def note_users_of_rows(table: UnitTable, unit: str | None) -> Iterator[str]:
     """Note users with several units in one variant, in a table whose unit was set."""
     schema = replace(table.schema, decisive=("user",))
-    for k in schema.find_unused(table.names, table.positions.values())[2]:
-        users, variants = table.texts(k), table.texts(table.variant)
+    for column in schema.find_unused(table.names, table.positions.values())[2]:
+        users, variants = table.texts(column), table.texts(table.variant)
         units = table.texts(table.positions[unit]) if unit else pl.Series(range(len(users)))
-        rows = pl.DataFrame({"(unit)": units, table.names[k]: users, "(variant)": variants})
+        rows = pl.DataFrame({"(unit)": units, table.names[column]: users, "(variant)": variants})
         yield from note_repeated_users(rows, unit or "row")
 
 
@@ -317,12 +322,12 @@ def note_unused_labels(table: UnitTable, unit: str | None) -> list[str]:
     schema = replace(table.schema, is_selected=False)
     unused, *_ = schema.find_unused(table.names, table.positions.values())
     labels = []
-    for k in (k for k in unused if table.spellings[k] not in TIME_NAMES - {"period"}):
-        texts = table.texts(k)
+    for column in (k for k in unused if table.spellings[k] not in TIME_NAMES - {"period"}):
+        texts = table.texts(column)
         n_values = texts.n_unique()
-        is_label = not table.is_number(k)
+        is_label = not table.is_number(column)
         if not is_label and ids is not None:
             is_label = table.has_distinct_labels(ids, texts, MIN_REPEATS)
         if n_values == 2 or (2 < n_values < len(texts) and is_label):
-            labels.append(quoted(table.names[k]))
+            labels.append(quoted(table.names[column]))
     return [f"columns not used: {some_of(labels, 12)}"] if labels else []

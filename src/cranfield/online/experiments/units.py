@@ -61,7 +61,7 @@ from cranfield.sources.values import (
 )
 
 MIXED_POLICIES = ("drop", "error")  # How to treat units in several variants
-MISSING = ("error", "drop", "zero")  # How to treat units without a value
+MISSING = ("error", "drop", "zero")  # How to treat missing values
 TIME = "(time)"  # Copy of the time column, which may also be a metric
 ROW = "row"  # Name of the unit if rows were randomised and no column has this name
 
@@ -98,7 +98,7 @@ class Units:
     kind: str  # Kind of unit, such as `user`
     ids: pl.Series | None  # Ids of the units, or None if a row is a unit
     variants: tuple[str, ...]  # The variants, the control first
-    arm: Indices  # Index of the variant of each unit
+    variant_codes: Indices  # Index of the variant of each unit
     columns: Floats  # Columns of the metrics, shape (units, columns); the first column is all 1
     metric_columns: dict[str, MetricColumns]  # Indices of the columns of each metric
     # Levels of each segment, and the index of the level of each unit; -1 without a level
@@ -108,16 +108,16 @@ class Units:
     @property
     def counts(self) -> dict[str, int]:
         """Number of units of each variant."""
-        sizes = np.bincount(self.arm, minlength=len(self.variants))
+        sizes = np.bincount(self.variant_codes, minlength=len(self.variants))
         return dict(zip(self.variants, map(int, sizes), strict=True))
 
     def compute_moments(self) -> Moments:
         """Compute the moments of the columns by variant."""
-        return compute_moments(self.columns, self.arm, (len(self.variants),))
+        return compute_moments(self.columns, self.variant_codes, (len(self.variants),))
 
     def compute_skewness(self, gradient: Floats, treatment: int) -> float:
         """Compute the skewness of a linear function of the columns in the control and a variant."""
-        is_compared = (self.arm == 0) | (self.arm == treatment)
+        is_compared = (self.variant_codes == 0) | (self.variant_codes == treatment)
         return compute_skewness(self.columns[is_compared] @ gradient)
 
     def is_proportion(self, metric: MetricColumns) -> bool:
@@ -178,7 +178,7 @@ def read_units(
         notes.append(f"{counted(n_excluded, unit or 'row')} excluded: no variant")
         frame = frame.filter(pl.col(variant).is_not_null())
     notes += _note_values(frame, names, metrics, unit or "row")
-    arms = order_variants(frame[variant], control, variants, source)
+    ordered_variants = order_variants(frame[variant], control, variants, source)
     columns = _collect_columns(frame, metrics)
     levels = {name: _encode_levels(frame[name]) for name in segments}
     for name, (_, level_codes) in levels.items():
@@ -189,8 +189,9 @@ def read_units(
         day_levels, day_notes = _encode_days(frame[TIME], time, source)
         levels |= {name: day_levels[name] for name in day_levels if name not in levels}
         notes += day_notes
-    ids, codes = frame[unit] if unit else None, _encode_labels(frame[variant], arms)
-    return Units(source, unit or "unit", ids, arms, codes, *columns, levels, tuple(notes))
+    ids, codes = frame[unit] if unit else None, _encode_labels(frame[variant], ordered_variants)
+    identity = source, unit or "unit", ids, ordered_variants, codes
+    return Units(*identity, *columns, levels, tuple(notes))
 
 
 def _note_values(
@@ -352,8 +353,8 @@ def _sum_by_unit(
     mixed: str,
     constants: set[str],
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Sum the rows of each unit, but not its `constants`; exclude or refuse mixed units."""
-    effect = f"is equal in all rows of each {unit}, so its value is taken once, not summed"
+    """Sum the rows of each unit, except columns in `constants`; exclude or refuse mixed units."""
+    effect = f"is equal in all rows of each {unit}, so its value is used once, not summed"
     notes = [f"{name} {effect}" for name in sorted(constants)]
     labels = [name for name in labels if name not in {unit, variant}]
     # A value that is missing in one row is missing in the sum.
@@ -407,7 +408,7 @@ def _note_mixed_units(
 def order_variants(
     labels: pl.Series, control: str | None, variants: Sequence[str] | None, source: str
 ) -> tuple[str, ...]:
-    """Return the variants, the control first; by default the variant with a usual name of it."""
+    """Return the variants, the control first: by default one with a usual name."""
     data_variants = labels.unique().drop_nulls().sort().to_list()
     names = list(variants) if variants is not None else data_variants
     if unlisted := [name for name in data_variants if name not in names]:
@@ -475,14 +476,14 @@ def _collect_columns(
     return np.column_stack(list(columns.values())), metric_columns
 
 
-def parse_measures(metrics: Mapping[str, Metric]) -> dict[str, OnlineMeasure]:
+def parse_metric_measures(metrics: Mapping[str, Metric]) -> dict[str, OnlineMeasure]:
     """Parse the online measures that are the metrics of a log."""
     return {name: parse_online_measure(str(metric.value)) for name, metric in metrics.items()}
 
 
 def set_directions(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
-    """Set the direction of metrics without one to the direction of their measures."""
-    measures = parse_measures(metrics).items()
+    """Set unset directions of metrics to those of their measures, or else to `higher`."""
+    measures = parse_metric_measures(metrics).items()
     directions = {name: m.better or "higher" for name, m in measures}
     return {name: replace(m, better=m.better or directions[name]) for name, m in metrics.items()}
 
@@ -506,7 +507,7 @@ def read_log_units(
         if metric.covariate is not None:
             remedy = "for a log, set before=... to an earlier log (in Python)"
             raise PolicyError(f"{name}: a covariate requires a table of units; {remedy}")
-    measures = parse_measures(metrics)
+    measures = parse_metric_measures(metrics)
     texts = {name: str(measure) for name, measure in measures.items()}
     source, notes = "sums by unit", list[str]()
     if is_ordered and not isinstance(data, QueryLog):
@@ -523,15 +524,17 @@ def read_log_units(
         data = sums_by_unit(data, texts.values(), unit=unit)
     if missing := [text for text in texts.values() if text not in data.names]:
         names = ", ".join(data.names)
-        raise PolicyError(f"unknown measure {quoted(missing[0])}; the sums by unit have: {names}")
+        measure = f"unknown measure {quoted(missing[0])} in the sums by unit"
+        raise PolicyError(f"{measure}; expected one of: {names}")
     if before is not None and not isinstance(before, UnitSums):
         before = sums_by_unit(before, texts.values(), unit=unit)
-    arms: dict[str, Any] = {"control": control, "variants": variants}
+    sum_options: dict[str, Any] = {"control": control, "variants": variants}
     censored = ", ".join(name for name, measure in measures.items() if measure.may_be_censored)
     if censored:
         effect = "means are biased if variants differ in censoring"
         notes.append(f"{censored}: censored values are excluded, so {effect}")
-    units = convert_sums_to_units(data, texts, before=before, source=source, notes=notes, **arms)
+    sum_options |= {"before": before, "source": source, "notes": notes}
+    units = convert_sums_to_units(data, texts, **sum_options)
     return units if first_times is None else _sort_by_time(units, first_times)
 
 
@@ -543,11 +546,12 @@ def _sort_by_time(units: Units, first_times: pl.DataFrame) -> Units:
         raise InputError("an analysis at several looks requires times", source=units.source)
     order = np.argsort(times["time"].to_numpy(), kind="stable")
     ids = None if units.ids is None else units.ids.gather(order)
-    return replace(units, ids=ids, arm=units.arm[order], columns=units.columns[order])
+    codes, columns = units.variant_codes[order], units.columns[order]
+    return replace(units, ids=ids, variant_codes=codes, columns=columns)
 
 
 def _check_periods(log: QueryLog, before: Any) -> None:
-    """Refuse covariates from a log that overlaps with the experiment, which may change them."""
+    """Refuse a log `before` the experiment that ends after the experiment starts."""
     if isinstance(before, QueryLog) and "time" in log.pages.columns and "time" in before.pages:
         end: Any = before.pages["time"].max()
         start: Any = log.pages["time"].min()
@@ -594,7 +598,7 @@ def convert_sums_to_units(
         all_notes.append(f"{counted(n_excluded, sums.kind)} excluded: no unique variant")
     labels = pl.Series([sums.variants[k] for k in sums.variant[has_variant]], dtype=pl.String)
     ids = pl.Series(sums.units, dtype=pl.String).filter(pl.Series(has_variant))
-    arms = order_variants(labels, control, variants, source)
+    ordered_variants = order_variants(labels, control, variants, source)
     before_codes = None if before is None else _encode_labels(ids, before.units)
     if before_codes is not None and (before_codes < 0).all():
         reason = f"the log before the experiment has no {sums.kind} of the experiment"
@@ -624,5 +628,5 @@ def convert_sums_to_units(
             covariate = add_columns(*known_sums)
         metric_columns[name] = MetricColumns(*indices, *covariate)
     values = np.column_stack(columns)
-    identity = source, sums.kind, ids, arms, _encode_labels(labels, arms)
+    identity = source, sums.kind, ids, ordered_variants, _encode_labels(labels, ordered_variants)
     return Units(*identity, values, metric_columns, notes=tuple(all_notes))

@@ -1,4 +1,4 @@
-"""Check interleaving methods with simulated users."""
+"""Check interleaving methods: simulated users, bias and fidelity."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class CascadeUser:
     click: tuple[float, ...]
     stop: tuple[float, ...]
     stop_after: str = "examined"
-    name: str = "own"
+    name: str = "custom"
 
     def __post_init__(self) -> None:
         check_choice("stop_after", self.stop_after, STOP_RULES)
@@ -153,7 +153,7 @@ class CascadeUser:
         return f"CascadeUser({self}: clicks {click}; stops {stop})"
 
 
-def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> CascadeUser:
+def simulated_user(name: str, grades: int = 2, stop_after: str = "examined") -> CascadeUser:
     """Return a simulated user with click probabilities from the literature.
 
     Parameters
@@ -162,8 +162,8 @@ def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> Cascad
         `perfect`, `navigational`, `informational`, `almost random` or `random`.
     grades
         Number of grades: 2, 3 or 5.
-    stop
-        As `stop_after` of :class:`CascadeUser`.
+    stop_after
+        As for :class:`CascadeUser`.
 
     Raises
     ------
@@ -185,13 +185,13 @@ def simulated_user(name: str, grades: int = 2, stop: str = "examined") -> Cascad
     if grades not in presets:
         remedy = "CascadeUser accepts probabilities for other grades"
         raise PolicyError(f"grades must be 2, 3 or 5, got {quoted(grades)}; {remedy}")
-    return CascadeUser(*presets[grades], stop_after=stop, name=name)
+    return CascadeUser(*presets[grades], stop_after=stop_after, name=name)
 
 
 RANDOM_CLICKS = ("one click", "any clicks")  # On one random document, or on a random set
 _MAX_LENGTH = 12  # Maximum length of lists whose 2^ranks sets of clicks are enumerated
 _MAX_WORK = 1 << 27  # Maximum product of documents, click sets and pairs: about ten seconds
-_TIE = 1e-9  # Outcomes up to this absolute value are ties
+_TIE_TOLERANCE = 1e-9  # Outcomes up to this absolute value are ties
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -351,12 +351,12 @@ class Fidelity(TableResult):
     @property
     def wins(self) -> int:
         """Number of cases that the better ranker wins."""
-        return int((self.outcome > _TIE).sum())
+        return int((self.outcome > _TIE_TOLERANCE).sum())
 
     @property
     def losses(self) -> int:
         """Number of cases that the worse ranker wins."""
-        return int((self.outcome < -_TIE).sum())
+        return int((self.outcome < -_TIE_TOLERANCE).sum())
 
     @property
     def ties(self) -> int:
@@ -375,7 +375,7 @@ class Fidelity(TableResult):
 def fidelity(
     method: str | InterleavingMethod = "TeamDraft", docs: int = 3, length: int | None = None
 ) -> Fidelity:
-    """Compute whether the better ranker wins, for all pairs of orders of a few documents.
+    """Check whether the better ranker wins, for pairs of different orders of a few documents.
 
     The better ranker Pareto-dominates the other (Hofmann, Whiteson and de Rijke 2013): it ranks no
     relevant document lower, and at least one higher.
@@ -385,7 +385,8 @@ def fidelity(
     method
         Interleaving method.
     docs
-        Number of documents, from 2 to 5; all pairs of their orders are enumerated.
+        Number of documents, from 2 to 5. All pairs of different orders, up to renaming of the
+        documents, are enumerated.
     length
         Number of ranks shown; all by default.
 

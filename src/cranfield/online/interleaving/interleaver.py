@@ -440,7 +440,7 @@ class InterleavedRuns(Mapping[str, Interleaver]):
 
         def draw_topic(topic: str) -> pl.DataFrame:
             pages = [f"{topic}-{k}" for k in range(first, first + n)]
-            return self._frame(topic, pages, self[topic].draw(n, seed, first))
+            return self._make_frame(topic, pages, self[topic].draw(n, seed, first))
 
         return pl.concat([pl.DataFrame(schema=_LIST_SCHEMA), *in_threads(draw_topic, self, jobs)])
 
@@ -476,13 +476,13 @@ class InterleavedRuns(Mapping[str, Interleaver]):
 
         def draw_group(group: pl.DataFrame) -> pl.DataFrame:
             topic, keys = group["query"][0], group["page"].to_list()
-            return self._frame(topic, keys, self[topic].draw_for(keys, seed))
+            return self._make_frame(topic, keys, self[topic].draw_for(keys, seed))
 
         rows = pl.concat([pl.DataFrame(schema=_LIST_SCHEMA), *in_threads(draw_group, groups, jobs)])
         order = table.frame.select("page").with_row_index("row")
         return rows.join(order, on="page").sort("row", "rank").drop("row")
 
-    def _frame(self, topic: str, pages: Sequence[str], draws: DrawnLists) -> pl.DataFrame:
+    def _make_frame(self, topic: str, pages: Sequence[str], draws: DrawnLists) -> pl.DataFrame:
         row, position = np.nonzero(draws.lists >= 0)
         docs, teams = draws.lists[row, position], draws.teams[row, position]
         rankers = pl.Series([*self.rankers, None], dtype=pl.String)

@@ -59,7 +59,7 @@ def _check_pair(names: Sequence[str]) -> tuple[str, str]:
 def weigh_clicks(
     log: QueryLog, clicks: str, results: pl.DataFrame
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Add the column `weight` to results: the largest weight of its clicks, or 0; return notes."""
+    """Add a column `weight` to results: the largest weight of a click, or 0; return notes."""
     log.require("clicks", purpose="a preference")
     rows = log.clicks.filter(pl.col("rank").is_not_null())
     rows = rows.join(results, on="page", how="semi", maintain_order="left")
@@ -107,7 +107,7 @@ def list_teams(log: QueryLog) -> tuple[str, ...]:
 
 
 def mask_interleaved_pages(log: QueryLog) -> Bools:
-    """Return a mask of the pages with a method or a team; of all pages if none has one."""
+    """Return a mask of the pages with a method or a team; of all pages if there are none."""
     is_interleaved = np.zeros(log.pages.height, dtype=bool)
     if "method" in log.pages.columns:
         is_interleaved |= log.pages["method"].is_not_null().to_numpy()
@@ -342,7 +342,8 @@ def preference(
     clicks
         Clicks that count: `all`; the `first` or `last` of a page; `sat` (a dwell time of at least
         30 seconds); or `dwell`, which weights each click by its dwell time. In Python, any numeric
-        column that was added to `log.clicks` can also be the weight.
+        column that was added to `log.clicks` can also be the weight. With `lists`,
+        only `all`, `first`, `last` and `sat` are accepted.
     lists
         Documents by query and ranker, best first. With lists, pages are compared by the method that
         interleaved them; by default they are compared by teams, which is correct for team draft.
@@ -357,8 +358,8 @@ def preference(
     Raises
     ------
     PolicyError
-        If users have several pages and no unit is set, or if the log has more than two rankers and
-        no names are set.
+        If users or sessions have several pages and no unit is set, or if the log has more than two
+        rankers and no names are set.
     InputError
         For a log without teams or other required columns.
 
@@ -396,7 +397,8 @@ def preference_matrix(
 ) -> PreferenceMatrix:
     """Test which of several rankers the users of a log prefer, pair by pair.
 
-    Two rankers are compared on the pages where both own a result.
+    Of more than two rankers, two are compared on the pages where both own a result; if a log has
+    only two teams, they are compared on all interleaved pages.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class Rankings:
     rankers: tuple[str, ...]  # Names of the rankers
     # Ids of all documents, those of the first ranking first; a code is an index into `docs`
     docs: tuple[Id, ...]
-    # Codes in the order of each ranker, shape (rankers, longest ranking); -1 after its end
+    # Codes in the order of each ranker, shape (rankers, longest ranking); -1 after the end
     orders: Indices
 
     @cached_property
@@ -45,7 +45,7 @@ class Rankings:
 
     @cached_property
     def ranks(self) -> Ints:
-        """Ranks of documents from 1, shape (rankers, documents); missing ones follow the last."""
+        """Ranks from 1, shape (rankers, documents); a missing document follows the last one."""
         ranks: Ints = np.repeat(self.sizes[:, None] + 1, len(self.docs), axis=1)
         ranker, position = np.nonzero(self.orders >= 0)
         ranks[ranker, self.orders[ranker, position]] = position + 1
@@ -141,7 +141,7 @@ class Distribution:
         Probabilities of the lists, which sum to 1; shape (lists,).
     imbalance
         For optimised methods, the largest difference of two rankers' expected credits down to each
-        rank, shape (length,); 0 unless the constraints could not be met.
+        rank, shape (length,); 0 unless the constraints could not be met, or `slack` is set.
     """
 
     rankings: Rankings
@@ -235,7 +235,7 @@ class StepwiseDistribution:
 
     rankings: Rankings
     length: int
-    candidates: Callable[[Rankings, Prefixes], Candidates]
+    list_candidates: Callable[[Rankings, Prefixes], Candidates]
 
     @property
     def width(self) -> int:
@@ -247,7 +247,7 @@ class StepwiseDistribution:
         prefixes = Prefixes.make_empty(len(uniforms), self.length, len(self.rankings.docs))
         rows = np.arange(len(uniforms))
         for rank in range(min(self.length, len(self.rankings.docs))):
-            docs, teams, weights = self.candidates(self.rankings, prefixes)
+            docs, teams, weights = self.list_candidates(self.rankings, prefixes)
             cumulative = np.cumsum(weights, axis=1)
             total = cumulative[:, -1]
             target = np.minimum(uniforms[:, rank] * total, np.nextafter(total, 0))
@@ -263,7 +263,7 @@ class StepwiseDistribution:
         prefixes = Prefixes.make_empty(1, self.length, len(self.rankings.docs))
         probabilities = np.ones(1)
         for _ in range(min(self.length, len(self.rankings.docs))):
-            docs, teams, weights = self.candidates(self.rankings, prefixes)
+            docs, teams, weights = self.list_candidates(self.rankings, prefixes)
             row, candidate = np.nonzero(weights)
             total = weights.sum(axis=1)
             end_rows = np.flatnonzero(total <= 0)

@@ -106,9 +106,9 @@ class TeamDraft(InterleavingMethod):
     )
 
     def lists(self, rankings: Rankings, length: int) -> StepwiseDistribution:
-        return StepwiseDistribution(rankings, length, self.candidates)
+        return StepwiseDistribution(rankings, length, self.list_candidates)
 
-    def candidates(self, rankings: Rankings, prefixes: Prefixes) -> Candidates:
+    def list_candidates(self, rankings: Rankings, prefixes: Prefixes) -> Candidates:
         docs = find_best_available_docs(rankings, prefixes)
         if self.common_prefix == "nobody" and prefixes.rank < rankings.common_prefix:
             return docs[:, :1], np.full((len(docs), 1), NOBODY), np.ones((len(docs), 1))
@@ -251,18 +251,18 @@ class Probabilistic(InterleavingMethod):
     def has_team_credit(self) -> bool:
         return self.scoring == "assigned"
 
-    def weights(self, rankings: Rankings) -> Floats:
+    def compute_weights(self, rankings: Rankings) -> Floats:
         """Return the softmax weight of each document by ranker, shape (rankers, documents)."""
         powers = rankings.ranks.astype(np.float64) ** -self.tau
         return np.where(rankings.is_missing, 0.0, powers)
 
     def lists(self, rankings: Rankings, length: int) -> StepwiseDistribution:
-        weights = self.weights(rankings)
+        weights = self.compute_weights(rankings)
         n_rankers, n_docs = weights.shape
         docs = np.tile(np.arange(n_docs), n_rankers)[None]
         teams = np.repeat(np.arange(n_rankers), n_docs)[None]
 
-        def candidates(rankings: Rankings, prefixes: Prefixes) -> Candidates:
+        def list_candidates(rankings: Rankings, prefixes: Prefixes) -> Candidates:
             is_available = prefixes.is_available[:, :-1]
             # Available weights are summed, not obtained by difference, to be exactly 0 for none.
             sums = _sum_weights(is_available, weights)
@@ -275,11 +275,11 @@ class Probabilistic(InterleavingMethod):
             doc_weights = (factors[:, :, None] * weights * is_available[:, None]).reshape(shape)
             return np.broadcast_to(docs, shape), np.broadcast_to(teams, shape), doc_weights
 
-        return StepwiseDistribution(rankings, length, candidates)
+        return StepwiseDistribution(rankings, length, list_candidates)
 
-    def probabilities(self, rankings: Rankings, lists: Indices) -> Floats:
+    def compute_probabilities(self, rankings: Rankings, lists: Indices) -> Floats:
         """Compute P(ranker draws document), shape (lists, ranks, rankers); NaN if none is left."""
-        weights = np.c_[self.weights(rankings), np.zeros(len(rankings.rankers))].T
+        weights = np.c_[self.compute_weights(rankings), np.zeros(len(rankings.rankers))].T
         shown_weights = weights[lists]
         is_unlisted = np.ones((len(lists), len(weights)), dtype=bool)
         is_unlisted[np.arange(len(lists))[:, None], lists] = False
@@ -290,7 +290,7 @@ class Probabilistic(InterleavingMethod):
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         if self.has_team_credit:
             return count_team_clicks(rankings, clicks, teams)
-        probabilities = self.probabilities(rankings, lists)
+        probabilities = self.compute_probabilities(rankings, lists)
         return compute_expected_clicks(probabilities, clicks, lists >= 0, self.replace)
 
     def outcomes(
@@ -298,7 +298,7 @@ class Probabilistic(InterleavingMethod):
     ) -> Floats:
         if self.outcome == "difference" or self.has_team_credit:
             return super().outcomes(rankings, lists, clicks, teams, pair)
-        arguments = self.probabilities(rankings, lists), clicks, lists >= 0, self.replace
+        arguments = self.compute_probabilities(rankings, lists), clicks, lists >= 0, self.replace
         distribution = compute_difference_distribution(*arguments, pair)
         middle = distribution.shape[1] // 2
         losses, wins = distribution[:, :middle], distribution[:, middle + 1 :]
@@ -337,13 +337,13 @@ class PairwisePreference(InterleavingMethod):
     def lists(self, rankings: Rankings, length: int) -> StepwiseDistribution:
         best_ranks, docs = rankings.best_ranks, np.arange(len(rankings.docs))
 
-        def candidates(rankings: Rankings, prefixes: Prefixes) -> Candidates:
+        def list_candidates(rankings: Rankings, prefixes: Prefixes) -> Candidates:
             is_candidate = prefixes.is_available[:, :-1] & (best_ranks <= prefixes.rank + 1)
             shape = is_candidate.shape
             nobody = np.broadcast_to(NOBODY, shape)
             return np.broadcast_to(docs, shape), nobody, is_candidate.astype(np.float64)
 
-        return StepwiseDistribution(rankings, length, candidates)
+        return StepwiseDistribution(rankings, length, list_candidates)
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         length = lists.shape[1]
@@ -452,30 +452,30 @@ class _OptimisedMethod(InterleavingMethod):
     )
     seed: int = parameter(0, integer(0), "seed of the random sample of lists")
 
-    def click_credits(self, rankings: Rankings) -> Floats:
+    def get_click_credits(self, rankings: Rankings) -> Floats:
         """Return the credit for a click on each document, shape (rankers, documents)."""
         ranks = rankings.ranks.astype(np.float64)
         return -ranks if self.credit == "linear" else 1 / ranks
 
-    def cost(self, credits: Floats) -> Floats:
+    def compute_cost(self, credits: Floats) -> Floats:
         """Compute the cost of each list, from credits of shape (rankers, lists, ranks)."""
         raise NotImplementedError
 
     def lists(self, rankings: Rankings, length: int) -> Distribution:
         # Prefixes of lists are unions of prefixes of the rankings; lists are sorted by codes.
-        distribution = StepwiseDistribution(rankings, length, _list_candidates)
+        distribution = StepwiseDistribution(rankings, length, list_new_candidates)
         if (enumeration := distribution.enumerate(self.candidates)) is not None:
             codes = enumeration.lists
         else:
             samples, _ = distribution.draw(uniforms(self.seed, 0, self.candidates, length))
             long_rankings = rankings.orders[rankings.sizes >= length, :length].reshape(-1, length)
             codes = np.unique(np.concatenate([long_rankings, samples]), axis=0)
-        credits = np.c_[self.click_credits(rankings), np.zeros(len(rankings.rankers))][:, codes]
+        credits = np.c_[self.get_click_credits(rankings), np.zeros(len(rankings.rankers))][:, codes]
         # One row per pair of rankers and rank, sorted by pair
         pairs = combinations(credits.cumsum(axis=2), 2)
         bias = np.concatenate([(first - second).T for first, second in pairs])
         scale = max(float(np.abs(bias).max(initial=0)), 1e-300)
-        p = self._solve_probabilities(bias / scale, self.cost(credits), length, scale)
+        p = self._solve_probabilities(bias / scale, self.compute_cost(credits), length, scale)
         imbalance = np.abs(bias @ p).reshape(-1, length).max(axis=0)
         if self.infeasible == "refuse" and self.slack is None and imbalance.max() > _BIAS_TOLERANCE:
             problem = f"{self} has no unbiased solution for these rankings"
@@ -503,11 +503,11 @@ class _OptimisedMethod(InterleavingMethod):
         return np.asarray(p / p.sum())
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
-        credit = np.where(clicks, self.click_credits(rankings)[:, lists], 0.0)
+        credit = np.where(clicks, self.get_click_credits(rankings)[:, lists], 0.0)
         return np.asarray(credit.sum(axis=2).T)
 
 
-def _list_candidates(rankings: Rankings, prefixes: Prefixes) -> Candidates:
+def list_new_candidates(rankings: Rankings, prefixes: Prefixes) -> Candidates:
     docs = find_best_available_docs(rankings, prefixes)
     is_new = docs >= 0
     for ranker in range(1, docs.shape[1]):
@@ -537,7 +537,7 @@ class Optimised(_OptimisedMethod):
         " ranking lacks has the rank after its last document",
     )
 
-    def cost(self, credits: Floats) -> Floats:
+    def compute_cost(self, credits: Floats) -> Floats:
         attention = 1 / np.arange(1.0, credits.shape[2] + 1)
         difference = credits[0] - credits[1]
         w_a, w_b = (sign @ attention / attention.sum() for sign in (difference > 0, difference < 0))
@@ -561,6 +561,6 @@ class OptimisedMultileaving(_OptimisedMethod):
     source = "Schuth et al. (2014); Manabe et al. (2017)"
     credit: str = parameter("inverse", choice("linear", "inverse"), "as for Optimised")
 
-    def cost(self, credits: Floats) -> Floats:
+    def compute_cost(self, credits: Floats) -> Floats:
         weighted_credits = credits @ (1 / np.arange(1.0, credits.shape[2] + 1))
         return np.asarray(((weighted_credits - weighted_credits.mean(axis=0)) ** 2).sum(axis=0))

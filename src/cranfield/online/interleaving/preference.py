@@ -73,7 +73,8 @@ class Preference(Result):
     outcome_interval, delta_interval, outcome_pvalue, delta_pvalue
         Intervals and p-values of `outcome` and `delta`. If each unit has one impression, they are
         those of the sign test, given the number of ties; otherwise they are percentiles of a
-        bootstrap over units, and NaN if all resamples are equal.
+        bootstrap over units, and NaN if all resamples are equal. `delta_pvalue` is NaN if
+        `expected` is not 0.5.
     credit, credit_interval, credit_pvalue
         Mean over units of a unit's mean difference of credit, A minus B, with the interval and
         p-value of Student's t-test. All are NaN if only counts are known; the interval and p-value
@@ -188,7 +189,7 @@ class Preference(Result):
             pvalue, outcome, test = self.outcome_pvalue, self.outcome, f"bootstrap by {self.unit}"
         if np.isnan(pvalue):
             return f"{counts} The difference was not tested."
-        evidence = f"{test}: {_compare_pvalue(pvalue, self.alpha)}"
+        evidence = f"{test}: {_format_pvalue(pvalue, self.alpha)}"
         if pvalue > self.alpha:
             return f"{counts} The difference is not significant at {self.alpha:g} ({evidence})."
         return f"{counts} Users prefer {a if outcome > self.expected else b} ({evidence})."
@@ -212,7 +213,7 @@ class Preference(Result):
         ]
 
 
-def _compare_pvalue(pvalue: float, alpha: float) -> str:
+def _format_pvalue(pvalue: float, alpha: float) -> str:
     """Format a p-value with enough digits to show whether it is below alpha."""
     if pvalue < 1e-300:
         return "p < 1e-300"
@@ -234,7 +235,7 @@ def compute_win_margin(counts: Ints) -> Floats:
     return np.asarray((counts[..., 0] - counts[..., 1]) / (2 * counts.sum(axis=-1)))
 
 
-MAX_IMPRESSIONS = 10**8  # Maximum number of impressions
+MAX_IMPRESSIONS = 10**8  # Maximum number of wins, of losses and of ties
 
 
 def preference_of(
@@ -266,7 +267,9 @@ def preference_of(
     Raises
     ------
     PolicyError
-        For counts that are not integers >= 0, or are all 0.
+        For counts that are not integers >= 0.
+    CranfieldError
+        If all counts are 0.
 
     Notes
     -----
@@ -324,6 +327,8 @@ def preference_by_credits(
     ------
     PolicyError
         For credits of another shape or type, or if the numbers of units and impressions differ.
+    CranfieldError
+        If no impression has credits of both rankers.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Query logs: reading them, sessions, and anomalies."""
+"""Query logs: reading, sessions, and anomalies."""

@@ -287,27 +287,29 @@ def _describe_invalid_clicks(cell: Any) -> str:
     return f"not true, false or an integer from 0 to 1,000,000{remedy}"
 
 
-def _kind(
+def _make_kind(
     convert: Conversion, dtype: Any, problem: Any, bounds: Any = None, **options: Any
 ) -> Cell:
     return Cell(convert=convert, dtype=dtype, problem=problem, bounds=bounds, **options)
 
 
-_integer_kind = partial(_kind, _convert_integer, formats=_list_integer_conversions)
-RANK = _integer_kind(pl.Int32, _describe_invalid_rank, (1, _INT_32[1]))
-RANK_FROM_0 = _integer_kind(pl.Int32, _describe_invalid_rank, (0, _INT_32[1]))
-COUNT = _integer_kind(pl.Int64, "not an integer >= 0", (0, 2**62))
-GRADE = _integer_kind(pl.Int64, "not an integer of at most 32 bits", _INT_32)
-PROPENSITY = _kind(_convert_real, pl.Float64, "not a number above 0 and at most 1", (ulp(0.0), 1))
-CLICK_COUNT = _kind(
+_make_integer_kind = partial(_make_kind, _convert_integer, formats=_list_integer_conversions)
+RANK = _make_integer_kind(pl.Int32, _describe_invalid_rank, (1, _INT_32[1]))
+RANK_FROM_0 = _make_integer_kind(pl.Int32, _describe_invalid_rank, (0, _INT_32[1]))
+COUNT = _make_integer_kind(pl.Int64, "not an integer >= 0", (0, 2**62))
+GRADE = _make_integer_kind(pl.Int64, "not an integer of at most 32 bits", _INT_32)
+PROPENSITY = _make_kind(
+    _convert_real, pl.Float64, "not a number above 0 and at most 1", (ulp(0.0), 1)
+)
+CLICK_COUNT = _make_kind(
     _convert_clicks,
     pl.Int64,
     _describe_invalid_clicks,
     (0, 1_000_000),
     formats=_list_click_conversions,
 )
-SECONDS = _kind(_convert_real, pl.Float64, "not a number of seconds")
-FLAG = _kind(_convert_flag, pl.Boolean, "neither true nor false")
+SECONDS = _make_kind(_convert_real, pl.Float64, "not a number of seconds")
+FLAG = _make_kind(_convert_flag, pl.Boolean, "neither true nor false")
 
 
 def _describe_invalid_time(cell: Any) -> str:
@@ -318,14 +320,14 @@ def _describe_invalid_time(cell: Any) -> str:
 
 
 TIME = replace(
-    _kind(_convert_time, UTC, "", blank=("", "na"), formats=_list_time_conversions),
+    _make_kind(_convert_time, UTC, "", blank=("", "na"), formats=_list_time_conversions),
     problem=_describe_invalid_time,
     prepare=_convert_dates,
     has_number_texts=True,
 )
 
 
-def _schema(kind: str, *columns: Column, more_decisive: tuple[str, ...] = ()) -> Schema:
+def _make_schema(kind: str, *columns: Column, more_decisive: tuple[str, ...] = ()) -> Schema:
     decisive = ("status", "count", "weight", "visibility", "exposure", *more_decisive)
     return Schema(kind, columns, mapping=columns_of_mapping, decisive=decisive)
 
@@ -334,15 +336,17 @@ _PAGE_KINDS = {"user": NAME, "session": NAME, "time": TIME, "variant": VARIANT, 
 _PAGE_COLUMNS = tuple(optional(*item) for item in {**_PAGE_KINDS, "method": NAME}.items())
 _RANK, _TEAM = optional("rank", RANK, "rank on a page"), optional("team", NAME, "ranker")
 _ATTRIBUTES = (_TEAM, optional("propensity", PROPENSITY), optional("grade", GRADE))
-_QUERY = Column("query", ID)
+_PAGE, _QUERY = Column("page", ID), Column("query", ID)
 COUNT_COLUMN = optional("clicks", CLICK_COUNT)
 _DWELL_COLUMNS = (optional("dwell", SECONDS, noun="dwell"), optional("censored", FLAG))
 
-PAGES = _schema("table of pages", Column("id", ID, "page", noun="page"), _QUERY, *_PAGE_COLUMNS)
-RESULTS = _schema("table of results", Column("page", ID), Column("doc", ID), _RANK, *_ATTRIBUTES)
-CLICKS = _schema(
+PAGES = _make_schema(
+    "table of pages", Column("id", ID, "page", noun="page"), _QUERY, *_PAGE_COLUMNS
+)
+RESULTS = _make_schema("table of results", _PAGE, Column("doc", ID), _RANK, *_ATTRIBUTES)
+CLICKS = _make_schema(
     "table of clicks",
-    Column("page", ID),
+    _PAGE,
     optional("rank", RANK, "clicked rank"),
     optional("doc", NAME),
     optional("time", TIME, "time of click"),
@@ -351,9 +355,9 @@ CLICKS = _schema(
     *_DWELL_COLUMNS,
     more_decisive=("event",),
 )
-FLAT = _schema(
+FLAT = _make_schema(
     "table of shown results",
-    Column("page", ID),
+    _PAGE,
     _QUERY,
     optional("doc", NAME),
     optional("rank", RANK_FROM_0, "rank on a page"),

@@ -306,7 +306,7 @@ def convert_frame(
     return convert_columns(frame.to_dict(), schema, source, known_lines, allow_empty=may_be_empty)
 
 
-def rank_from_one(table: Table) -> Table:
+def count_ranks_from_one(table: Table) -> Table:
     """Read ranks of a flat table that count from 0 as ranks from 1, with a warning."""
     is_zero = table.frame["rank"] == 0
     if not is_zero.any():
@@ -412,7 +412,7 @@ def read_living_labs(raw: bytes, source: str) -> Table:
     return table
 
 
-_MAX_TIMESTAMP = 1e11  # Approximate maximum number of seconds since 1970 in a Python datetime
+_MAX_TIMESTAMP = 1e11  # Maximum number of seconds before or after 1970: about 3,000 years
 
 
 def read_sessions_as_log(sessions: Sessions, anomalies: Anomalies) -> SourceTables:

@@ -85,7 +85,7 @@ del CLICK_TYPES["end"], CLICK_TYPES["clicks"]
 
 
 def cast_columns(frame: pl.DataFrame | None, types: Mapping[str, Any]) -> pl.DataFrame:
-    """Select and cast the columns of a table; without a table, return one without rows."""
+    """Select and cast the columns of a table; without a table, return a table without rows."""
     if frame is None:
         return pl.DataFrame(schema=_KEY_TYPES)
     names = [name for name in types if name in frame.columns]
@@ -140,12 +140,12 @@ class QueryLog(WithPlots):
     has_clicks: bool = True
 
     def require(self, table: str, *columns: str, purpose: str) -> None:
-        """Raise an error if the log lacks required columns.
+        """Raise an error if the log lacks a required table or column.
 
         Raises
         ------
         InputError
-            If a column is missing; the message names the column and the purpose.
+            If the table or a column is missing; the message names it and the purpose.
         """
         check_choice("table", table, _TABLES)
         frame = getattr(self, table)

@@ -84,15 +84,17 @@ def read_log(
     -------
     QueryLog
         The log, with numbers of anomalies in `anomalies`. Clicks that are not on a result of a
-        page, and clicks that equal another click in all values, are excluded with a warning; a
-        dwell of 0 or less is unknown. A log without results causes a warning, except for a table of
-        pages alone that is read with format `"tables"`.
+        page, and clicks with a time that equal another click in all values, are excluded with a
+        warning; a dwell of 0 or less is unknown. A log without results causes a warning, except for
+        a table of pages alone that is in memory (with `"auto"`), or read with format `"tables"`.
 
     Raises
     ------
     InputError
         If a table cannot be read, with the file, the line and the reason; or if no result or no
         click is on a page of the log.
+    PolicyError
+        For an unknown option, or `click_actions` of a log that is not UBI.
 
     Examples
     --------
@@ -111,7 +113,7 @@ def read_log(
 
 
 def read_files(files: Sequence[str], **options: Any) -> QueryLog:
-    """Read a log from files of the command line; a second table may be named, `results=FILE`."""
+    """Read a log from files of the command line; tables may be named, as in `results=FILE`."""
     split_files = [(file, *file.partition("=")) for file in files]
     names = {"results", "clicks"}
     named_paths = {name: path for _, name, sign, path in split_files if sign and name in names}
@@ -184,7 +186,7 @@ def _read_one_source(
     """Read a log that is one source, or UBI queries with their events."""
     if log_format == "flat":
         columns = formats.open_columns(source, FLAT)
-        flat_table = formats.rank_from_one(formats.open_table(columns, FLAT))
+        flat_table = formats.count_ranks_from_one(formats.open_table(columns, FLAT))
         if "rank" in flat_table.names and "doc" not in flat_table.names:
             column = next(column for column in FLAT.columns if column.name == "doc")
             names = some_of(column.names, 10)
@@ -218,7 +220,7 @@ def _read_one_source(
 
 
 def _check_query_ids(table: Table, name: object) -> None:
-    """Refuse ids of queries as ids of pages if several sessions or users have the same one."""
+    """Refuse ids of queries as ids of pages if several sessions or users have the same id."""
     units = pl.col("session", "user")
     is_other = table.frame.select(units.ne_missing(units.first().over("page")))
     problem = f"column {quoted(name)} is not the id of a page: an id occurs in several"

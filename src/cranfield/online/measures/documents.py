@@ -53,9 +53,9 @@ class ExpectedClicks(TableResult):
     columns: ClassVar[Columns] = {
         "query": Column("Query.", key=True),
         "doc": Column("Document.", key=True),
-        "impressions": Column("Number of pages that show the document."),
-        "clicks": Column("Number of impressions with a click on the document."),
-        "expected": Column("Number of clicks expected from the click rates of its ranks."),
+        "impressions": Column("Number of times that the document was shown."),
+        "clicks": Column("Number of impressions with a click; of totals, the number of clicks."),
+        "expected": Column("Number of clicks expected from the rates of the document's ranks."),
         "coec": Column("clicks / expected; null if expected is 0."),
     }
 
@@ -69,7 +69,7 @@ class ExpectedClicks(TableResult):
         cuts
             Thresholds of COEC, ascending and above 0.
         min_impressions
-            Minimum number of pages that show a judged document.
+            Minimum number of impressions of a judged document.
 
         Raises
         ------
@@ -149,8 +149,8 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
     Raises
     ------
     InputError
-        For a missing column, numbers that are not integers, fewer impressions than clicks, or a
-        rank below 1.
+        For a missing column, numbers that are not integers, clicks below 0 or above the number of
+        impressions, or a rank below 1.
 
     Examples
     --------

@@ -69,7 +69,7 @@ def _name_clicks(repeats: str) -> str:
     return "clicked" if repeats == "once" else "clicks"
 
 
-def _indicator(condition: pl.Expr) -> pl.Expr:
+def _to_indicator(condition: pl.Expr) -> pl.Expr:
     return condition.cast(pl.Int64)
 
 
@@ -104,7 +104,7 @@ def CTR(
 @online_measure(r"\frac{1}{|P|} \sum_p [C_p \ne \emptyset]", CHAPELLE, "higher")
 def UCTR(cutoff: int | None = CUTOFF) -> Sums:
     """Proportion of the pages that have a click."""
-    return Sums(_indicator(_cut_off("clicks", cutoff) > 0))
+    return Sums(_to_indicator(_cut_off("clicks", cutoff) > 0))
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p |C_p|", CHAPELLE, "higher", unit="clicks")
@@ -120,7 +120,7 @@ def QCTR(repeats: str = COUNT_ALL, cutoff: int | None = CUTOFF) -> Sums:
     range=FROM_0,
 )
 def COEC() -> Sums:
-    """Clicked results divided by the number expected from the click rates of their ranks."""
+    """Clicked results divided by the sum of the click rates of the ranks of all shown results."""
     return Sums(pl.col("clicked"), pl.col("expected") / SCALE)
 
 
@@ -209,11 +209,11 @@ _CLICK = "time to the `first` or to the `last` click of the page"
 
 
 def _sum_times_to(end: pl.Expr, n_clicks: pl.Expr, n_untimed: pl.Expr) -> Sums:
-    """Return sums of the seconds from a page to its click at time `end`, or censored seconds."""
+    """Return sums of the seconds from a page to its click at time `end`, and of censored ones."""
     # A click of unknown time could be the first or the last one.
     end = pl.when(n_untimed == 0).then(end)
     next_page = _count_seconds(TIME, pl.col("next_time")).fill_null(0.0)
-    return Sums(_count_seconds(TIME, end), censored=_indicator(n_clicks == 0), until=next_page)
+    return Sums(_count_seconds(TIME, end), censored=_to_indicator(n_clicks == 0), until=next_page)
 
 
 @online_measure(r"\frac{1}{|P_c|} \sum_{p \in P_c} (t_{p,1} - t_p)", FERRO, "lower", **DURATION)
@@ -253,7 +253,7 @@ def _count_satisfied(seconds: float, unknown: str) -> pl.Expr:
 
 
 def _count_dissatisfied(seconds: float, unknown: str) -> pl.Expr:
-    # Clicks of a sufficient or unknown dwell are not dissatisfied.
+    # Clicks with a known dwell below the threshold.
     short_clicks = CLICKS - _count_sat(seconds) - _count_unsure(seconds)
     return short_clicks + _count_unsure(seconds) if unknown == "not" else short_clicks
 
@@ -296,7 +296,7 @@ def DSATRate(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sum
 @online_measure(r"\frac{1}{|P|} \sum_p [C_p = \emptyset]", FERRO_LOGS, "lower")
 def Abandonment() -> Sums:
     """Proportion of the pages without a click."""
-    return Sums(_indicator(CLICKS == 0))
+    return Sums(_to_indicator(CLICKS == 0))
 
 
 _NO_RESULTS = "pages without a result: those that show none (`shown`), or with 0 in column `found`"
@@ -305,7 +305,7 @@ _NO_RESULTS = "pages without a result: those that show none (`shown`), or with 0
 @online_measure(r"\frac{1}{|P|} \sum_p [S_p = \emptyset]", FERRO_LOGS, "lower")
 def ZeroResults(by: str = parameter("shown", choice("shown", "found"), _NO_RESULTS)) -> Sums:
     """Proportion of the pages without a result."""
-    return Sums(_indicator(pl.col(by) == 0))
+    return Sums(_to_indicator(pl.col(by) == 0))
 
 
 @online_measure(
@@ -318,8 +318,8 @@ def GoodAbandonment(
         "good", any_name, "label of pages that answered the query without a click"
     ),
 ) -> Sums:
-    """Proportion of the labelled pages without a click that are labelled good."""
-    return Sums(pl.when(CLICKS == 0).then(_indicator(pl.col("label") == label)))
+    """Proportion of the labelled pages without a click that have the label `label`."""
+    return Sums(pl.when(CLICKS == 0).then(_to_indicator(pl.col("label") == label)))
 
 
 @online_measure(
@@ -332,7 +332,7 @@ def AbandonedLast() -> Sums:
     On such pages users may have found the answer, or given up: this is only a proxy.
     """
     # Pages without a session have no value, whether clicked or not.
-    return Sums(_indicator(pl.when(IS_LAST.is_not_null()).then((CLICKS == 0) & IS_LAST)))
+    return Sums(_to_indicator(pl.when(IS_LAST.is_not_null()).then((CLICKS == 0) & IS_LAST)))
 
 
 @online_measure(
@@ -356,7 +356,7 @@ def Reformulation(
         terms, next_terms = (q.str.to_lowercase().str.extract_all(r"\w+") for q in queries)
         is_reformulated &= terms.list.set_intersection(next_terms).list.len() > 0
     # The last page of a session has no later query; pages without a session have no value.
-    return Sums(_indicator(pl.when(IS_LAST).then(False).otherwise(is_reformulated)))
+    return Sums(_to_indicator(pl.when(IS_LAST).then(False).otherwise(is_reformulated)))
 
 
 @online_measure(r"\frac{1}{|S|} \sum_s |P_s|", FERRO, level="session", **N_QUERIES)
@@ -398,7 +398,7 @@ def SessionSuccess(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -
     if unknown == "drop":
         # Without a satisfied click, a click of unknown dwell could have been satisfied.
         success = pl.when(success | (_count_unsure(seconds).sum() == 0)).then(success)
-    return Sums(_indicator(success))
+    return Sums(_to_indicator(success))
 
 
 _TO_SAT = r"\frac{1}{|S_s|} \sum_{s \in S_s} k_s"
@@ -415,7 +415,7 @@ def QueriesToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> 
     is_certain = first_unsure.is_null() | (first_sat <= first_unsure)
     return Sums(
         pl.when(is_certain).then(first_sat + 1).cast(pl.Int64),
-        censored=_indicator(~(sat | unsure).any()),
+        censored=_to_indicator(~(sat | unsure).any()),
         until=pl.len().cast(pl.Float64),
     )
 
@@ -482,7 +482,7 @@ class AbsenceTime(OnlineMeasure):
         end_of_log = pl.lit(pages.select(end).item(), sessions["end"].dtype)
         sums = Sums(
             _count_seconds(pl.col("end"), pl.col("next")),
-            censored=_indicator(pl.col("next").is_null()),
+            censored=_to_indicator(pl.col("next").is_null()),
             until=_count_seconds(pl.col("end"), end_of_log),
         )
-        return sessions.select("user", *other_keys, **sums.expressions())
+        return sessions.select("user", *other_keys, **sums.get_expressions())

@@ -284,7 +284,9 @@ def measure(
     MeasureError
         For an unknown measure, or a measure whose values belong to larger units than those of `by`.
     InputError
-        For a measure that requires a column that the log does not have.
+        For a measure that requires a column that the log does not have, and for invalid labels.
+    PolicyError
+        For an unknown or repeated column of `by`, and for labels that no measure uses.
 
     Notes
     -----

@@ -167,7 +167,7 @@ class PageCount(NamedTuple):
     reduction: str = "sum"  # Or `min` or `max`
 
 
-def _indicator(condition: nw.Expr) -> nw.Expr:
+def _to_indicator(condition: nw.Expr) -> nw.Expr:
     return nw.when(condition).then(1).otherwise(0)
 
 
@@ -185,7 +185,7 @@ def parse_count(column: str) -> PageCount | None:
     threshold = float(threshold_text) if threshold_text else MAX_RANK
     rank, order, time = nw.col("rank"), nw.col("order"), nw.col("time")
     dwell, censored = nw.col("dwell"), nw.col("censored")
-    is_upto, is_at = _indicator(rank <= threshold), _indicator(rank == threshold)
+    is_upto, is_at = _to_indicator(rank <= threshold), _to_indicator(rank == threshold)
     inverse = _round(SCALE / rank)
     first_rank = nw.when(order == order.min().over("page")).then(rank)
     duration = nw.when(~censored).then(_round(dwell * MICROSECONDS)).otherwise(0)
@@ -209,14 +209,14 @@ def parse_count(column: str) -> PageCount | None:
         "first_rank": PageCount("clicks", first_rank, ("order",), "min"),
         "first_click": PageCount("clicks", time, ("time",), "min"),
         "last_click": PageCount("clicks", time, ("time",), "max"),
-        "untimed": PageCount("clicks", _indicator(time.is_null()), ("time",)),
-        "untimed_sat": PageCount("clicks", _indicator(is_sat & time.is_null()), times),
-        "untimed_unsure": PageCount("clicks", _indicator(is_unsure & time.is_null()), times),
+        "untimed": PageCount("clicks", _to_indicator(time.is_null()), ("time",)),
+        "untimed_sat": PageCount("clicks", _to_indicator(is_sat & time.is_null()), times),
+        "untimed_unsure": PageCount("clicks", _to_indicator(is_unsure & time.is_null()), times),
         "dwell": PageCount("clicks", duration, ("dwell",)),
-        "dwells": PageCount("clicks", _indicator(has_dwell & ~censored), ("dwell",)),
-        "dwells_censored": PageCount("clicks", _indicator(has_dwell & censored), ("dwell",)),
-        "sat": PageCount("clicks", _indicator(is_sat), ("dwell",)),
-        "unsure": PageCount("clicks", _indicator(is_unsure), ("dwell",)),
+        "dwells": PageCount("clicks", _to_indicator(has_dwell & ~censored), ("dwell",)),
+        "dwells_censored": PageCount("clicks", _to_indicator(has_dwell & censored), ("dwell",)),
+        "sat": PageCount("clicks", _to_indicator(is_sat), ("dwell",)),
+        "unsure": PageCount("clicks", _to_indicator(is_unsure), ("dwell",)),
         "first_sat": PageCount("clicks", nw.when(is_sat).then(time), times, "min"),
         "first_unsure": PageCount("clicks", nw.when(is_unsure).then(time), times, "min"),
     }
@@ -318,7 +318,7 @@ class Sums:
     missing: pl.Expr = _ZERO  # Number of unknown values, if values are not rows
     until: pl.Expr = _ZERO  # Lower bound of censored values
 
-    def expressions(self) -> dict[str, pl.Expr]:
+    def get_expressions(self) -> dict[str, pl.Expr]:
         count = self.total.is_not_null() if self.count is None else self.count
         return {**vars(self), "count": count}
 
@@ -372,7 +372,7 @@ class OnlineMeasure(Spec):
 
         A session belongs to a user or variant if all its pages do.
         """
-        sums = self.sums().expressions()
+        sums = self.sums().get_expressions()
         if not {*sums["until"].meta.root_names()} <= {*pages.columns}:
             sums["until"] = _ZERO
         if self.level == "page":
@@ -402,7 +402,7 @@ class OnlineMeasure(Spec):
 
     def columns(self, *, until: bool = False) -> set[str]:
         """Return the columns of pages in the formulas, including `Sums.until` if `until` is set."""
-        sums = self.sums().expressions()
+        sums = self.sums().get_expressions()
         expressions = (expression for name, expression in sums.items() if until or name != "until")
         names = {name for expression in expressions for name in expression.meta.root_names()}
         return names | ({self.level} - {"page"})

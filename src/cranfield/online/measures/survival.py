@@ -49,7 +49,7 @@ class SurvivalCurve:
         end = self.times[first + 1] if first + 1 < self.times.size else self.longest
         return float((start + end) / 2)
 
-    def restricted_mean(self, horizon: float) -> tuple[float, float]:
+    def compute_restricted_mean(self, horizon: float) -> tuple[float, float]:
         """Compute the restricted mean up to the horizon, and its standard error (Greenwood)."""
         if not np.isfinite(self.longest):
             return float("nan"), float("nan")
@@ -188,8 +188,8 @@ def survival(
     InputError
         For a log without the columns of the measure, or without a value.
     PolicyError
-        For a horizon that is not above 0, or that exceeds the longest time of a group whose
-        survival curve does not reach 0.
+        For an unknown `by` or correction; and for a horizon that is not above 0, or that exceeds
+        the longest time of a group whose survival curve does not reach 0.
 
     Notes
     -----
@@ -234,7 +234,7 @@ def survival(
         if event_times.size:
             uncensored_estimates = event_times.mean(), np.median(event_times)
         sizes = (times.size, times.size - event_times.size, groups[name].height - times.size)
-        estimates = (curves[name].median, *curves[name].restricted_mean(horizon))
+        estimates = (curves[name].median, *curves[name].compute_restricted_mean(horizon))
         table.append((name, *sizes, *estimates, *uncensored_estimates))
     columns = [by or "log", *(name for name in Survival.columns["survival"] if name != "*")]
     frame = pl.DataFrame(table, columns, orient="row")

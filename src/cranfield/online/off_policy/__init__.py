@@ -1,1 +1,1 @@
-"""Off-policy estimates of the value of a ranking from the log of another one."""
+"""Off-policy estimates of the value of a ranking from the log of another ranking."""

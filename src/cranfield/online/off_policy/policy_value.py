@@ -189,8 +189,9 @@ class PolicyValue(Result):
     weights
         Summary of the weights; None without weights.
     unseen
-        Proportion of the policy's results that the log never shows at their rank; NaN if
-        unknown.
+        Proportion of the policy's results that the log never shows at their rank, or for
+        :func:`run_value` of the weight of the measure on documents of the run that pages do not
+        show; NaN if unknown.
     interval
         Confidence level of the intervals, number of bootstrap resamples (0: Student's t), and seed.
     warnings
@@ -577,12 +578,13 @@ def policy_value(
 
     where :math:`\hat q` is the predicted reward of the action, and :math:`\hat e` its expectation
     under the policy; DM is the mean of :math:`\hat e`. The rewards of the positions of a list are
-    added. A reward that depends on the action at its `position` only has the weight of this action;
+    added. A reward that depends only on the action at its `position` has the weight of this action;
     a reward that also depends on the actions `above` has the product of the weights down to this
     action; and a reward that depends on the whole `list` has the product of all weights.
 
-    IPS and DR are unbiased if propensities are correct, rewards do not depend on other actions, and
-    each action of the policy has a propensity above 0. Clipped weights, SNIPS and DM are biased.
+    IPS and DR are unbiased if propensities are correct, rewards depend only on the actions that
+    `depends` names, and each action of the policy has a propensity above 0. Clipped weights, SNIPS
+    and DM are biased.
 
     Source: Horvitz and Thompson (1952); Swaminathan and Joachims (2015), SNIPS; Dudík, Langford and
     Li (2011), DR; Li et al. (2018), item-position; McInerney et al. (2020), cascade; Kiyohara et
@@ -632,6 +634,8 @@ def policy_value(
         For a propensity of at most 0 or above 1, an invalid probability, or a missing column.
     PolicyError
         For an invalid option, or probabilities that do not sum to 1.
+    CranfieldError
+        If the policy takes none of the logged actions.
 
     Examples
     --------
@@ -709,7 +713,7 @@ def _compute_contributions(
 
 
 def encode_units(lists: pl.DataFrame, unit: str | None, source: str) -> tuple[str, Indices, int]:
-    """Return the kind of unit (by default list), each list's unit index, and their number."""
+    """Return the kind of unit (by default list), each list's unit, and the number of units."""
     if unit is None:
         check_independence(lists, "list", "list", f"{source}: ")
     if unit in {None, "list"}:

@@ -76,13 +76,14 @@ def harvest_pairs(results: pl.DataFrame) -> RankPairs:
 
 
 def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats]:
-    r"""Estimate examination by rank, relative to rank 1, and standard errors of its logarithms.
+    r"""Estimate examination by rank, relative to rank 1, and standard errors of logarithms.
 
     Documents shown at ranks k and k' are clicked at k with probability :math:`x_k r_{kk'}`, where r
     is the same at both ranks. The likelihood of all pairs (Agarwal et al., 2019, AllPairs) is
     concave in logarithms, and is maximised by Newton's method. Standard errors are sandwich
-    estimates over queries. An estimate is 0 for a rank without a click in any pair. It is NaN for
-    other ranks that no pairs link with rank 1, and for all lower ranks if rank 1 has no click.
+    estimates over queries. An estimate is 0 for a rank that has pairs, but no click in them. It is
+    NaN for other ranks that no pairs link with rank 1, and for all lower ranks if rank 1 has no
+    click.
     """
     values, standard_errors = np.full(depth, np.nan), np.full(depth, np.nan)
     clicks = np.bincount(pair_sums.rank, weights=pair_sums.clicks, minlength=depth + 1)
@@ -143,17 +144,19 @@ def _maximise_likelihood(design: Floats, c: Floats, n: Floats, n_ranks: int) -> 
 
 
 def _maximise_by_newton(beta: Floats, design: Floats, c: Floats, n: Floats) -> Floats:
-    def objective(beta: Floats) -> float:
+    def compute_objective(beta: Floats) -> float:
         z = design @ beta
         return float(c @ z + n @ np.log(-np.expm1(z))) if (z < 0).all() else -np.inf
 
-    value = objective(beta)
+    value = compute_objective(beta)
     for _ in range(MAX_STEPS):
         odds, slope = _compute_odds_and_slope(design @ beta)
         curvature = design.T @ (design * (n * slope)[:, None])
         step = np.linalg.lstsq(curvature, design.T @ (c - n * odds), rcond=None)[0]
         step_size = 1.0
-        while (new_value := objective(beta + step_size * step)) < value and step_size > 1e-12:
+        while (
+            new_value := compute_objective(beta + step_size * step)
+        ) < value and step_size > 1e-12:
             step_size /= 2
         if new_value <= value:
             break
@@ -246,7 +249,8 @@ def rank_propensities(
     Raises
     ------
     InputError
-        For a log without results or clicks, or without documents at two ranks.
+        For a log without results or clicks, or without the documents shown at several ranks, or
+        swapped, that the method requires.
 
     Examples
     --------
@@ -405,9 +409,9 @@ def run_value(
     Returns
     -------
     PolicyValue
-        Values of the run and of the pages shown, and their difference. A result of
-        :func:`rank_propensities` is relative to rank 1 and can be above 1; then the values are also
-        relative, and only their ratio is meaningful.
+        Values of the run and of the pages shown, and their difference. If `examination` is a result
+        of :func:`rank_propensities`, which is relative to rank 1 and can be above 1, the values are
+        also relative, and only their ratio is meaningful.
 
     Raises
     ------
@@ -416,6 +420,8 @@ def run_value(
         shows a document of the run.
     MeasureError
         For a measure that is not a sum over documents.
+    PolicyError
+        For an invalid option, or an `examination` that does not map ranks to numbers.
 
     Examples
     --------
@@ -467,8 +473,8 @@ def run_value(
         excluded = f"{counted(n_excluded, 'click')} excluded"
         warnings.append(f"{excluded}: probability of examining the rank unknown")
     if unseen > 1e-9:
-        fraction = f"{unseen:.1%} of the weight of {measure} counts as 0"
-        warnings.append(f"{fraction}, because pages do not show these documents of the run")
+        fraction = f"{unseen:.1%} of the weight of {measure} is on documents of the run"
+        warnings.append(f"{fraction} that pages do not show, and counts as 0")
     warnings += means.list_notes(n_units, unit)
     click_weights = weight[is_clicked & is_known & (new_gain > 0)]
     summary = WeightSummary.from_weights(click_weights, clip) if click_weights.size else None
@@ -491,7 +497,7 @@ def _add_examination(log: QueryLog, examination: Any) -> tuple[pl.DataFrame, lis
     # A relative propensity of 0, for a rank without a click in any pair, is treated as unknown.
     is_relative = isinstance(examination, RankPropensities)
     if examination is None:
-        log.require("results", "propensity", purpose="the value of a run without examination")
+        log.require("results", "propensity", purpose="run_value without examination=...")
         probability = pl.col("propensity")
     else:
         if isinstance(examination, RankPropensities):

@@ -109,10 +109,14 @@ class PredictivePower(Study):
 
     name = "predictive-power"
     reference: ClassVar[str] = "Sanderson, Paramita, Clough and Kanoulas (2010); Sakai (2013)"
-    parts: ClassVar[Sequence[str]] = ("summary", "by_assessor", "versus")
+    table_attributes: ClassVar[Sequence[str]] = ("summary", "by_assessor", "versus")
     columns: ClassVar[Mapping[str, Columns]] = {
         "preferences": _PREFERENCE_COLUMNS,
-        "assessors": {"assessor": Column("Assessor.", key=True), **_PREFERENCE_COLUMNS},
+        "assessors": {
+            "assessor": Column("Assessor.", key=True),
+            **_PREFERENCE_COLUMNS,
+            "measure": Column("Measure.", key=True),
+        },
         "versus": {
             **MEASURE_PAIR,
             "first only": Column("Number of preferences that only the first measure predicts."),

@@ -116,7 +116,7 @@ def evaluate(
         expected_options["by_topic"] = output.by_topic
         output.write_results(_evaluate_probabilities(source, judging, expected_options))
         return
-    evaluation = cli.evaluate_runs(*source.rankings(), source.measures, **judging)
+    evaluation = cli.evaluate_runs(*source.require_rankings(), source.measures, **judging)
     if not any(m.uses_highest_grade or "aspects" in m.info.needs for m in evaluation.measures):
         cli.warn_unused(("max_grade",), "no requested measure uses it")
     if view == "tie-ranges":
@@ -161,7 +161,7 @@ def _write_replicates(
         tables = source.load_scores(judging, all_measures=True).values()
         output.write_results(*(cf.summarise_replicates(table, replicates) for table in tables))
         return
-    rankings = source.rankings(f"--as {view} requires QRELS and RUN")
+    rankings = source.require_rankings(f"--as {view} requires QRELS and RUN")
     if "-" in source.runs:
         raise PolicyError(f"--as {view} reads runs twice, which standard input (-) does not allow")
     default = stochastic.EXPOSURE if is_exposure else stochastic.EQUITY
@@ -183,7 +183,7 @@ def _evaluate_probabilities(
 ) -> cf.ExpectedScores:
     from cranfield.collection.judged.judging import can_be_read
 
-    qrels, run_files = source.rankings()
+    qrels, run_files = source.require_rankings()
     cli.refuse_options(GRADE_OPTIONS, "cannot be combined with --as expected")
     reading = cli.ReadingOptions.from_options(judging)
     if any(not name.startswith("run.") for name in reading.columns or ()):
@@ -428,7 +428,8 @@ def answers(
     measure_list = cf.parse_measures(measures) if measures else None
     if len(answers) > 1 and kind == "references":
         raise PolicyError(
-            "--references requires a single file of ANSWERS, whose column system names the systems"
+            f"--references requires a single file of ANSWERS, got {len(answers)}; its column system"
+            " names the systems"
         )
 
     def read_judged(files: tuple[str, ...]) -> Any:
@@ -531,7 +532,9 @@ def fuse(
         )
         return
     if not runs:
-        raise PolicyError("expected RUN..., two or more, or --list to list the methods")
+        raise PolicyError(
+            "expected RUN... (two or more), or --list to list the methods, got neither"
+        )
     run_list = reading.find_runs(None, runs)
     with cli.show_judging_progress(run_list) as progress:
         fused_run = cf.fuse(run_list, progress=progress, **options)

@@ -301,10 +301,10 @@ def _format_comparisons(
     if view == "prose":
         return f"{write_paragraphs(comparisons, format, margin)}\n"
     if marks is not None:
-        table = comparison_formats.marked_table(statements, marks, places)
+        table = comparison_formats.tabulate_marks(statements, marks, places)
         return markup.format_tables([table], format) if format in cli.MARKUP else f"{table}\n"
     if format in cli.MARKUP:
-        tables = comparison_formats.comparison_tables(statements, margin, **options)
+        tables = comparison_formats.tabulate_comparisons(statements, margin, **options)
         return markup.format_tables(tables, format)
     if format == "text":
         return comparison_formats.format_comparisons(statements, margin, **options)
@@ -439,7 +439,7 @@ def demo() -> None:
 
     from cranfield.reporting.comparison_formats import add_bars
     from cranfield.reporting.summary import describe_outcome, describe_test
-    from cranfield.reporting.terminal import systems_table, to_rich_table
+    from cranfield.reporting.terminal import tabulate_systems, to_rich_table
     from cranfield.tabular import format_grid
 
     collection = cf.bundled.trec_covid()
@@ -466,7 +466,7 @@ def demo() -> None:
     )
     ranking, bars = add_bars(comparison)
     print_line(f"{format_grid(replace(ranking, rows=ranking.rows[:MAX_SYSTEMS]))}\n{bars}")
-    table = systems_table(evaluation)
+    table = tabulate_systems(evaluation)
     console.print(to_rich_table(replace(table, rows=table.rows[:MAX_SYSTEMS])))
     n_hidden = len(evaluation.systems) - MAX_SYSTEMS
     print_line(f"{DEMO_REPORT} shows {n_hidden} more systems, and intervals and pairs")

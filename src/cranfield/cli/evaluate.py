@@ -127,10 +127,10 @@ def evaluate(
     else:
         output.write(evaluation)
     if coverage:
-        from cranfield.reporting.terminal import coverage_table, draw_table
+        from cranfield.reporting.terminal import draw_table, tabulate_coverage
 
         # Standard output may go to another program.
-        table = coverage_table(evaluation.coverage)
+        table = tabulate_coverage(evaluation.coverage)
         sys.stderr.write(draw_table(table, is_on_terminal=sys.stderr.isatty()))
 
 
@@ -234,16 +234,16 @@ def _format_lines(
 
     by_topic = output.by_topic
     if output.format == "ir_measures":
-        return score_formats.ir_measures_lines(evaluation, by_topic=by_topic, places=output.places)
+        return score_formats.format_ir_measures(evaluation, by_topic=by_topic, places=output.places)
     if output.format == "prototext":
-        return score_formats.prototext_lines(evaluation, places=output.places)
+        return score_formats.format_prototext(evaluation, places=output.places)
     if output.format == "json":
         judged, notes = evaluation.judged, evaluation.notes
         about = {"policies": judged.policies.describe(), **judged.annotations.settings}
         options: Any = {"by_topic": by_topic, "about": about, "notes": notes}
         return [score_formats.format_scores_json(evaluation, **options).rstrip("\n")]
     groups = {"all_trec", "official", "set"} & set(measures)
-    return score_formats.trec_lines(
+    return score_formats.format_trec(
         evaluation,
         by_topic=by_topic,
         runid=bool(groups),

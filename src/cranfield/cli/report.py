@@ -291,7 +291,7 @@ def plot(
     cranfield plot spacing -m DCG -m RR --length 5
     """
     from cranfield.reporting.charts.registry import CHARTS, LENGTH, MEASURES
-    from cranfield.reporting.charts.saving import caption, check_extra, parse_format, save
+    from cranfield.reporting.charts.saving import check_extra, make_caption, parse_format, save
 
     name = CHARTS.find(kind)
     chart = CHARTS[name]
@@ -336,7 +336,7 @@ def plot(
     save(figure, path, width=width, title=title)
     click.echo(plain(f"written: {path}"), err=True)
     if not title:
-        click.echo(plain(f"caption: {caption(figure)}"), err=True)
+        click.echo(plain(f"caption: {make_caption(figure)}"), err=True)
 
 
 def _add_pair(

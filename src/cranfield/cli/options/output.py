@@ -277,9 +277,11 @@ class Output:
         """Write scores by measure; `unit` is the title of the column of topics."""
         if self.format == "parquet":
             from cranfield.collection.files.writing import write_table
-            from cranfield.reporting.score_formats import scores_frame
+            from cranfield.reporting.score_formats import tabulate_scores
 
-            write_table(scores_frame(scores, by_topic=self.by_topic), self.output or "", "parquet")
+            write_table(
+                tabulate_scores(scores, by_topic=self.by_topic), self.output or "", "parquet"
+            )
         else:
             write(self._format_scores(scores, unit), self.output)
 
@@ -290,21 +292,21 @@ class Output:
 
     def _format_scores(self, scores: Mapping[str, cf.Scores], unit: str) -> str:
         if self.format in MARKUP:
-            from cranfield.reporting.tables import evaluation_table, topics_table
+            from cranfield.reporting.tables import tabulate_evaluation, tabulate_topics
 
             if self.by_topic:
-                markup_table = topics_table(scores, places=self.places)
+                markup_table = tabulate_topics(scores, places=self.places)
             else:
                 key = None if self.order == "given" else next(iter(scores))
-                markup_table = evaluation_table(scores, sort=key, places=self.places)
+                markup_table = tabulate_evaluation(scores, sort=key, places=self.places)
             return self.markup.format_tables([markup_table], self.format)
         if self.format == "table":
-            from cranfield.reporting.terminal import draw_table, systems_table, unit_table
+            from cranfield.reporting.terminal import draw_table, tabulate_systems, tabulate_units
 
             table = (
-                unit_table(scores, places=self.places, unit=unit)
+                tabulate_units(scores, places=self.places, unit=unit)
                 if self.by_topic
-                else systems_table(scores, places=self.places)
+                else tabulate_systems(scores, places=self.places)
             )
             return draw_table(
                 table, is_on_terminal=self.output in {None, "-"} and sys.stdout.isatty()

@@ -35,11 +35,8 @@ def spec_of(chart: Any) -> dict[str, Any]:
 
 def check_fields(spec: dict[str, Any], data: dict[str, Any], outer: dict[str, Any]) -> None:
     """Check that each field that a layer or a panel draws is a column of its data."""
-    spec = (
-        {**outer, **spec, "encoding": {**outer.get("encoding", {}), **spec["encoding"]}}
-        if ("encoding" in spec)
-        else {**outer, **spec}
-    )
+    encoding = {**outer.get("encoding", {}), **spec.get("encoding", {})}
+    spec = {**outer, **spec, "encoding": encoding}
     parts = [part for key in ("layer", "concat", "hconcat") for part in spec.pop(key, ())]
     for part in parts:
         check_fields(part, data, spec)
@@ -48,7 +45,7 @@ def check_fields(spec: dict[str, Any], data: dict[str, Any], outer: dict[str, An
         return
     fields = {
         channel["field"].replace("\\", "")
-        for channels in spec.get("encoding", {}).values()
+        for channels in encoding.values()
         for channel in (channels if isinstance(channels, list) else [channels])
         if "field" in channel
     }

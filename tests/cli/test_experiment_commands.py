@@ -167,7 +167,7 @@ def test_a_report(tmp_path: Path) -> None:
         "experiment", USERS, "--metric", "revenue", "--report", USERS
     )
     both = ("--report", str(page), "-o", str(page))
-    assert "must be different files" in refused("experiment", USERS, "--metric", "revenue", *both)
+    assert "must differ" in refused("experiment", USERS, "--metric", "revenue", *both)
     refused("experiment", USERS, "--metric", "nothing", "--report", str(page))
     nowhere = ("--report", str(page), "-o", str(tmp_path / "no" / "file"))
     refused("experiment", USERS, "--metric", "revenue", *nowhere)
@@ -207,7 +207,7 @@ def test_a_report_is_not_written_over(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     same = f"{tmp_path}/./page.html"
     error = refused("experiment", USERS, "--metric", "orders", "--report", str(page), "-o", same)
-    assert "must be different files" in error
+    assert "must differ" in error
     assert not page.exists()
 
 

@@ -294,10 +294,7 @@ def _format_comparisons(
     options: dict[str, Any] = {"with_anova": view == "anova", "places": places}
     comparisons = [statement.comparison for statement in statements.values()]
     if view == "anova" and all(comparison.anova is None for comparison in comparisons):
-        raise PolicyError(
-            "--as anova requires a test by analysis of variance, such as anova-2, got"
-            f" {comparisons[0].test}"
-        )
+        raise PolicyError(f"--as anova requires a test such as anova-2, got {comparisons[0].test}")
     if view == "prose":
         return f"{write_paragraphs(comparisons, format, margin)}\n"
     if marks is not None:

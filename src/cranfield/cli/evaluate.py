@@ -428,8 +428,7 @@ def answers(
     measure_list = cf.parse_measures(measures) if measures else None
     if len(answers) > 1 and kind == "references":
         raise PolicyError(
-            f"--references requires a single file of ANSWERS, got {len(answers)}; its column system"
-            " names the systems"
+            f"--references requires a single file of ANSWERS with all systems, got {len(answers)}"
         )
 
     def read_judged(files: tuple[str, ...]) -> Any:
@@ -532,9 +531,7 @@ def fuse(
         )
         return
     if not runs:
-        raise PolicyError(
-            "expected RUN... (two or more), or --list to list the methods, got neither"
-        )
+        raise PolicyError("expected RUN... (two or more), or --list for the methods, got neither")
     run_list = reading.find_runs(None, runs)
     with cli.show_judging_progress(run_list) as progress:
         fused_run = cf.fuse(run_list, progress=progress, **options)

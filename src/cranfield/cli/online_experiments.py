@@ -178,9 +178,7 @@ def experiment(
         )
     output = result_output.output
     if page is not None and output is not None and Path(page).resolve() == Path(output).resolve():
-        raise PolicyError(
-            f"--report and --output must be different files, got {quoted(page)} for both"
-        )
+        raise PolicyError(f"--report and --output must differ, got {quoted(page)} for both")
     if counts is not None:
         result = _analyse_counts(counts, options, margins, lower_is_better)
     elif not data:

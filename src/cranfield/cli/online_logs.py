@@ -152,9 +152,7 @@ def measure(
         times = [measure for measure in values.measures if measure.may_be_censored]
         if not times:
             got = ", ".join(map(str, values.measures))
-            raise PolicyError(
-                f"--survival requires a measure of time, such as TimeToClick, got {got}"
-            )
+            raise PolicyError(f"--survival requires a measure of time (TimeToClick), got {got}")
         for name, frame in concatenate_survival_tables(log, times).items():
             title, n_keys = SURVIVAL[name]
             tables.append(table_from_frame(frame, title))
@@ -276,9 +274,7 @@ def train(
         document_fits = [fit for fit in fits if "item" in fit.model.variables.values()]
         if not document_fits:
             got = ", ".join(str(fit.model) for fit in fits)
-            raise PolicyError(
-                f"--qrels requires a model that estimates relevance, such as DBN, got {got}"
-            )
+            raise PolicyError(f"--qrels requires a model of relevance, such as DBN, got {got}")
         frames["relevance"] = cf.online.predict_relevance(document_fits, qrels, measures)
         tables.append(table_from_frame(frames["relevance"], "Estimated relevance and judgments"))
     notes = [repr(train_log)]

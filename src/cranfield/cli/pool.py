@@ -197,9 +197,8 @@ def pool(
     """Pool runs: list documents to judge, or report the judgments so far.
 
     RUN is a file, a folder or a quoted pattern. --next, --budget, --unjudged and --sample list
-    documents; without them, and for a --judged sample, a report is written. The next documents
-    depend only on the runs and the judgments, so that judging can be interrupted and resumed at any
-    time.
+    documents; otherwise, and for a judged sample, a report is written. The next documents depend
+    only on the runs and the judgments, so that judging can be interrupted and resumed at any time.
 
     Parameters
     ----------
@@ -285,9 +284,8 @@ def pool(
             n_judged = len(documents_pool) - len(documents)
             _warn_of_judgments(len(qrels) - n_judged, "outside the pool")
     if is_list:
-        sheet_options.write(
-            documents, seed, format, output, [judged, *cli.list_run_paths(run_list)]
-        )
+        paths = [judged, *cli.list_run_paths(run_list)]
+        sheet_options.write(documents, seed, format, output, paths)
     elif format in SAMPLING_COLUMNS:
         columns = [SAMPLING_COLUMNS[format]]
         judgments = documents.to_qrels(qrels, columns, unjudged=missing)

@@ -326,9 +326,7 @@ def plot(
         if not is_evaluation:
             if len(data) > 1:
                 advice = f"choose one with --measure: {', '.join(data)}"
-                raise PolicyError(
-                    f"the chart {name} requires a single measure, got {len(data)}; {advice}"
-                )
+                raise PolicyError(f"the chart {name} shows one measure, got {len(data)}; {advice}")
             [data] = data.values()
         if is_comparison:
             data = cf.compare(data, jobs=judging["jobs"], **comparison_options)

@@ -332,10 +332,8 @@ def _compute_scores(
     """Return the scores of all measures and of requested measures, and names of gold measures."""
     measures, judging = source.measures, options.judging
     if not source.score_files:
-        measures, gold = (
-            options.parse_measures(measures),
-            options.parse_measures(gold) if gold else (),
-        )
+        measures = options.parse_measures(measures)
+        gold = options.parse_measures(gold) if gold else ()
         judging = {**judging, "rel": None}
     # A measure may have several names; the first is used.
     labels: dict[str | cf.Measure, str] = {}

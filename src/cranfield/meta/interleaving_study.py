@@ -225,9 +225,7 @@ class Sensitivity(Study):
             "user": Column("Simulated user.", key=True),
             "method": Column("Interleaving method, or A/B test.", key=True),
             **PAIR_COLUMNS,
-            "difference": Column(
-                "Difference of the scores by the measure; above 0 if the first system is better."
-            ),
+            "difference": Column("Difference by the measure; above 0 if the first is better."),
             "effect": Column(
                 "For interleaving, wins of the first / (wins + losses) - 1/2; for an A/B test,"
                 " the difference in clicks per page."
@@ -334,10 +332,7 @@ def _estimate_from_means(
 
 
 def _order_bounds(effect: float, low: float, high: float) -> tuple[float, float, float]:
-    """Return the effect, and the distances of its bounds from 0: the larger, and the smaller.
-
-    The smaller distance is 0 if the interval contains 0.
-    """
+    """Return the effect, and the largest and the smallest distance of its interval from 0."""
     nearer = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     return effect, max(abs(low), abs(high)), nearer
 

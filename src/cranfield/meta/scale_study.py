@@ -381,8 +381,7 @@ def study_scales(
     Raises
     ------
     MeasureError, PolicyError
-        For unknown or repeated names, fewer than two systems, and exact ranks that cannot be
-        computed.
+        For unknown or repeated names, one system, and exact ranks that cannot be computed.
 
     Notes
     -----
@@ -569,9 +568,8 @@ def _describe_measures(options: ScaleOptions, max_grades: Mapping[str, int]) -> 
     rows = []
     for name, max_grade in max_grades.items():
         for cutoff in options.cutoffs:
-            for label, (measure, _) in zip(
-                options.names, options.make_versions(cutoff), strict=True
-            ):
+            versions = options.make_versions(cutoff)
+            for label, (measure, _) in zip(options.names, versions, strict=True):
                 has_recall_base = depends_on_recall_base(measure)
                 is_interval = measure.scale_for_grades(max_grade) >= Scale.INTERVAL
                 # With ties, ranks other than unique ones rescale even an interval scale.

@@ -68,9 +68,8 @@ class Study(Result):
         import polars as pl
 
         frames = {}
-        for (table, columns), attribute in zip(
-            self.declared().items(), self.table_attributes, strict=True
-        ):
+        tables = zip(self.declared().items(), self.table_attributes, strict=True)
+        for (table, columns), attribute in tables:
             value = getattr(self, attribute)
             frame = value() if callable(value) else value
             if "measure" in columns and "measure" not in frame.columns:

@@ -78,13 +78,8 @@ def verdict_matrix(comparison: PairwiseComparison) -> NDArray[Any]:
     return matrix
 
 
-def list_baseline_verdicts(
-    comparison: PairwiseComparison, baseline: str | None = None
-) -> list[str]:
-    """Return the verdicts on systems compared with a baseline, whose own verdict is empty.
-
-    Systems that could not be tested count as not significantly different.
-    """
+def list_verdicts(comparison: PairwiseComparison, baseline: str | None = None) -> list[str]:
+    """Return the verdicts against a baseline: its own is empty; untested systems do not differ."""
     index = comparison.systems.index(baseline or comparison.baselines[0])
     is_compared = comparison.second == index
     verdicts = [""] * len(comparison.systems)
@@ -176,7 +171,7 @@ def _describe_top(name: str, comparison: PairwiseComparison, places: int | None)
 def _describe_baseline(
     name: str, comparison: PairwiseComparison, baseline: str, places: int | None
 ) -> str:
-    verdicts = [verdict for verdict in list_baseline_verdicts(comparison, baseline) if verdict]
+    verdicts = [verdict for verdict in list_verdicts(comparison, baseline) if verdict]
     counts = {
         "significantly better": verdicts.count(BETTER),
         "significantly worse": verdicts.count(WORSE),

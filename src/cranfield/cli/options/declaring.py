@@ -73,9 +73,8 @@ def _insert_actual_value(
 def _describe_condition(terms: Sequence[str], by_name: Mapping[str, click.Parameter]) -> str:
     required = [term for term in terms if term[0] != "!"]
     words = " and ".join(_describe_term(term, by_name) for term in required)
-    return words + (
-        f" and not {exclusions}" if (exclusions := _list_exclusions(terms, by_name)) else ""
-    )
+    exclusions = _list_exclusions(terms, by_name)
+    return f"{words} and not {exclusions}" if exclusions else words
 
 
 def _list_exclusions(terms: Sequence[str], by_name: Mapping[str, click.Parameter]) -> str:
@@ -443,9 +442,7 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         files = [param for param in self.params if isinstance(param.type, InputFile)]
-        inputs = [
-            path for param in files if not _is_written(param) for path in _list_paths(ctx, param)
-        ]
+        inputs = [path for p in files if not _is_written(p) for path in _list_paths(ctx, p)]
         if inputs.count("-") > 1:
             ctx.fail("only one file can be standard input (-)")
         for param in filter(_is_written, files):

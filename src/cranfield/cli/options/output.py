@@ -279,9 +279,8 @@ class Output:
             from cranfield.collection.files.writing import write_table
             from cranfield.reporting.score_formats import tabulate_scores
 
-            write_table(
-                tabulate_scores(scores, by_topic=self.by_topic), self.output or "", "parquet"
-            )
+            frame = tabulate_scores(scores, by_topic=self.by_topic)
+            write_table(frame, self.output or "", "parquet")
         else:
             write(self._format_scores(scores, unit), self.output)
 

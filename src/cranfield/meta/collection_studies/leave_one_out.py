@@ -191,8 +191,7 @@ def pool_depths(
     Raises
     ------
     MeasureError, PolicyError, InputError
-        For unknown names, invalid options or unreadable data, and runs from which no pool depth can
-        be inferred.
+        For unknown names, invalid options, unreadable data, and runs without a common pool depth.
 
     Notes
     -----
@@ -308,9 +307,8 @@ class LeaveOneOut(Study):
             **_UNIT_COLUMN,
             **LIST_COLUMNS,
             "mean drop": Column(
-                "Mean drop of the overall score of a contributing team's system when the unique"
-                " documents of its team are removed. A drop is a change for the worse, even if"
-                " lower scores are better."
+                "Mean drop of the overall score of a contributing team's system without the team's"
+                " unique documents. A drop is a change for the worse, even if lower is better."
             ),
             "largest drop": Column("Largest drop of the overall score; 0 if no score drops."),
             "mean drop %": Column("Mean drop in percent of the overall score.", decimals=1),
@@ -335,9 +333,7 @@ class LeaveOneOut(Study):
             ),
             "largest rank change": Column("Largest change of rank of any system."),
             "mean drop": Column("Mean drop of the score of the team's own runs."),
-            "largest drop": Column(
-                "Largest drop of the score of the team's own runs; below 0 if all scores improve."
-            ),
+            "largest drop": Column("Largest drop of the score of the team's runs; may be below 0."),
         },
         "leave one out systems": {
             **_UNIT_COLUMN,
@@ -351,8 +347,7 @@ class LeaveOneOut(Study):
             "after": Column("Overall score without the unique judgments of the team."),
             "difference": Column("`after` minus `before`; null without a score."),
             "change %": Column(
-                "`difference` in percent of the absolute value of `before`; null if that is 0.",
-                decimals=1,
+                "`difference` in percent of |`before`|; null if `before` is 0.", decimals=1
             ),
             "rank before": Column("Rank with all judgments."),
             "rank after": Column("Rank without the unique judgments of the team."),

@@ -243,9 +243,7 @@ class Concordance(Study):
             " standard."
         ),
         "missing": Column("Number of pairs of runs on a topic that lack a score."),
-        "disagreements": Column(
-            "Number of pairs of runs on a topic that the two measures order in opposite ways."
-        ),
+        "disagreements": Column("Number of pairs of runs with opposite orders by both measures."),
         "first concordant": Column(
             "Number of disagreements in which the first measure is concordant with the gold"
             " standard."

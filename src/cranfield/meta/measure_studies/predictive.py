@@ -67,7 +67,7 @@ def read_preferences(data: Any, scores: Scores) -> pl.DataFrame:
 
 
 _PREFERENCE_COLUMNS = {
-    "measure": Column("Measure, the most predictive first.", key=True),
+    "measure": Column("Measure; in `preferences`, the most predictive first.", key=True),
     "preferences": Column(
         "Number of preferences of one run over another, where both runs have scores by the measure."
     ),
@@ -112,11 +112,7 @@ class PredictivePower(Study):
     table_attributes: ClassVar[Sequence[str]] = ("summary", "by_assessor", "versus")
     columns: ClassVar[Mapping[str, Columns]] = {
         "preferences": _PREFERENCE_COLUMNS,
-        "assessors": {
-            "assessor": Column("Assessor.", key=True),
-            **_PREFERENCE_COLUMNS,
-            "measure": Column("Measure.", key=True),
-        },
+        "assessors": {"assessor": Column("Assessor.", key=True), **_PREFERENCE_COLUMNS},
         "versus": {
             **MEASURE_PAIR,
             "first only": Column("Number of preferences that only the first measure predicts."),

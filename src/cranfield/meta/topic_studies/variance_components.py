@@ -74,11 +74,7 @@ class Generalizability(Study):
         "Brennan (2001); Bodoff and Li (2007); Feldt (1965);"
         " Arteaga, Jeyaratnam and Franklin (1982)"
     )
-    table_attributes: ClassVar[Sequence[str]] = (
-        "components",
-        "coefficients",
-        "_compute_topics_needed",
-    )
+    table_attributes: ClassVar[Sequence[str]] = ("components", "coefficients", "_count_topics")
     columns: ClassVar[Mapping[str, Columns]] = {
         "variance": {
             **MEASURE_COLUMN,
@@ -249,7 +245,7 @@ class Generalizability(Study):
             f"low, high: {100 * self.confidence:g}% confidence intervals",
         ]
 
-    def _compute_topics_needed(self) -> pl.DataFrame:
+    def _count_topics(self) -> pl.DataFrame:
         """Return the numbers of topics needed for the target."""
         rows = [
             {"coefficient": name, **vars(self.topics_for(self.target, absolute=absolute))}
@@ -330,12 +326,10 @@ class Facets(Study):
         return self._estimate(topics, cells, absolute=False)
 
     def absolute(self, topics: int | None = None, cells: int | None = None) -> float:
-        r"""Compute the index of dependability, which applies to the means themselves.
+        r"""Compute the index of dependability of means; n and k are as for :meth:`relative`.
 
         .. math:: \Phi = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n
             + (\sigma^2_{tk} + \sigma^2_e) / (n k)}
-
-        The numbers n and k are as for :meth:`relative`.
         """
         return self._estimate(topics, cells, absolute=True)
 

@@ -16,7 +16,7 @@ from cranfield.measures import parse_measure
 from cranfield.reporting.charts.inputs import summarise_boxes
 from cranfield.reporting.page.contents import MeasurePart, PageContents
 from cranfield.reporting.page.html import label
-from cranfield.reporting.summary import group_letters, list_baseline_verdicts
+from cranfield.reporting.summary import group_letters, list_verdicts
 from cranfield.scales.statements import Meaningfulness
 from cranfield.scores.averages import Averages
 from cranfield.significance.comparison.result import PairwiseComparison, decimals
@@ -186,7 +186,7 @@ def _make_baseline_data(comparison: PairwiseComparison) -> dict[str, Any]:
     return {
         "baselines": [comparison.systems.index(name) for name in comparison.baselines],
         "against": {
-            "verdicts": list_baseline_verdicts(comparison),
+            "verdicts": list_verdicts(comparison),
             "difference": difference,
             "low": low,
             "high": high,

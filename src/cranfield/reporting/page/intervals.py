@@ -18,7 +18,7 @@ from cranfield.reporting.page.data import (
 )
 from cranfield.reporting.page.html import Html, fill_template, label
 from cranfield.reporting.page.svg_charts import choose_axis, choose_ticks, format_tick, shorten_name
-from cranfield.reporting.summary import BETTER, WORSE, list_baseline_verdicts
+from cranfield.reporting.summary import BETTER, WORSE, list_verdicts
 from cranfield.significance.comparison.result import PairwiseComparison
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _arrange_differences(comparison: PairwiseComparison) -> SystemValues:
         low=low,
         high=high,
         number_format=f"+.{comparison.places}f",
-        styles=[VERDICT_CLASSES.get(verdict, "") for verdict in list_baseline_verdicts(comparison)],
+        styles=[VERDICT_CLASSES.get(verdict, "") for verdict in list_verdicts(comparison)],
         note=(
             f"{axis} {label(baseline)}, with its {_format_level(comparison)} confidence interval"
             f" ({comparison.interval_of}, {comparison.interval_kind})."

@@ -26,7 +26,7 @@ from cranfield.reporting.summary import (
     describe_test,
     group_letters,
     join_labels,
-    list_baseline_verdicts,
+    list_verdicts,
     separate_shared_lines,
 )
 from cranfield.scales.statements import MEANINGFUL, Meaningfulness
@@ -217,7 +217,7 @@ def make_answer_cells(part: MeasurePart) -> list[str]:
     pairs = f"{n_significant:,} of {len(comparison):,}"
     invariant = f"{part.meaning.n_invariant:,} of {n_significant:,}" if n_significant else "–"
     if comparison.baselines:
-        verdicts = list_baseline_verdicts(comparison)
+        verdicts = list_verdicts(comparison)
         top = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("better", "worse"))
     elif comparison.alternative == "two-sided":
         top = f"{len(comparison.top_group):,} of {len(comparison.systems):,}"
@@ -245,7 +245,7 @@ def make_group_column(part: MeasurePart) -> tuple[str, Sequence[str]]:
     """Return the head and the cells of the column of groups, or of verdicts with a baseline."""
     comparison, by_measure = part.comparison, f" by {escape(label(part.name))}"
     if comparison is not None and comparison.baselines:
-        verdicts = zip(comparison.systems, list_baseline_verdicts(comparison), strict=True)
+        verdicts = zip(comparison.systems, list_verdicts(comparison), strict=True)
         cells = [
             verdict or ("baseline" if name in comparison.baselines else "")
             for name, verdict in verdicts

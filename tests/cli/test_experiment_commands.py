@@ -141,7 +141,7 @@ def test_assignment(tmp_path: Path) -> None:
 
 def test_what_is_refused() -> None:
     assert "two.csv" in refused("experiment", "two.csv", "--metric", "x")
-    assert "-m MEASURE for a log" in refused("experiment", USERS)
+    assert "-m MEASURE (for a log)" in refused("experiment", USERS)
     assert "has no x column" in refused("experiment", USERS, "--metric", "x")
     assert "did you mean 'orders'?" in refused("experiment", USERS, "--metric", "order")
     assert "NAME=COLUMN, got '=orders'" in refused("experiment", USERS, "--metric", "=orders")

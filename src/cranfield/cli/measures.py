@@ -194,7 +194,7 @@ def cite(
     cranfield cite discriminative-power --format text
     cranfield cite --all
     """
-    from cranfield.reporting.references import entries
+    from cranfield.reporting.references import read_entries
 
-    works = cf.cite(*names, *(entries() if everything else ()))
+    works = cf.cite(*names, *(read_entries() if everything else ()))
     cli.write(works.to_bibtex() if format == "bibtex" else works.to_text(), output)

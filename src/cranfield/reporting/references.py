@@ -96,7 +96,7 @@ class Entry:
 
 
 @cache
-def entries() -> dict[str, Entry]:
+def read_entries() -> dict[str, Entry]:
     """Return all works by key, ordered by authors and year; programs are last."""
     text = (files("cranfield") / "data" / "references.bib").read_text(encoding="utf-8")
     works = {}
@@ -118,7 +118,7 @@ def find_cited_works(source: str) -> tuple[list[Entry], list[str]]:
         for year in years.split(", "):
             matches = [
                 work
-                for work in entries().values()
+                for work in read_entries().values()
                 if _matches_citation(work, authors, is_abridged, year)
             ]
             if len(matches) > 1 and is_abridged:
@@ -128,7 +128,7 @@ def find_cited_works(source: str) -> tuple[list[Entry], list[str]]:
             works |= {work.key: work for work in matches}
             if not matches:
                 missing.append(f"{names} ({year})")
-    works |= {name: entries()[name] for name in SOFTWARE if name in source}
+    works |= {name: read_entries()[name] for name in SOFTWARE if name in source}
     return list(works.values()), missing
 
 
@@ -265,7 +265,7 @@ def cite(*subjects: Any) -> References:
     for name, source in [*_list_sources(subjects), *_find_scale_source(names)]:
         works, unknown_names = find_cited_works(source)
         if source.startswith(KEY_PREFIX):
-            works, unknown_names = [entries()[source.removeprefix(KEY_PREFIX)]], []
+            works, unknown_names = [read_entries()[source.removeprefix(KEY_PREFIX)]], []
         for work in works:
             citations.setdefault(work.key, {}).update({name: None} if name else {})
         missing += [f"{citation}, for {name}" for citation in unknown_names]
@@ -275,7 +275,7 @@ def cite(*subjects: Any) -> References:
     if missing:
         warn(f"no reference to cite is known for {', '.join(map(quoted, missing))}")
     return References(
-        tuple(work for key, work in entries().items() if key in citations),
+        tuple(work for key, work in read_entries().items() if key in citations),
         {key: tuple(names) for key, names in citations.items() if names},
         tuple(missing),
     )
@@ -387,7 +387,7 @@ NAMED_SUBJECTS: Mapping[
 
 def _find_named_sources(name: str) -> list[tuple[str, str]]:
     """Return name and source for the name of a work, study, test, correction or measure."""
-    if name in entries():
+    if name in read_entries():
         return [("", f"{KEY_PREFIX}{name}")]
     for _, sources in NAMED_SUBJECTS.values():
         try:

@@ -199,11 +199,11 @@ def gather_options(
 
     def add(command: Any) -> Any:
         @functools.wraps(command)
-        def wrapper(*arguments: Any, **values: Any) -> Any:
+        def call_command(*arguments: Any, **values: Any) -> Any:
             gathered = make(**{key: values.pop(key) for key in keys if key in values})
             return command(*arguments, **{name: gathered}, **values)
 
-        return decorate(wrapper)
+        return decorate(call_command)
 
     return add
 

@@ -340,31 +340,31 @@ def _draw_spacing_panel(runs_image: Image, title: str) -> alt.LayerChart:
     top = max(top if np.isfinite(top) else highest, low + 1e-9)
     scale = alt.Scale(domain=[low, top], nice=False, zero=False)
 
-    def x(position: int) -> alt.XDatum:
+    def to_x(position: int) -> alt.XDatum:
         return alt.XDatum(
             position, scale=alt.Scale(domain=[0, SPACING_WIDTH], nice=False), axis=None
         )
 
-    def y(field: str) -> alt.Y:
+    def to_y(field: str) -> alt.Y:
         return alt.Y(f"{field}:Q", scale=scale)
 
     line = theme.start_chart({"from": [lowest], "to": [highest]}).mark_rule(color="#bbbbbb")
-    line = line.encode(x=x(8), y=y("from"), y2="to:Q")
+    line = line.encode(x=to_x(8), y=to_y("from"), y2="to:Q")
     points = values.select(
         "value", count=pl.col("runs").list.len(), runs=pl.col("runs").list.join(" ")
     )
     marks = theme.start_chart(points).mark_square(color=theme.COLOURS[0], size=30, opacity=1)
     marks = marks.encode(
-        x=x(8),
-        y=y("value").title("value").axis(grid=False, domain=False),
+        x=to_x(8),
+        y=to_y("value").title("value").axis(grid=False, domain=False),
         tooltip=theme.make_tips("value", "count:Q", "runs:N"),
     )
     labels = theme.start_chart(_make_labels(values, low, top))
     leaders = labels.mark_rule(color="#bbbbbb", strokeWidth=0.7)
-    leaders = leaders.encode(x=x(12), x2=alt.X2Datum(27), y=y("value"), y2="position:Q")
+    leaders = leaders.encode(x=to_x(12), x2=alt.X2Datum(27), y=to_y("value"), y2="position:Q")
     font: dict[str, Any] = {"font": "monospace", "fontSize": 10, "lineBreak": "\n"}
     text = labels.mark_text(align="left", baseline="middle", lineHeight=LINE, **font)
-    text = text.encode(x=x(30), y=y("first line"), text="label:N")
+    text = text.encode(x=to_x(30), y=to_y("first line"), text="label:N")
     return alt.LayerChart(
         layer=[line, leaders, marks, text],
         width=SPACING_WIDTH,

@@ -67,7 +67,7 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     title = inputs.make_title(topic_scores, after="of a topic")
     y = theme.encode_rows("system", names, labelPadding=6)
 
-    def x(field: str) -> alt.X:
+    def to_x(field: str) -> alt.X:
         return theme.encode_score(field, title, len(names))
 
     statistics = theme.make_tips("mean", "low", "q1", "median", "q3", "high")
@@ -75,12 +75,12 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     base = theme.start_chart(boxes).encode(
         y=y, tooltip=[*theme.make_tips("system:N"), topics_tooltip, *statistics]
     )
-    whiskers = base.mark_rule(color="#555555", aria=False).encode(x=x("low"), x2="high:Q")
+    whiskers = base.mark_rule(color="#555555", aria=False).encode(x=to_x("low"), x2="high:Q")
     bar_options: dict[str, Any] = {"height": 0.62 * step, "aria": False}
     box = base.mark_bar(color="#9DC6E0", stroke=theme.COLOURS[0], strokeWidth=1, **bar_options)
     median = base.mark_tick(color="black", thickness=2, orient="vertical", **bar_options)
     diamond: dict[str, Any] = {"shape": "diamond", "filled": True, "size": 2.2 * step, "opacity": 1}
-    mean = base.mark_point(color=theme.COLOURS[1], **diamond).encode(x=x("mean"))
+    mean = base.mark_point(color=theme.COLOURS[1], **diamond).encode(x=to_x("mean"))
     circles = theme.start_chart(outliers).mark_point(
         size=1.1 * step, color="#555555", strokeWidth=1, aria=False
     )
@@ -93,9 +93,9 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     measure = inputs.name_measure(topic_scores)
     return theme.combine_layers(
         whiskers,
-        box.encode(x=x("q1"), x2="q3:Q"),
-        median.encode(x=x("median")),
-        circles.encode(x=x("score"), y=y, tooltip=tip),
+        box.encode(x=to_x("q1"), x2="q3:Q"),
+        median.encode(x=to_x("median")),
+        circles.encode(x=to_x("score"), y=y, tooltip=tip),
         mean,
         width=WIDTH,
         height=alt.Step(step),

@@ -277,14 +277,14 @@ def draw_interval_rows(
     used_markers = {name: marker for name, marker in markers.items() if name in frame[kind]}
     marks = encode_markers(kind, used_markers, orient="top", **legend)
 
-    def x(field: str) -> alt.X:
+    def to_x(field: str) -> alt.X:
         return encode_score(field, axis_title, len(names), scale, format=format)
 
     y = encode_rows(row, names, labelPadding=6)
     base = start_chart(frame).encode(y=y, yOffset=offset, color=marks["color"], tooltip=tooltip)
     lines = [
         base.mark_rule(strokeWidth=width, aria=False).encode(
-            x=x(f"{prefix}low"), x2=f"{prefix}high:Q"
+            x=to_x(f"{prefix}low"), x2=f"{prefix}high:Q"
         )
         for prefix, width in rules.items()
     ]
@@ -293,11 +293,11 @@ def draw_interval_rows(
     if band is not None:
         if band["low"].equals(band["high"]):
             # A band without width is invisible.
-            background = start_chart(band).mark_rule(color=GREY, aria=False).encode(x=x("low"))
+            background = start_chart(band).mark_rule(color=GREY, aria=False).encode(x=to_x("low"))
         else:
             background = start_chart(band).mark_rect(color="black", opacity=0.09, aria=False)
-            background = background.encode(x=x("low"), x2="high:Q")
-    layers = [background, *lines, points.encode(x=x(value), shape=marks["shape"])]
+            background = background.encode(x=to_x("low"), x2="high:Q")
+    layers = [background, *lines, points.encode(x=to_x(value), shape=marks["shape"])]
     step_options: dict[str, Any] = {} if offset is alt.Undefined else {"for": "position"}
     return combine_layers(*layers, height=alt.Step(step, **step_options), **properties)
 

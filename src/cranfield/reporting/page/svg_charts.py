@@ -19,11 +19,11 @@ Positions = Callable[[Floats | float], Floats]  # a function from values to posi
 def map_range(low: float, high: float, start: float, end: float) -> Positions:
     """Return a linear map of [low, high] to [start, end]; equal bounds map to the middle."""
 
-    def position(values: Floats | float) -> Floats:
+    def place(values: Floats | float) -> Floats:
         fraction = (np.asarray(values) - low) / (high - low) if high > low else 0.5
         return np.asarray(start + (end - start) * (fraction + np.zeros(np.shape(values))))
 
-    return position
+    return place
 
 
 def choose_ticks(low: float, high: float, max_ticks: int = 6) -> Floats:

@@ -29,7 +29,7 @@ def section(name: str) -> Iterator[str]:
     context, command = find_command(name)
     groups: dict[str, list[Option]] = {}
     for option in sorted(
-        command.options(context, show_all=True), key=lambda option: option.is_setting
+        command.list_options(context, show_all=True), key=lambda option: option.is_setting
     ):
         group = "Settings" if option.is_setting else option.group or "Options"
         groups.setdefault(group, []).append(option)

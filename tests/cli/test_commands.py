@@ -122,7 +122,7 @@ def test_errors_are_one_line_and_status_2(folder: Path, words: list[str], reason
 
 def test_wrong_options(folder: Path) -> None:
     refused(folder, "evaluate", "--nonsense", reason="unknown option")
-    refused(folder, "evaluate", "qrels", reason="give QRELS and at least one RUN")
+    refused(folder, "evaluate", "qrels", reason="expected QRELS and at least one RUN")
     assert "Commands:" in cranfield(folder)[0]
 
 
@@ -262,7 +262,7 @@ def test_compare_by_resampling(folder: Path) -> None:
 def test_compare_says_what_is_wrong(folder: Path) -> None:
     (folder / "s.csv").write_text("topic,a\n1,.5\n2,.25\n")
     for arguments, message in (
-        ((), "give QRELS and at least one RUN, or --scores FILE"),
+        ((), "expected QRELS and at least one RUN, or --scores FILE"),
         (("qrels", "one.run", "--scores", "s.csv"), "cannot be combined"),
         (("qrels", "one.run"), "a comparison requires at least two systems, got 1"),
         (("--scores", "s.csv"), "two systems, got 1"),

@@ -32,7 +32,7 @@ def test_a_letter_means_one_thing(command: Command, context: click.Context) -> N
 
 @each_command
 def test_help_fits_what_a_person_reads(command: Command, context: click.Context) -> None:
-    shown, every = (command.options(context, show_all=all_) for all_ in (False, True))
+    shown, every = (command.list_options(context, show_all=all_) for all_ in (False, True))
     assert len(shown) <= MAX_FLAGS and bool(shown) == any(not one.is_setting for one in every)
     # What is first is there, and has to be said only where there are more flags.
     flags = [one for one in every if not one.is_setting]
@@ -65,7 +65,7 @@ def test_help_all(tmp_path: Path) -> None:
     assert "\nJudging:\n" in short and "--encoding" not in short
     assert "Also show" in short and "Also show" not in whole
     command, context = EVERY["evaluate"]
-    every = command.options(context, show_all=True)
+    every = command.list_options(context, show_all=True)
     names = (one.opts[0].removeprefix("--") if one.is_setting else one.opts[0] for one in every)
     assert len(every) > 20 and all(name in whole for name in names)
     assert "\nSettings (keys of the --settings file):\n" in whole

@@ -82,7 +82,7 @@ spacing -m P | requires --length
 spacing qrels one.run two.run --length 3 | cannot be combined with QRELS, RUN and --scores
 stability qrels one.run two.run | draw it with `cranfield study collection ... --plot stability=FILE
 clicks qrels one.run two.run | in Python only, with cf.online.read_log(...).plot.clicks()
-box | give QRELS and at least one RUN, or --scores FILE
+box | expected QRELS and at least one RUN, or --scores FILE
 """
 )
 def test_wrong(folder: Path, words: list[str], reason: str) -> None:

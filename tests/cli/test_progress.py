@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from cranfield.cli.options.output import progress_bar, show_elapsed, show_judging_progress
+from cranfield.cli.options.output import show_elapsed, show_judging_progress, show_progress_bar
 
 
 class Terminal(io.StringIO):
@@ -17,7 +17,7 @@ class Terminal(io.StringIO):
 
 def test_no_bar_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", io.StringIO())
-    for bar in (progress_bar("splitting"), show_judging_progress(range(9))):
+    for bar in (show_progress_bar("splitting"), show_judging_progress(range(9))):
         with bar as progress:
             assert progress is None
 
@@ -26,7 +26,7 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("sys.stderr", Terminal())
     for bar, what in (
-        (progress_bar("[splitting]"), "[splitting]"),
+        (show_progress_bar("[splitting]"), "[splitting]"),
         (show_judging_progress("abcd"), "judging"),
     ):
         monkeypatch.setattr("sys.stderr", shown := Terminal())
@@ -54,7 +54,7 @@ def test_work_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
         assert shown.getvalue().endswith("s\r            \r")
     assert printed.getvalue() == "x\n"
     monkeypatch.setattr("sys.stderr", shown := Terminal())
-    with show_elapsed(), progress_bar("judging"):
+    with show_elapsed(), show_progress_bar("judging"):
         time.sleep(0.5)
     assert "working" not in shown.getvalue()
 

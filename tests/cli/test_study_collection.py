@@ -147,7 +147,7 @@ def test_contributors(campaign: Path, tmp_path: Path) -> None:
 --scores scores.csv -t nope | unknown test 'nope'
 --scores scores.csv --repeats 3 --table nope | unknown table 'nope'
 qrels.txt s0.run | requires at least two systems, got 1
-qrels.txt | give QRELS and at least one RUN, or --scores FILE
+qrels.txt | expected QRELS and at least one RUN, or --scores FILE
 qrels.txt s0.run s1.run --unjudged condensed | setting unjudged cannot be combined
 qrels.txt s0.run s1.run --depth 5 | such as AP@100
 qrels.txt s0.run s1.run --depths 0 | setting depths must be integers >= 1

@@ -147,7 +147,7 @@ def test_errors(scores: Path, folder: Path) -> None:
         (("--bins", "0;1"), "setting bins must be numbers"),
         (("--bins", "0.1"), "bins must start at 0 and ascend"),
         (("--majority",), "setting majority requires --preferences"),
-        (("--gold", "sharp", "-m", "fair"), "two measures or more besides the gold"),
+        (("--gold", "sharp", "-m", "fair"), "two measures or more besides it"),
         (("--gold", "none"), "unknown measure 'none'"),
         (("--preferences", "none.csv"), "none.csv"),
         (("--table", "none"), "unknown table 'none'"),
@@ -157,7 +157,9 @@ def test_errors(scores: Path, folder: Path) -> None:
         _, err = cranfield(scores, *START, *arguments, status=2)
         assert message in err, arguments
         assert err.count("\n") == 1
-    refused(folder, "study", "measures", reason="give QRELS and at least one RUN, or --scores FILE")
+    refused(
+        folder, "study", "measures", reason="expected QRELS and at least one RUN, or --scores FILE"
+    )
 
 
 def test_any_measure_names_a_folder() -> None:

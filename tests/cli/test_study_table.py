@@ -42,7 +42,7 @@ def test_tables_that_are_named_are_those_that_there_are(campaign: Path, name: st
     (campaign / "people.csv").write_text("".join(f"{','.join(row)}\n" for row in rows))
     kind, *rest = COMMANDS[name]
     command = ("study", kind, *rest, *QUICK[kind])
-    with mock.patch("cranfield.cli.options.studies.progress_bar", side_effect=AssertionError):
+    with mock.patch("cranfield.cli.options.studies.show_progress_bar", side_effect=AssertionError):
         _, err = cranfield(campaign, *command, "--table", "none", status=2)
     start = "cranfield: error: unknown table 'none'; expected one of: "
     assert err.startswith(start)

@@ -110,7 +110,7 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
 --scores scores.csv --teams teams.csv | system 'a' has no team
 --scores scores.csv --only zz | unknown system 'zz'
 --shards 2 --shard-map x | cannot be combined with setting shard-map
- | give QRELS and at least one RUN, or --scores FILE
+ | expected QRELS and at least one RUN, or --scores FILE
 """
 )
 def test_errors_are_one_line(campaign: Path, words: list[str], reason: str) -> None:

@@ -276,7 +276,7 @@ def test_command(tmp_path: Path) -> None:
     assert [line.split()[-1] for line in out.splitlines() if line[0] != "#"] == ["mine"] * 3
     assert "Fox and Shaw" in cranfield(tmp_path, "fuse", "--list")[0]
     for arguments, message in (
-        ((), "expected RUN..., two or more, or --list"),
+        ((), "expected RUN... (two or more), or --list"),
         (files[:1], "at least 2 runs, got 1"),
         ((*files, "--weights", "a,b"), "--weights must be numbers such as 0.3,0.7"),
     ):

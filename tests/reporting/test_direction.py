@@ -13,8 +13,8 @@ import pytest
 
 import cranfield as cf
 from cranfield.reporting import comparison_formats as formats
-from cranfield.reporting.tables import evaluation_table
-from cranfield.reporting.terminal import systems_table
+from cranfield.reporting.tables import tabulate_evaluation
+from cranfield.reporting.terminal import tabulate_systems
 from cranfield.scales.statements import Meaningfulness, meaningfulness
 
 FAST: dict[str, Any] = {"resamples": 199}
@@ -71,16 +71,18 @@ TEXTS: dict[str, Callable[[Mapping[str, cf.Scores]], str]] = {
     "percentage": lambda scores: text_of(scores, margin="30%"),
     "friedman": lambda scores: text_of(scores, test="friedman"),
     "csv": lambda scores: formats.format_comparisons_csv(compared(scores)).replace("true", "false"),
-    "letters": lambda scores: str(formats.marked_table(compared(scores), "groups")),
-    "symbols": lambda scores: str(formats.marked_table(compared(scores, baseline="c"), "symbols")),
+    "letters": lambda scores: str(formats.tabulate_marks(compared(scores), "groups")),
+    "symbols": lambda scores: str(
+        formats.tabulate_marks(compared(scores, baseline="c"), "symbols")
+    ),
     "latex": lambda scores: cf.compare(scores["gain"], **FAST).to_latex(),
     "prose": lambda scores: cf.compare(scores["gain"], **FAST).prose(),
     "prose, baseline": lambda scores: cf.compare(scores["gain"], baseline="b", **FAST).prose(),
     "prose, joint": lambda scores: cf.significance.compare_measures(scores, **FAST).prose(),
     "joint": lambda scores: str(cf.significance.compare_measures(scores, **FAST)),
     "ranks": lambda scores: str(cf.significance.rank_sets(scores["gain"], **FAST)),
-    "means": lambda scores: str(systems_table(scores)),
-    "table": lambda scores: evaluation_table(scores, sort="gain").to_latex(),
+    "means": lambda scores: str(tabulate_systems(scores)),
+    "table": lambda scores: tabulate_evaluation(scores, sort="gain").to_latex(),
 }
 
 
@@ -98,11 +100,11 @@ def test_best_first_and_bold() -> None:
     quality = cf.Scores(np.array([[0.2, 0.6], [0.4, 0.6]]), ("1", "2"), ("fast", "slow"), "AP")
     seconds = cf.Scores(np.array([[1.0, 3.0], [1.0, 5.0]]), ("1", "2"), ("fast", "slow"), "s")
     scores = {"AP": quality, "s": seconds.with_direction(lower_is_better=True)}
-    made = evaluation_table(scores, sort="s")
+    made = tabulate_evaluation(scores, sort="s")
     assert [str(row[0]) for row in made.rows] == ["fast", "slow"]
     assert r"fast & 0.3000 & \textbf{1.0000}" in made.to_latex()
     assert r"slow & \textbf{0.6000} & 4.0000" in made.to_latex()
-    assert evaluation_table(scores, sort="AP").rows[0][0] == "slow"
+    assert tabulate_evaluation(scores, sort="AP").rows[0][0] == "slow"
 
 
 def domain(chart: Any, channel: str) -> Any:

@@ -17,7 +17,7 @@ from scipy import stats
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.text import plain
-from cranfield.reporting.tables import evaluation_table, is_significantly_better, topics_table
+from cranfield.reporting.tables import is_significantly_better, tabulate_evaluation, tabulate_topics
 from cranfield.tabular import Cell, Table, as_cell, table_from_frame
 
 SYSTEMS = ("a_1", "b&2", "c", "d", "e")
@@ -198,7 +198,7 @@ def test_order() -> None:
 
 def test_topics() -> None:
     scores = {"AP": cf.Scores(np.array([[0.5, np.nan], [0.25, 1.0]]), ("1", "2"), ("a", "b"), "AP")}
-    table = topics_table(scores, places=2)
+    table = tabulate_topics(scores, places=2)
     shown = [[as_cell(cell).text for cell in row] for row in table.rows]
     assert shown == [
         *(["1", "a", "0.50"], ["1", "b", "-"], ["2", "a", "0.25"], ["2", "b", "1.00"]),
@@ -242,8 +242,8 @@ OTHERS = {"x": some_scores(), "y": some_scores(systems=("a", "b"))}
         (cf.table, 3, "int"),
         (cf.table, {"AP": [1, 2]}, "expected Scores for each measure, got list"),
         (cf.table, SHARDS, "without shards"),
-        (evaluation_table, OTHERS, "systems"),
-        (evaluation_table, {}, "at least one measure"),
+        (tabulate_evaluation, OTHERS, "systems"),
+        (tabulate_evaluation, {}, "at least one measure"),
         (lambda rows: Table("", ["a", "b"], rows), [["1", "2"], ["3"]], "row 2.*got 1"),
         (lambda second: cf.table(cf.compare(some_scores()), second=second), True, "second"),
         *(

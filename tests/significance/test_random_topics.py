@@ -10,7 +10,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError
-from cranfield.reporting.comparison_formats import comparison_dict
+from cranfield.reporting.comparison_formats import convert_comparison
 from cranfield.significance.models.anova import fit_factorial, fit_two_way
 from cranfield.significance.models.random_topics import fit_random_topics, fit_random_topics_model
 from tests.conftest import DATA
@@ -133,7 +133,7 @@ def test_comparison() -> None:
     assert found.anova is not None
     assert "(Satterthwaite)" in str(found.anova)
     assert "estimated variances: topic 0.05357, topic:system 0.01096" in str(found.anova)
-    table = json.loads(json.dumps(comparison_dict(found)))
+    table = json.loads(json.dumps(convert_comparison(found)))
     assert table["anova notes"] == [*found.anova.notes, *found.anova.heading()[1:]]
     assert table["variances"]["Topic:System"] == pytest.approx(0.0109608, abs=1e-6)
     baseline = cf.compare(values, missing="available", baseline="1")

@@ -36,11 +36,11 @@ class Plots:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):
             raise AttributeError(name)
-        chart: Callable[..., Any] = LOADERS["charts"]().chart_function(self._result, name)
+        chart: Callable[..., Any] = LOADERS["charts"]().get_chart_function(self._result, name)
         return chart
 
     def __dir__(self) -> list[str]:
-        return [*LOADERS["charts"]().chart_names(self._result)]
+        return [*LOADERS["charts"]().list_chart_names(self._result)]
 
     def __repr__(self) -> str:
         text: str = LOADERS["charts"]().format_chart_list(self._result)

@@ -308,7 +308,8 @@ def submit(
 ) -> int:
     """Submit runs; each run is accepted, or refused with a list of its faults.
 
-    The files are stored unchanged. The exit status is 1 if a run is refused.
+    The files are stored unchanged. The exit status is 1 if a run is refused and, without
+    --from, 2 if a run could not be submitted.
 
     Parameters
     ----------
@@ -337,7 +338,7 @@ def submit(
     if not runs and table is None:
         raise PolicyError("expected RUN... or --from TABLE, got neither")
     if table is None and not declaration.team:
-        raise PolicyError("expected --team ID, the submitting team")
+        raise PolicyError("expected --team ID, the submitting team, got none")
     if table is None:
         rows = tuple(ArchiveRow(None, declaration, task, path) for path in runs)
         archive = ArchiveTable("", rows)
@@ -373,7 +374,7 @@ def replace(campaign: cf.campaign.Campaign, tag: str, run: str, **details: Any) 
     """Submit a run that replaces an accepted one.
 
     TAG is the tag of the run to replace; the new run has the same team and task, and may have the
-    same tag. Options that are not set keep the values of the old run.
+    same tag. Options that are not set, except --received, keep the values of the old run.
     """
     from cranfield.campaign.submitting.submit import find_accepted_run
 

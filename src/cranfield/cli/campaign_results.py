@@ -14,7 +14,7 @@ import cranfield as cf
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import counted, plain
 from cranfield.cli import options as cli
-from cranfield.cli.pool import LISTS, SheetOptions, options_of_sheets
+from cranfield.cli.pool import LISTS, SheetOptions, make_sheet_options
 from cranfield.result import ALL, WRITERS, Result, ResultSet, combine_results
 from cranfield.tabular import Table, table_from_frame
 
@@ -31,7 +31,7 @@ LIST_CONDITIONS = ("--output", "--unjudged")  # options that request a list of d
     without="Tag of a run to exclude from the pool; may be given several times.",
 )
 @cli.own_options("unjudged judgments=version", version={"requires": "--unjudged"})
-@cli.gather_options(SheetOptions, "sheet_options", options_of_sheets(LIST_CONDITIONS))
+@cli.gather_options(SheetOptions, "sheet_options", make_sheet_options(LIST_CONDITIONS))
 @cli.options_from(
     "cranfield.assess.sheets",
     "seed",

@@ -81,7 +81,7 @@ def compare(
     """Test which systems are significantly different.
 
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
-    The exit status is 0, or 1 if --fail-if-worse finds a worse system, or 2 after an error.
+    The exit status is 0, or 1 if a system fails the test of --fail-if-worse, or 2 after an error.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def compare(
     options = cli.check_comparison(comparing) | {"jobs": judging["jobs"]}
     has_all_measures = joint or marks is not None
     scores = source.load_scores(judging, all_measures=has_all_measures, has_notes=True, scale=scale)
-    scores = _with_replicates(scores, options["test"], replicates)
+    scores = _split_by_replicate(scores, options["test"], replicates)
     if view == "ranks" or joint:
         leaderboards = (_compare_jointly if joint else _compute_rank_sets)(scores, options)
         _write(
@@ -241,7 +241,7 @@ def _compute_other_result(
             file, alpha=alpha, alternative=comparing["alternative"]
         )
     if analysis == "preferences":
-        rankings = source.rankings("--as preferences requires QRELS and RUN")
+        rankings = source.require_rankings("--as preferences requires QRELS and RUN")
         policies = {name: value for name, value in judging.items() if name != "rel"}
         judged = cli.compute_from_runs(cf.judge, *rankings, **policies)
         for note in judged.coverage.contradiction_notes:
@@ -294,15 +294,15 @@ def _format_comparisons(
     options: dict[str, Any] = {"with_anova": view == "anova", "places": places}
     comparisons = [statement.comparison for statement in statements.values()]
     if view == "anova" and all(comparison.anova is None for comparison in comparisons):
-        raise PolicyError("--as anova requires a test by analysis of variance, such as anova-2")
+        raise PolicyError(f"--as anova requires a test such as anova-2, got {comparisons[0].test}")
     if view == "prose":
         return f"{write_paragraphs(comparisons, format, margin)}\n"
     if marks is not None:
-        table = comparison_formats.marked_table(statements, marks, places)
-        return markup.text([table], format) if format in cli.MARKUP else f"{table}\n"
+        table = comparison_formats.tabulate_marks(statements, marks, places)
+        return markup.format_tables([table], format) if format in cli.MARKUP else f"{table}\n"
     if format in cli.MARKUP:
-        tables = comparison_formats.comparison_tables(statements, margin, **options)
-        return markup.text(tables, format)
+        tables = comparison_formats.tabulate_comparisons(statements, margin, **options)
+        return markup.format_tables(tables, format)
     if format == "text":
         return comparison_formats.format_comparisons(statements, margin, **options)
     if format == "csv":
@@ -321,7 +321,7 @@ def _format_leaderboards(
     if view == "prose":
         return "".join(f"{leaderboard.prose(format)}\n" for leaderboard in leaderboards.values())  # type: ignore[union-attr]
     if format in cli.MARKUP:
-        return markup.text(
+        return markup.format_tables(
             [leaderboard.as_table() for leaderboard in leaderboards.values()], format
         )
     return format_leaderboards(leaderboards, format)
@@ -355,7 +355,7 @@ def _describe_failures(
     return lines
 
 
-def _with_replicates(
+def _split_by_replicate(
     scores: Mapping[str, cf.Scores], test: str | None, replicates: str | None
 ) -> Mapping[str, cf.Scores]:
     """Return scores by replicate if a test, or a table of replicates, requires them."""
@@ -436,7 +436,7 @@ def demo() -> None:
 
     from cranfield.reporting.comparison_formats import add_bars
     from cranfield.reporting.summary import describe_outcome, describe_test
-    from cranfield.reporting.terminal import systems_table, to_rich_table
+    from cranfield.reporting.terminal import tabulate_systems, to_rich_table
     from cranfield.tabular import format_grid
 
     collection = cf.bundled.trec_covid()
@@ -463,7 +463,7 @@ def demo() -> None:
     )
     ranking, bars = add_bars(comparison)
     print_line(f"{format_grid(replace(ranking, rows=ranking.rows[:MAX_SYSTEMS]))}\n{bars}")
-    table = systems_table(evaluation)
+    table = tabulate_systems(evaluation)
     console.print(to_rich_table(replace(table, rows=table.rows[:MAX_SYSTEMS])))
     n_hidden = len(evaluation.systems) - MAX_SYSTEMS
     print_line(f"{DEMO_REPORT} shows {n_hidden} more systems, and intervals and pairs")

@@ -116,7 +116,7 @@ def evaluate(
         expected_options["by_topic"] = output.by_topic
         output.write_results(_evaluate_probabilities(source, judging, expected_options))
         return
-    evaluation = cli.evaluate_runs(*source.rankings(), source.measures, **judging)
+    evaluation = cli.evaluate_runs(*source.require_rankings(), source.measures, **judging)
     if not any(m.uses_highest_grade or "aspects" in m.info.needs for m in evaluation.measures):
         cli.warn_unused(("max_grade",), "no requested measure uses it")
     if view == "tie-ranges":
@@ -127,10 +127,10 @@ def evaluate(
     else:
         output.write(evaluation)
     if coverage:
-        from cranfield.reporting.terminal import coverage_table, draw_table
+        from cranfield.reporting.terminal import draw_table, tabulate_coverage
 
         # Standard output may go to another program.
-        table = coverage_table(evaluation.coverage)
+        table = tabulate_coverage(evaluation.coverage)
         sys.stderr.write(draw_table(table, is_on_terminal=sys.stderr.isatty()))
 
 
@@ -161,7 +161,7 @@ def _write_replicates(
         tables = source.load_scores(judging, all_measures=True).values()
         output.write_results(*(cf.summarise_replicates(table, replicates) for table in tables))
         return
-    rankings = source.rankings(f"--as {view} requires QRELS and RUN")
+    rankings = source.require_rankings(f"--as {view} requires QRELS and RUN")
     if "-" in source.runs:
         raise PolicyError(f"--as {view} reads runs twice, which standard input (-) does not allow")
     default = stochastic.EXPOSURE if is_exposure else stochastic.EQUITY
@@ -183,7 +183,7 @@ def _evaluate_probabilities(
 ) -> cf.ExpectedScores:
     from cranfield.collection.judged.judging import can_be_read
 
-    qrels, run_files = source.rankings()
+    qrels, run_files = source.require_rankings()
     cli.refuse_options(GRADE_OPTIONS, "cannot be combined with --as expected")
     reading = cli.ReadingOptions.from_options(judging)
     if any(not name.startswith("run.") for name in reading.columns or ()):
@@ -234,16 +234,16 @@ def _format_lines(
 
     by_topic = output.by_topic
     if output.format == "ir_measures":
-        return score_formats.ir_measures_lines(evaluation, by_topic=by_topic, places=output.places)
+        return score_formats.format_ir_measures(evaluation, by_topic=by_topic, places=output.places)
     if output.format == "prototext":
-        return score_formats.prototext_lines(evaluation, places=output.places)
+        return score_formats.format_prototext(evaluation, places=output.places)
     if output.format == "json":
         judged, notes = evaluation.judged, evaluation.notes
         about = {"policies": judged.policies.describe(), **judged.annotations.settings}
         options: Any = {"by_topic": by_topic, "about": about, "notes": notes}
         return [score_formats.format_scores_json(evaluation, **options).rstrip("\n")]
     groups = {"all_trec", "official", "set"} & set(measures)
-    return score_formats.trec_lines(
+    return score_formats.format_trec(
         evaluation,
         by_topic=by_topic,
         runid=bool(groups),
@@ -428,7 +428,7 @@ def answers(
     measure_list = cf.parse_measures(measures) if measures else None
     if len(answers) > 1 and kind == "references":
         raise PolicyError(
-            "--references requires a single file of ANSWERS, whose column system names the systems"
+            f"--references requires a single file of ANSWERS with all systems, got {len(answers)}"
         )
 
     def read_judged(files: tuple[str, ...]) -> Any:
@@ -531,7 +531,7 @@ def fuse(
         )
         return
     if not runs:
-        raise PolicyError("expected RUN..., two or more, or --list to list the methods")
+        raise PolicyError("expected RUN... (two or more), or --list for the methods, got neither")
     run_list = reading.find_runs(None, runs)
     with cli.show_judging_progress(run_list) as progress:
         fused_run = cf.fuse(run_list, progress=progress, **options)

@@ -12,7 +12,7 @@ import click
 
 import cranfield as cf
 from cranfield.assess.labels import CROWD_MODELS, QUALITIES
-from cranfield.base.errors import InputError, PolicyError, check_choice
+from cranfield.base.errors import InputError, PolicyError, check_choice, quoted
 from cranfield.base.text import counted, plain
 from cranfield.cli import options as cli
 from cranfield.collection.policies import FORMATS
@@ -102,8 +102,8 @@ def labels(
 ) -> None:
     """Summarise annotations, measure agreement, and aggregate them into qrels.
 
-    LABELS is a file with the columns topic, document, worker and grade, or several files of
-    judgments, one for each assessor: NAME=FILE.
+    LABELS is a file with the columns topic, document, worker (the assessor) and grade, or several
+    files of judgments, one for each assessor: NAME=FILE.
 
     Parameters
     ----------
@@ -128,15 +128,15 @@ def labels(
     cranfield labels ann=ann.qrels bob=bob.qrels --measure "kappa(quadratic)" --pairs
     cranfield labels crowd.csv --table workers --format csv
     """
-    if qrels is not None and qrels in {result_output.output or "-", "-"}:
-        raise PolicyError("--qrels and --output must be two different files")
+    if qrels is not None and qrels in {result_output.output, "-"}:
+        raise PolicyError(f"--qrels must be a file other than --output, got {quoted(qrels)}")
     result_output.check(name for name in KEYS if gold is not None or name != "gold")
     from cranfield.assess.labels.reading import read_gold
     from cranfield.assess.labels.table import Overview
 
     label_columns, gold_columns = _parse_columns(columns)
     if gold_columns and gold is None:
-        raise PolicyError("--columns gold. requires --gold")
+        raise PolicyError("names with the prefix gold. in --columns require --gold")
     is_single = len(labels) == 1 and "=" not in labels[0]
     annotations = cf.assess.read_labels(
         labels[0] if is_single else cli.parse_pairs(labels, "several LABELS", "NAME=FILE"),
@@ -302,7 +302,7 @@ RUN_CONDITIONS = ("--runs", "--own-runs")
     scale={
         "metavar": "LOW..HIGH",
         "help": "Lowest and highest possible grade, such as 0..3; by default 0 and the highest"
-        " grade of QRELS.",
+        " grade of QRELS or, with --ppi and without --clip, of QRELS and JUDGE.",
     },
 )
 @cli.own_options(
@@ -400,14 +400,14 @@ def judges(
         "strata": is_by_grade,
         "score-bias": is_ranked and has_bias,
     }
-    tables = [name for name, holds in conditions.items() if holds]
+    tables = [name for name, is_available in conditions.items() if is_available]
     bounds = check_tolerances(tolerances, ["intervals", *tables], TOLERANCE_CONDITIONS)
     tables += ["decisions"] if bounds else []
     _check_table(result_output, tables)
     measure_list = cf.parse_measures(measures, rel=judging.pop("rel"), compat=judging["compat"])
     reading = cli.ReadingOptions.from_options(judging)
     try:
-        human_qrels, labels = reading.read_judges(qrels, judges, label_format, runs=has_runs)
+        human_qrels, labels = reading.read_judges(qrels, judges, label_format, has_runs=has_runs)
     except InputError as error:
         if runs and error.source in judges and can_be_read(error.source, "run"):
             raise InputError(f"{error}; to read the file as a run, write --runs FILE") from None
@@ -451,7 +451,7 @@ def judges(
     verdict = all_results[-1].verdict if bounds else ()
     combined = replace(combine_results(*all_results), heading=heading, facts=facts, main_tables=())
     if ppi and has_runs:
-        combined = replace(combined, frames={**combined.frames, "ppi": _ppi_frame(results)})
+        combined = replace(combined, frames={**combined.frames, "ppi": _make_ppi_frame(results)})
     result_output.write(replace(combined, verdict=verdict, is_verdict_last=True))
 
 
@@ -492,7 +492,7 @@ def _judge_runs(
     return results
 
 
-def _ppi_frame(results: Sequence[Any]) -> tuple[pl.DataFrame, Sequence[str]]:
+def _make_ppi_frame(results: Sequence[Any]) -> tuple[pl.DataFrame, Sequence[str]]:
     """Return a frame of the prediction-powered scores, and its key columns."""
     import polars as pl
 

@@ -84,14 +84,14 @@ def measures(
         )
     facts = None
     if name is not None and len(catalogue) == 1:
-        from cranfield.reporting.comparison_formats import format_scale, scale_dict
+        from cranfield.reporting.comparison_formats import convert_scale, format_scale
 
         facts = _describe_scale(name, catalogue[0], run_options, has_run_options)
     if format == "json":
         records = [entry.to_dict() for entry in catalogue]
         if facts is not None:
             records[0]["on runs"] = (
-                {"refused": facts} if isinstance(facts, str) else scale_dict(facts)
+                {"refused": facts} if isinstance(facts, str) else convert_scale(facts)
             )
         text = json_text(records)
     elif name is not None or long:
@@ -194,7 +194,7 @@ def cite(
     cranfield cite discriminative-power --format text
     cranfield cite --all
     """
-    from cranfield.reporting.references import entries
+    from cranfield.reporting.references import read_entries
 
-    works = cf.cite(*names, *(entries() if everything else ()))
+    works = cf.cite(*names, *(read_entries() if everything else ()))
     cli.write(works.to_bibtex() if format == "bibtex" else works.to_text(), output)

@@ -167,15 +167,18 @@ def experiment(
     cranfield online experiment users.csv --metric revenue --sequential "CS(tuned=5000)"
     cranfield online experiment users.csv --metric revenue --report experiment.html
     """
-    from cranfield.cli.report import command_words
+    from cranfield.cli.report import list_command_words
     from cranfield.online.experiments.unit_rows import TotalsError
     from cranfield.online.log.reading import find_log
 
     if counts is None and bool(measures) == bool(metrics):
-        raise PolicyError("expected -m MEASURE for a log, or --metric COLUMN for a table of units")
+        raise PolicyError(
+            "expected either -m MEASURE (for a log) or --metric COLUMN (for a table of units), got"
+            f" {'both' if measures else 'neither'}"
+        )
     output = result_output.output
     if page is not None and output is not None and Path(page).resolve() == Path(output).resolve():
-        raise PolicyError("--report and --output must be two different files")
+        raise PolicyError(f"--report and --output must differ, got {quoted(page)} for both")
     if counts is not None:
         result = _analyse_counts(counts, options, margins, lower_is_better)
     elif not data:
@@ -183,7 +186,7 @@ def experiment(
     else:
         metric_list = _make_metrics(measures, metrics, covariates, margins, lower_is_better)
         if metrics and len(data) > 1:
-            remedy = "join them to one table with a column of variants"
+            remedy = "join them into one table with a column of variants"
             expected = "--metric requires a single table of units"
             raise PolicyError(f"{expected}, got {len(data)} files; {remedy}")
         source = read_log(data, log_options) if measures else data[0]
@@ -198,7 +201,7 @@ def experiment(
 
     def write_report() -> None:
         if page is not None:
-            command = command_words(click.get_current_context(), "--report")
+            command = list_command_words(click.get_current_context(), "--report")
             # An argument may be NAME=FILE, a table of a log.
             paths = [path for text in data for path in (text, text.partition("=")[2]) if path]
             if measures and Path(paths[0]).is_dir():
@@ -338,7 +341,7 @@ def interleave(
             write_table(methods, output or "-", format)
         return
     if not runs:
-        raise PolicyError("expected RUN..., or --list to list the methods")
+        raise PolicyError("expected RUN..., or --list to list the methods, got neither")
     if impressions is None and keys is None:
         raise PolicyError(
             "expected lists per topic (--impressions N) or a table of pages (--keys FILE), got"
@@ -427,16 +430,17 @@ def preference(
     elif counts is not None:
         if logs:
             raise PolicyError(
-                "--counts cannot be combined with LOG and --unit, as it requires independent"
+                "--counts cannot be combined with LOG or --unit, as it requires independent"
                 " impressions"
             )
         if len(counts) not in (2, 3):
-            raise PolicyError(f"--counts must be wins,losses,ties such as 40,109,374, got {counts}")
+            text = ",".join(map(str, counts))
+            raise PolicyError(f"--counts must be wins,losses,ties such as 40,109,374, got {text}")
         result = cf.online.preference_of(
             *counts, names=names or ["A", "B"], expected=expected, confidence=confidence
         )
     elif not logs:
-        raise PolicyError("expected LOG, --counts W,L,T or --votes FILE")
+        raise PolicyError("expected LOG, --counts W,L,T or --votes FILE, got none")
     else:
         log = read_log(logs, log_options)
         if runs:

@@ -131,7 +131,7 @@ def measure(
         result_output.write(ResultSet([], tables, {"list": (catalogue, ("measure",))}, {}))
         return
     if not logs:
-        raise PolicyError("expected LOG, or --list to list the measures")
+        raise PolicyError("expected LOG, or --list to list the measures, got neither")
     if totals:
         applicable = ("logs", "totals", "format", "table", "output", "settings")
         cli.refuse_other_options(applicable, "cannot be combined with --totals")
@@ -151,7 +151,8 @@ def measure(
     if survival:
         times = [measure for measure in values.measures if measure.may_be_censored]
         if not times:
-            raise PolicyError("--survival requires a measure of time, such as TimeToClick")
+            got = ", ".join(map(str, values.measures))
+            raise PolicyError(f"--survival requires a measure of time (TimeToClick), got {got}")
         for name, frame in concatenate_survival_tables(log, times).items():
             title, n_keys = SURVIVAL[name]
             tables.append(table_from_frame(frame, title))
@@ -272,7 +273,8 @@ def train(
     if has_relevance:
         document_fits = [fit for fit in fits if "item" in fit.model.variables.values()]
         if not document_fits:
-            raise PolicyError("--qrels requires a model that estimates relevance, such as DBN")
+            got = ", ".join(str(fit.model) for fit in fits)
+            raise PolicyError(f"--qrels requires a model of relevance, such as DBN, got {got}")
         frames["relevance"] = cf.online.predict_relevance(document_fits, qrels, measures)
         tables.append(table_from_frame(frames["relevance"], "Estimated relevance and judgments"))
     notes = [repr(train_log)]

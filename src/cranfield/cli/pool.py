@@ -25,7 +25,7 @@ LIST_CONDITIONS = ("--next", "--budget", "--unjudged", "--sample !--judged")
 EXCLUSIVE_OPTIONS = ("--next", "--budget", "--unjudged", "--sample", "--stop")
 
 
-def exclusive_condition(name: str, requires: str = "") -> str:
+def make_exclusive_condition(name: str, requires: str = "") -> str:
     """Return the condition under which an exclusive option can be set."""
     return " ".join(
         [requires, *(f"!{option}" for option in EXCLUSIVE_OPTIONS if option != name)]
@@ -65,7 +65,7 @@ class SheetOptions:
         sheet_set.write(path, format=format)
 
 
-def options_of_sheets(conditions: Sequence[str]) -> tuple[cli.Decorator, ...]:
+def make_sheet_options(conditions: Sequence[str]) -> tuple[cli.Decorator, ...]:
     """Make the options of sheets, which require one of the conditions."""
     assessors = {
         "metavar": "N|NAMES",
@@ -131,16 +131,16 @@ NO_PVALUE = (
 @cli.own_options(
     "depth judged method next=n_next budget unjudged sample stop=rules size strata missing",
     method={"requires": LIST_CONDITIONS[:2]},
-    n_next={"requires": exclusive_condition("--next")},
-    budget={"requires": exclusive_condition("--budget")},
-    unjudged={"requires": exclusive_condition("--unjudged", "--judged")},
-    sample={"metavar": "DESIGN", "requires": exclusive_condition("--sample")},
-    rules={"metavar": "RULE", "requires": exclusive_condition("--stop", "--judged")},
+    n_next={"requires": make_exclusive_condition("--next")},
+    budget={"requires": make_exclusive_condition("--budget")},
+    unjudged={"requires": make_exclusive_condition("--unjudged", "--judged")},
+    sample={"metavar": "DESIGN", "requires": make_exclusive_condition("--sample")},
+    rules={"metavar": "RULE", "requires": make_exclusive_condition("--stop", "--judged")},
     size={"metavar": "N", "requires": "--sample"},
     strata={"metavar": "RANK:N,...", "requires": "--sample"},
     missing={"requires": "--sample --judged", "argument": "unjudged"},
 )
-@cli.gather_options(SheetOptions, "sheet_options", options_of_sheets(LIST_CONDITIONS))
+@cli.gather_options(SheetOptions, "sheet_options", make_sheet_options(LIST_CONDITIONS))
 @cli.options_from(
     "cranfield.assess.order",
     "rel seed",
@@ -197,8 +197,8 @@ def pool(
     """Pool runs: list documents to judge, or report the judgments so far.
 
     RUN is a file, a folder or a quoted pattern. --next, --budget, --unjudged and --sample list
-    documents; without them a report is written. The next documents depend only on the runs and the
-    judgments, so that judging can be interrupted and resumed at any time.
+    documents; otherwise, and for a judged sample, a report is written. The next documents depend
+    only on the runs and the judgments, so that judging can be interrupted and resumed at any time.
 
     Parameters
     ----------
@@ -284,17 +284,18 @@ def pool(
             n_judged = len(documents_pool) - len(documents)
             _warn_of_judgments(len(qrels) - n_judged, "outside the pool")
     if is_list:
-        sheet_options.write(documents, seed, format, output, [judged, *cli.run_paths(run_list)])
+        paths = [judged, *cli.list_run_paths(run_list)]
+        sheet_options.write(documents, seed, format, output, paths)
     elif format in SAMPLING_COLUMNS:
         columns = [SAMPLING_COLUMNS[format]]
         judgments = documents.to_qrels(qrels, columns, unjudged=missing)
         cf.write_qrels(judgments, output or "-", format=format)
     else:
         if sample is not None:
-            report = _sample_report(documents, qrels, rel, missing, seed)
+            report = _report_sample(documents, qrels, rel, missing, seed)
         else:
-            report = _stop_report(documents_pool, qrels, rule_list, rel)
-        results = _pool_report(documents_pool, judged is not None, qrels, *report)
+            report = _report_stopping(documents_pool, qrels, rule_list, rel)
+        results = _report_pool(documents_pool, judged is not None, qrels, *report)
         cli.ResultOutput("text" if format == "auto" else format, table, output).write(results)
 
 
@@ -315,7 +316,7 @@ def _check_output(
         check_table(table, tables)
 
 
-def _pool_report(
+def _report_pool(
     pool: cf.assess.Pool,
     is_judged: bool,
     qrels: cf.Qrels | None,
@@ -356,7 +357,7 @@ def _draw_sample(
     return sample
 
 
-def _sample_report(
+def _report_sample(
     sample: cf.assess.Sample, qrels: cf.Qrels | None, rel: int, missing: str, seed: int
 ) -> tuple[Any, ...]:
     relevant = sample.relevant(qrels, rel, unjudged=missing)
@@ -369,7 +370,7 @@ def _sample_report(
     return {"relevant": relevant.to_polars()}, lines, {"sample": sample.drawing, "seed": seed}
 
 
-def _stop_report(
+def _report_stopping(
     pool: cf.assess.Pool, qrels: cf.Qrels | None, rules: Sequence[cf.assess.Rule], rel: int
 ) -> tuple[Any, ...]:
     if not rules:

@@ -92,7 +92,7 @@ def report(
         {**judging, "reading": reading}, has_notes=True, scale=scale
     )
     label_files = [judge.labels.origin.name for judge in judges]
-    files = [source.qrels, *cli.run_paths(run_list), *label_files]
+    files = [source.qrels, *cli.list_run_paths(run_list), *label_files]
     judge_results: list[Any] = []
     if judges:
         excluded = ("rel", "aspects", *cli.READING_NAMES)
@@ -108,7 +108,7 @@ def report(
         scales=scales,
         judges=judge_results or None,
         inputs=source.score_files or [path for path in files if path is not None],
-        command=command_words(context),
+        command=list_command_words(context),
         date=date,
         jobs=judging["jobs"],
         **comparison_options,
@@ -116,7 +116,7 @@ def report(
     click.echo(plain(f"written: {output}"), err=True)
 
 
-def command_words(context: click.Context, output: str = "--output") -> list[str]:
+def list_command_words(context: click.Context, output: str = "--output") -> list[str]:
     """Return the words of the current command line, with options in order of declaration."""
     program = context.find_root().command_path
     words = ["cranfield", *context.command_path.removeprefix(program).split()]
@@ -291,7 +291,7 @@ def plot(
     cranfield plot spacing -m DCG -m RR --length 5
     """
     from cranfield.reporting.charts.registry import CHARTS, LENGTH, MEASURES
-    from cranfield.reporting.charts.saving import caption, check_extra, parse_format, save
+    from cranfield.reporting.charts.saving import check_extra, make_caption, parse_format, save
 
     name = CHARTS.find(kind)
     chart = CHARTS[name]
@@ -326,7 +326,7 @@ def plot(
         if not is_evaluation:
             if len(data) > 1:
                 advice = f"choose one with --measure: {', '.join(data)}"
-                raise PolicyError(f"the chart {name} requires a single measure; {advice}")
+                raise PolicyError(f"the chart {name} shows one measure, got {len(data)}; {advice}")
             [data] = data.values()
         if is_comparison:
             data = cf.compare(data, jobs=judging["jobs"], **comparison_options)
@@ -334,7 +334,7 @@ def plot(
     save(figure, path, width=width, title=title)
     click.echo(plain(f"written: {path}"), err=True)
     if not title:
-        click.echo(plain(f"caption: {caption(figure)}"), err=True)
+        click.echo(plain(f"caption: {make_caption(figure)}"), err=True)
 
 
 def _add_pair(

@@ -130,16 +130,16 @@ def _study_judgments(
 ) -> tuple[Mapping[str, cf.Scores], list[Result]]:
     from cranfield.meta.collection_studies.pools import trace_runs
 
-    rankings = source.rankings()
+    rankings = source.require_rankings()
     cli.refuse_judging_options_for_pools()
     cli.refuse_options(
         ("depth",),
         "cannot be combined with studies of pools; use measures with a cutoff, such as AP@100",
     )
     lists, contributors = parse_lists(pool["lists"]), read_contributors(pool["contributors"])
-    measures = options.measures(source.measures)
+    measures = options.parse_measures(source.measures)
     run_list, qrels = options.find_inputs(*rankings)
-    policies = options.policies("ties", "topics", "negative", "compat", *cli.WORK)
+    policies = options.select_policies("ties", "topics", "negative", "compat", *cli.WORK)
     with cli.show_judging_progress(run_list) as progress:
         judged = trace_runs(run_list, qrels, progress=progress, **policies)
     for noun, names in (("systems", judged.systems), ("topics", judged.topics)):
@@ -221,11 +221,11 @@ def pooling(
     from cranfield.meta.collection_studies.pooling import parse_methods
 
     cli.refuse_judging_options_for_pools()
-    measure_list = options.measures(measures)
+    measure_list = options.parse_measures(measures)
     pooling_options["methods"] = parse_methods(methods)
     cli.read_choices([pooling_options["test"]], pooling_options)
     options.check_table(cf.meta.Pooling)
-    pooling_options |= options.policies("ties", "topics", "negative", "compat")
+    pooling_options |= options.select_policies("ties", "topics", "negative", "compat")
     pooling_options |= {"lists": parse_lists(lists), "seed": options.seed}
     pooling_options["contributors"] = read_contributors(contributors)
     pooling_options["depth"] = options.judging["depth"] or DEPTH
@@ -332,7 +332,8 @@ def _compute_scores(
     """Return the scores of all measures and of requested measures, and names of gold measures."""
     measures, judging = source.measures, options.judging
     if not source.score_files:
-        measures, gold = options.measures(measures), options.measures(gold) if gold else ()
+        measures = options.parse_measures(measures)
+        gold = options.parse_measures(gold) if gold else ()
         judging = {**judging, "rel": None}
     # A measure may have several names; the first is used.
     labels: dict[str | cf.Measure, str] = {}
@@ -346,8 +347,9 @@ def _compute_scores(
         names = list(dict.fromkeys(labels[measure] for measure in measures))
     else:
         names = [name for name in all_scores if name not in gold_names]
-    if gold_names and len(set(names) - set(gold_names)) < 2:
-        raise PolicyError("--gold requires two measures or more besides the gold measures")
+    n_candidates = len(set(names) - set(gold_names))
+    if gold_names and n_candidates < 2:
+        raise PolicyError(f"--gold requires two measures or more besides it, got {n_candidates}")
     return all_scores, {name: all_scores[name] for name in names}, gold_names
 
 

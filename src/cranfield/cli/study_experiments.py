@@ -127,13 +127,13 @@ def _evaluate_shards(
         return scores, None
     if source.score_files:
         raise PolicyError("--shards and shard-map require QRELS and RUN, got --scores")
-    rankings = source.rankings()
+    rankings = source.require_rankings()
     cli.refuse_options(cli.DOCUMENT_OPTIONS, "cannot be combined with scores by shard")
     excluded = ("rel", *cli.DOCUMENT_OPTIONS)
     judging = cli.omit_reading(options.judging)
     judging = {name: value for name, value in judging.items() if name not in excluded}
     judging |= {"shards": shards, "seed": options.seed}
-    measures = options.measures(source.measures)
+    measures = options.parse_measures(source.measures)
     run_list, qrels = options.find_inputs(*rankings)
     with cli.show_judging_progress(run_list) as judging["progress"]:
         evaluation = cf.evaluate(run_list, qrels, measures, **judging)
@@ -175,11 +175,11 @@ def interleaving(
     allowed = ("ties", "topics")
     refused = {*cli.RANKING_OPTIONS, *cli.DOCUMENT_OPTIONS}.difference(allowed)
     cli.refuse_options(refused, "cannot be combined with simulated users")
-    measure, *others = options.measures(measures)
+    measure, *others = options.parse_measures(measures)
     if others:
         raise PolicyError(f"expected a single --measure, got {1 + len(others)}")
     options.check_table(cf.meta.Sensitivity)
-    simulation |= options.policies("rel", "compat", *allowed)
+    simulation |= options.select_policies("rel", "compat", *allowed)
     inputs = options.find_inputs(qrels, runs)
     study = cf.meta.interleaving_sensitivity
     options.write_studies(
@@ -248,9 +248,11 @@ def reproduction(
         for side in ("original_", "")
     )
     if not original or set(original) != set(repeat):
+        names = [f"--{name.replace('_', '-')}" for name, path in runs.items() if path is not None]
         raise PolicyError(
             "expected an original run and its repetition: --original-baseline and --baseline,"
-            " --original-advanced and --advanced, or all four"
+            " --original-advanced and --advanced, or all four, got"
+            f" {' and '.join(names) or 'none'}"
         )
     absent_tables = [] if other_qrels is None else ["order means", "orders"]
     absent_tables += [] if len(original) == 2 else ["effects"]
@@ -259,7 +261,7 @@ def reproduction(
     subtopics = True if judging["intents"] is not None else None
     del judging["rel"]
     judging |= {"aspects": cli.parse_pairs(judging["aspects"], "--aspect", "NAME=QRELS")}
-    judging |= {"measures": options.measures(measures), "seed": options.seed}
+    judging |= {"measures": options.parse_measures(measures), "seed": options.seed}
     is_paired = other_qrels is None
     judging["test"] = check_test(test or ("t" if is_paired else "welch"), paired=is_paired)
     judging["qrels"] = reading.read_qrels(qrels, subtopics)

@@ -51,7 +51,7 @@ class ResultLists:
     docs: Indices  # codes of documents, shape (systems, topics, ranks); -1 after the last one
     grade: Ints  # of each pair of topic and document, by code; 0 if unjudged or below 0
 
-    def grades(self, docs: Indices) -> Ints:
+    def look_up_grades(self, docs: Indices) -> Ints:
         """Return the grades of documents by code; -1 after the end of a list."""
         return np.where(docs >= 0, self.grade[docs], -1)
 
@@ -156,7 +156,7 @@ def _count_clicks(simulation: Simulation, task: Task, topic: int) -> Ints:
 
 def _simulate_clicks(simulation: Simulation, docs: Any, key: Sequence[int]) -> list[Bools]:
     """Simulate the clicks of each user on lists of documents."""
-    grades, width = simulation.lists.grades(docs), 2 * docs.shape[1]
+    grades, width = simulation.lists.look_up_grades(docs), 2 * docs.shape[1]
     return [
         user.clicks(grades, uniforms(simulation.seed, 0, len(docs), width, 1, index, *key))
         for index, user in enumerate(simulation.users.values())
@@ -188,7 +188,7 @@ class Sensitivity(Study):
     reference: ClassVar[str] = (
         "Radlinski, Kurup and Joachims (2008); Chapelle, Joachims, Radlinski and Yue (2012)"
     )
-    parts: ClassVar[Sequence[str]] = ("sensitivity", "pairs")
+    table_attributes: ClassVar[Sequence[str]] = ("sensitivity", "pairs")
     columns: ClassVar[Mapping[str, Columns]] = {
         "interleaving sensitivity": {
             "user": Column("Simulated user.", key=True),
@@ -225,14 +225,14 @@ class Sensitivity(Study):
             "user": Column("Simulated user.", key=True),
             "method": Column("Interleaving method, or A/B test.", key=True),
             **PAIR_COLUMNS,
-            "difference": Column("Difference of the scores by the measure, first minus second."),
+            "difference": Column("Difference by the measure; above 0 if the first is better."),
             "effect": Column(
                 "For interleaving, wins of the first / (wins + losses) - 1/2; for an A/B test,"
                 " the difference in clicks per page."
             ),
             "low": Column("Lower bound of the confidence interval of the effect."),
             "high": Column("Upper bound of the same confidence interval as `low`."),
-            "decides": Column("Proportion of impressions that are not ties."),
+            "decides": Column("Proportion of impressions that are not ties; 1 for an A/B test."),
             "needed": Column(
                 "Impressions needed to detect the effect with the power; null if no number"
                 " suffices."
@@ -307,7 +307,7 @@ def _estimate_from_signs(
     low, high = (float(bound) - 0.5 for bound in wilson(proportion, n_decided, quantile))
     impressions = (
         impressions_needed(0.5 + bound, n_decided / n_pages, power=power, alpha=alpha)
-        for bound in _compute_effect(proportion - 0.5, low, high)
+        for bound in _order_bounds(proportion - 0.5, low, high)
     )
     return (proportion - 0.5, low, high, n_decided / n_pages, *impressions)
 
@@ -326,13 +326,13 @@ def _estimate_from_means(
         # Pages of both lists, at least two of each to estimate a variance.
         impressions = [
             2 * max(2.0, np.ceil(factor * variance / magnitude**2)) if magnitude else np.inf
-            for magnitude in _compute_effect(effect, low, high)
+            for magnitude in _order_bounds(effect, low, high)
         ]
     return (effect, low, high, 1.0, *impressions)
 
 
-def _compute_effect(effect: float, low: float, high: float) -> tuple[float, float, float]:
-    """Return the effect and its bounds, first the bound farther from 0; the nearer may be 0."""
+def _order_bounds(effect: float, low: float, high: float) -> tuple[float, float, float]:
+    """Return the effect, and the largest and the smallest distance of its interval from 0."""
     nearer = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
     return effect, max(abs(low), abs(high)), nearer
 

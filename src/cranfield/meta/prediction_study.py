@@ -83,7 +83,7 @@ class Prediction(Study):
 
     name = "prediction"
     reference: ClassVar[str] = "Faggioli, Zendel, Culpepper, Ferro and Scholer (2021, 2022)"
-    parts: ClassVar[Sequence[str]] = ("summary", "anova_table", "pairs", "by_topic")
+    table_attributes: ClassVar[Sequence[str]] = ("summary", "anova_table", "pairs", "by_topic")
     titles: ClassVar[Mapping[str, str]] = {
         "predictors": "Predictors",
         "anova": "Analysis of variance of the scaled absolute rank error (sARE)",
@@ -124,7 +124,7 @@ class Prediction(Study):
             **_PREDICTOR_COLUMNS,
             "prediction": Column("Prediction."),
             "score": Column("Score."),
-            "predicted rank": Column("Rank of the prediction, from 1, the lowest."),
+            "predicted rank": Column("Rank of the prediction, from 1, the worst."),
             "rank": Column("Rank of the score, from 1, the worst."),
             "sARE": Column("Scaled absolute rank error: |predicted rank - rank| / topics."),
         },

@@ -77,8 +77,8 @@ def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     document shifts all documents below it, after which the coefficient is about 0 if ids are in
     random order. :func:`union_tau` does not depend on ids.
 
-    If one ranking is longer, its documents below the last rank of the other are excluded; the
-    result is NaN if fewer than two ranks remain.
+    If one ranking is longer, its documents below the last rank of the other are excluded. If fewer
+    than two ranks remain, the result is NaN, except for two equal rankings of one document (1).
 
     >>> round(position_tau(["d1", "d2", "d3", "d4"], ["d2", "d5", "d3", "d6"]), 4)
     0.6667
@@ -102,7 +102,7 @@ def order_agreement(
     (:func:`union_tau`); `KTU` (:func:`position_tau`); `RBO`, extrapolated rank-biased overlap
     (Webber, Moffat and Zobel 2010, equation 32) with persistence p; `original` and `reproduced`,
     the numbers of documents; and `shared`, the number of documents in both. The coefficients are
-    null if a run has no document.
+    null where they are undefined, as for a run without documents.
 
     >>> first = {"q1": {"a": 3, "b": 2, "c": 1}}
     >>> second = {"q1": {"a": 3, "c": 2, "d": 1}, "q2": {"a": 1}}
@@ -307,7 +307,7 @@ def reproduce(
             notes.add(f"{role}: excluded {topics} from tau, KTU and RBO")
         tables.append(agreement.select(pl.lit(role).alias("role"), pl.all()))
     values["orders"] = pl.concat(tables)
-    return Reproduction({}, **values, notes=notes.lines())
+    return Reproduction({}, **values, notes=notes.make_lines())
 
 
 def replicate(
@@ -371,7 +371,7 @@ def replicate(
         "replication", original_scores, other_scores, roles, test, notes, seed=seed
     )
     values |= {"systems": systems, "settings": original_scores.judged.policies.describe()}
-    return Reproduction({}, **values, notes=notes.lines())
+    return Reproduction({}, **values, notes=notes.make_lines())
 
 
 def _read_runs(runs: Any, side: str) -> dict[str, Run]:
@@ -413,7 +413,7 @@ def reproduce_scores(
     CranfieldError
         If no topic has both original and reproduced scores, or for scores by shard.
     PolicyError
-        For different measures, systems with other names, or an unknown test.
+        For different measures, systems with other names, an unknown test, or invalid bounds.
 
     Examples
     --------
@@ -479,7 +479,7 @@ def _compare_scores(
     values = compare_sides(
         kind, original_scores, other_scores, roles, test, notes, bounds=bounds, seed=seed
     )
-    return Reproduction({}, **values, notes=notes.lines())
+    return Reproduction({}, **values, notes=notes.make_lines())
 
 
 def _read_by_measure(data: Any, side: str) -> dict[str, Scores]:

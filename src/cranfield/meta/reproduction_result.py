@@ -188,8 +188,8 @@ class Reproduction(Study):
             "reproduced": Column("Mean score of the reproduced or replicated run."),
             "RMSE": Column("Root mean square error over topics; null for a replication."),
             "nRMSE": Column(
-                "RMSE divided by its maximum given the original scores; null if the measure has no"
-                " finite range."
+                "RMSE divided by its maximum given the original scores; null for a replication, and"
+                " if the measure has no finite range or a score is outside its range."
             ),
             "statistic": Column(
                 "Statistic of the test of no difference, original minus reproduced.", decimals=3
@@ -364,7 +364,7 @@ class Notes:
         if measure and measure not in measures:
             measures.append(measure)
 
-    def lines(self) -> tuple[str, ...]:
+    def make_lines(self) -> tuple[str, ...]:
         return tuple(
             f"{', '.join(measures)}: {line}" if measures else line
             for line, measures in self._measures.items()

@@ -24,7 +24,7 @@ from cranfield.measures.base import Measure
 from cranfield.meta.study import MEASURE_COLUMN, MEASURE_PAIR, Study, make_schema
 from cranfield.meta.study_options import check_integers
 from cranfield.meta.test_studies.fast_tests import label_scores, read_choice
-from cranfield.meta.work import WorkOptions, hash_judged_runs, run_parts, with_work
+from cranfield.meta.work import WorkOptions, add_work_options, hash_judged_runs, run_parts
 from cranfield.result import Column, Columns
 from cranfield.scales.images.values import TIES
 from cranfield.scales.interval_scaled import Interval
@@ -80,7 +80,7 @@ class ScaleOptions:
     def names(self) -> tuple[str, ...]:
         return tuple(measure.label for measure in self.measures)
 
-    def versions(self, cutoff: int) -> list[tuple[Measure, Interval]]:
+    def make_versions(self, cutoff: int) -> list[tuple[Measure, Interval]]:
         """Return each measure at a cutoff, and its interval-scaled version."""
         measures = [measure @ cutoff for measure in self.measures]
         return [(m, Interval(m, ties=self.ties, raw=True)) for m in measures]
@@ -88,7 +88,7 @@ class ScaleOptions:
     def check_feasibility(self, max_grade: int, n_runs: int) -> None:
         """Raise an error unless exact ranks of runs with this highest grade can be computed."""
         reasons: dict[str, str] = {}
-        for measure, interval_version in chain.from_iterable(map(self.versions, self.cutoffs)):
+        for measure, interval_version in chain.from_iterable(map(self.make_versions, self.cutoffs)):
             try:
                 interval_version.require(max_grade, n_runs)
             except PolicyError as error:
@@ -127,7 +127,7 @@ def parse_scale_options(
     parsed_tests = tuple((choice.test, choice.correction or "") for choice in choices)
     options = ScaleOptions(parsed_measures, parsed_cutoffs, parsed_tests, ties, alpha, exact_n)
     # Raises an error for measures that cannot be interval-scaled.
-    options.versions(parsed_cutoffs[0])
+    options.make_versions(parsed_cutoffs[0])
     return options
 
 
@@ -179,7 +179,7 @@ class ScaleStudy(Study):
 
     name = "scales"
     reference: ClassVar[str] = "Ferrante, Ferro and Fuhr (2021)"
-    parts: ClassVar[Sequence[str]] = ("correlation", "pairs", "changes", "headline")
+    table_attributes: ClassVar[Sequence[str]] = ("correlation", "pairs", "changes", "headline")
     titles: ClassVar[Mapping[str, str]] = {
         "correlation": "Kendall's tau between a measure and its interval-scaled version, by mean"
         " scores (overall) and by topic",
@@ -236,7 +236,7 @@ class ScaleStudy(Study):
             "tests": Column(
                 "Scale that the tests require, `ordinal` or `interval`. `affected` excludes results"
                 " that cannot change: measures without recall base if the measure is an interval"
-                " scale, or if the test requires only an ordinal scale.",
+                " scale (and `ties` is `unique`), or if the test requires only an ordinal scale.",
                 key=True,
             ),
             "results": Column(
@@ -335,7 +335,7 @@ ROUNDING = 2.0**-48
 """Scores that differ by at most this fraction of the largest score count as equal."""
 
 
-@with_work
+@add_work_options
 def study_scales(
     judged: JudgedRuns | Mapping[str, JudgedRuns],
     measures: str | Measure | Iterable[str | Measure] = MEASURES,
@@ -381,7 +381,7 @@ def study_scales(
     Raises
     ------
     MeasureError, PolicyError
-        For unknown or repeated names, and for exact ranks that cannot be computed.
+        For unknown or repeated names, one system, and exact ranks that cannot be computed.
 
     Notes
     -----
@@ -492,7 +492,7 @@ def _compare_versions(
     collections, options = shared
     collection, cutoff, index = task
     judged = collections[collection]
-    versions = options.versions(cutoff)[index]
+    versions = options.make_versions(cutoff)[index]
     scores = score(judged, versions)
     hint = "; the study requires scores of every system on all topics"
     complete_scores = [scores[version].complete(hint=hint)[0] for version in versions]
@@ -568,7 +568,8 @@ def _describe_measures(options: ScaleOptions, max_grades: Mapping[str, int]) -> 
     rows = []
     for name, max_grade in max_grades.items():
         for cutoff in options.cutoffs:
-            for label, (measure, _) in zip(options.names, options.versions(cutoff), strict=True):
+            versions = options.make_versions(cutoff)
+            for label, (measure, _) in zip(options.names, versions, strict=True):
                 has_recall_base = depends_on_recall_base(measure)
                 is_interval = measure.scale_for_grades(max_grade) >= Scale.INTERVAL
                 # With ties, ranks other than unique ones rescale even an interval scale.

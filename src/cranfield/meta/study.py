@@ -40,12 +40,12 @@ class Study(Result):
     The attributes of a study are the arguments of its call, and values that are passed by name:
     tables, sizes, and arguments in canonical form. Subclasses declare
 
-    parts
+    table_attributes
         Attributes, or methods without arguments, that return the tables, in the order of `columns`.
         A declared first column `measure` is added if a table does not have it.
     """
 
-    parts: ClassVar[Sequence[str]] = ()
+    table_attributes: ClassVar[Sequence[str]] = ()
     _has_empty_tables: ClassVar[bool] = False
 
     def __init__(self, call: Mapping[str, Any], /, **values: Any) -> None:
@@ -68,8 +68,9 @@ class Study(Result):
         import polars as pl
 
         frames = {}
-        for (table, columns), part in zip(self.declared().items(), self.parts, strict=True):
-            value = getattr(self, part)
+        tables = zip(self.declared().items(), self.table_attributes, strict=True)
+        for (table, columns), attribute in tables:
+            value = getattr(self, attribute)
             frame = value() if callable(value) else value
             if "measure" in columns and "measure" not in frame.columns:
                 measure = getattr(self, "label", getattr(self, "measure", ""))
@@ -87,7 +88,7 @@ def make_schema(columns: Columns, integers: Iterable[str] = ()) -> dict[str, Any
 
 
 def find_names(frame: pl.DataFrame, column: str, value: Any, noun: str = "measure") -> list[str]:
-    """Return the names (in the column `noun`) of all rows that have a value in a column."""
+    """Return the names (in the column `noun`) of the rows in which `column` equals `value`."""
     return frame.filter(frame[column] == value)[noun].to_list()
 
 
@@ -100,8 +101,8 @@ def describe_extremes(
 ) -> str:
     """Describe the extremes of a column.
 
-    `describe` returns a long text for the row with the highest value and a short text for the row
-    with the lowest value.
+    `describe` returns a long and a short text for a row: the long text is used for the highest
+    value, the short text for the lowest.
     """
     rows = frame.sort(column, descending=True, maintain_order=True)
     highest, lowest = rows.row(0, named=True), rows.row(-1, named=True)

@@ -212,18 +212,18 @@ class WorkOptions(TypedDict, total=False):
     progress: Progress | None
 
 
-def with_work(function: Function) -> Function:
+def add_work_options(function: Function) -> Function:
     """Replace `**work` in the signature of a study by the options of :class:`WorkOptions`."""
     parameters = inspect.signature(run_parts).parameters
     replace_keywords(function, [parameters[name] for name in WorkOptions.__annotations__])
     names = inspect.signature(function).parameters.keys()
 
     @wraps(function)
-    def study(*args: Any, **options: Any) -> Any:
+    def run_study(*args: Any, **options: Any) -> Any:
         check_keywords(function, options.keys() - names)
         return function(*args, **options)
 
-    return cast(Function, study)
+    return cast(Function, run_study)
 
 
 def make_part_name(text: str) -> str:
@@ -287,6 +287,8 @@ def run_parts(
         For fewer than one job, an unknown backend, or a folder that contains another study.
     MissingDependencyError
         If a backend is not installed.
+    InputError
+        For a folder that is a URL, or cannot be read or written.
     CranfieldError
         If a part repeatedly crashes its worker.
 

@@ -14,9 +14,9 @@ from cranfield.base.scale_types import scale_with_article
 from cranfield.base.text import counted, json_text, plain
 from cranfield.base.version import __version__
 from cranfield.reporting.marks import check_marks
-from cranfield.reporting.page.svg_charts import axis_range
+from cranfield.reporting.page.svg_charts import choose_axis
 from cranfield.reporting.summary import describe_outcome, describe_test, separate_shared_lines
-from cranfield.reporting.tables import evaluation_table, make_marks
+from cranfield.reporting.tables import make_marks, tabulate_evaluation
 from cranfield.scales.measure_scales import ScaleFacts
 from cranfield.scales.statements import Meaningfulness
 from cranfield.significance.comparison.rank_sets import RankSets
@@ -49,7 +49,7 @@ def add_bars(comparison: PairwiseComparison, places: int | None = None) -> tuple
         if comparison.half_widths is None:
             interval = f"{level} confidence interval of the {comparison.difference_from} the best"
             legend = f"bars: {interval}, around the {comparison.mean_of} of each system"
-    axis = axis_range(middle, low, high, has_zero=comparison.shows_pairs)
+    axis = choose_axis(middle, low, high, has_zero=comparison.shows_pairs)
     bars = draw_text_bars(middle, low, high, axis, has_zero=comparison.shows_pairs)
     if comparison.lower_is_better:
         legend += "; lower is better"
@@ -79,7 +79,7 @@ def draw_text_bars(
     """
     lowest, highest = axis
 
-    def column(value: float) -> int:
+    def find_column(value: float) -> int:
         fraction = (np.clip(value, lowest, highest) - lowest) / (highest - lowest)
         return round(float(fraction) * (AXIS_WIDTH - 1))
 
@@ -87,12 +87,12 @@ def draw_text_bars(
     for value, lower, upper in zip(middle.tolist(), low.tolist(), high.tolist(), strict=True):
         characters = [" "] * AXIS_WIDTH
         if has_zero:
-            characters[column(0.0)] = "│"
+            characters[find_column(0.0)] = "│"
         if lowest <= value <= highest:
             left, right = (value if np.isnan(bound) else bound for bound in (lower, upper))
-            for k in range(column(left), column(right) + 1):
+            for k in range(find_column(left), find_column(right) + 1):
                 characters[k] = "┼" if characters[k] == "│" else "─"
-            characters[column(value)] = "●"
+            characters[find_column(value)] = "●"
         elif not np.isnan(value):
             characters[0 if value < lowest else -1] = "◂" if value < lowest else "▸"
         lines.append("".join(characters).rstrip())
@@ -112,7 +112,7 @@ def format_comparisons(
     for name, statement in statements.items():
         comparison = statement.comparison
         notes[name] = [f"note: {note}" for note in comparison.notes]
-        notes[name] += [f"meaningfulness: {line}" for line in _meaningfulness_lines(statement)]
+        notes[name] += [f"meaningfulness: {line}" for line in _format_meaningfulness(statement)]
         table, legend = add_bars(comparison, places)
         lines = [
             describe_outcome(comparison, plain(name) or "these scores", places),
@@ -151,13 +151,13 @@ def format_comparisons_csv(statements: Statements, margin: str | None = None) ->
                 pl.lit(comparison.interval_kind).alias("interval holds for"),
                 pl.all(),
                 pl.Series("stochastic dominance", statement.dominance.holds),
-                *_equivalence_columns(statement, margin),
+                *_make_equivalence_columns(statement, margin),
             )
         )
     return pl.concat(tables).write_csv()
 
 
-def _equivalence_columns(statement: Meaningfulness, margin: str | None) -> pl.DataFrame:
+def _make_equivalence_columns(statement: Meaningfulness, margin: str | None) -> pl.DataFrame:
     """Return the columns that a margin adds to the pairs."""
     if margin is None:
         return pl.DataFrame()
@@ -167,14 +167,14 @@ def _equivalence_columns(statement: Meaningfulness, margin: str | None) -> pl.Da
     )
 
 
-def _meaningfulness_lines(statement: Meaningfulness) -> list[str]:
+def _format_meaningfulness(statement: Meaningfulness) -> list[str]:
     """Return lines on meaningfulness, without a verdict that a note already reports."""
     lines = statement.lines()
     is_noted = statement.scale is not None and statement.scale < statement.required_scale
     return lines[1:] if is_noted else lines
 
 
-def comparison_tables(
+def tabulate_comparisons(
     statements: Statements,
     margin: str | None = None,
     *,
@@ -188,7 +188,7 @@ def comparison_tables(
         table = comparison.as_table(places=places)
         remarks = [
             *table.remarks,
-            *(f"meaningfulness: {line}" for line in _meaningfulness_lines(statement)),
+            *(f"meaningfulness: {line}" for line in _format_meaningfulness(statement)),
         ]
         tables.append(replace(table, remarks=remarks))
         if with_anova and comparison.anova is not None:
@@ -201,7 +201,7 @@ def comparison_tables(
     return tables
 
 
-def marked_table(
+def tabulate_marks(
     statements: Statements, kind: str | None = None, places: int | None = None
 ) -> Table:
     """Return one table of all measures, with significance marks of a kind (one of `MARKS`)."""
@@ -214,18 +214,18 @@ def marked_table(
         lines = [
             f"{name}: {line}" if name else line
             for name, statement in statements.items()
-            for line in _meaningfulness_lines(statement)
+            for line in _format_meaningfulness(statement)
         ]
         marks = replace(marks, remarks=[*marks.remarks, *lines])
     # Systems are ordered by the first measure, as in tables without marks.
-    return evaluation_table(scores, marks, sort=next(iter(scores)), places=places)
+    return tabulate_evaluation(scores, marks, sort=next(iter(scores)), places=places)
 
 
 def format_comparisons_json(statements: Statements, margin: str | None = None) -> str:
-    """Format comparisons as JSON."""
+    """Format comparisons as JSON, with their pairs, meaningfulness and equivalence."""
     comparisons = []
     for statement in statements.values():
-        content = comparison_dict(statement.comparison)
+        content = convert_comparison(statement.comparison)
         content["meaningfulness"] = {"verdict": statement.verdict, "lines": statement.lines()}
         for pair, holds in zip(content["pairs"], statement.dominance.holds, strict=True):
             pair["stochastic dominance"] = bool(holds)
@@ -237,7 +237,7 @@ def format_comparisons_json(statements: Statements, margin: str | None = None) -
                 "holds for": equivalence.holds_for,
                 "verdicts": equivalence.count(),
             }
-            rows = _equivalence_columns(statement, margin).to_dicts()
+            rows = _make_equivalence_columns(statement, margin).to_dicts()
             pairs = zip(content["pairs"], rows, strict=True)
             content["pairs"] = [pair | row for pair, row in pairs]
         comparisons.append(content)
@@ -267,7 +267,7 @@ def format_leaderboards(results: Mapping[str, RankSets | JointComparison], forma
     return json_text({"cranfield": __version__, "leaderboards": leaderboards})
 
 
-def comparison_dict(comparison: PairwiseComparison) -> dict[str, Any]:
+def convert_comparison(comparison: PairwiseComparison) -> dict[str, Any]:
     """Return a comparison as a dictionary for JSON."""
     content: dict[str, Any] = {
         name.replace("_", " "): getattr(comparison, name) for name in COMPARISON_ATTRIBUTES
@@ -302,7 +302,7 @@ def comparison_dict(comparison: PairwiseComparison) -> dict[str, Any]:
     return content
 
 
-COMPARISON_ATTRIBUTES = (  # attributes that JSON has under their own names
+COMPARISON_ATTRIBUTES = (  # attributes copied to JSON; underscores in their names become spaces
     *("measure", "lower_is_better", "test", "correction", "alternative", "alpha", "topics"),
     *("baselines", "seed", "resamples", "interval_of", "options", "details", "notes"),
 )
@@ -313,7 +313,7 @@ MAX_VALUES = 12  # maximum number of values of an image that are listed
 def format_scale(facts: ScaleFacts) -> str:
     """Format the scale and the image of a measure."""
     lines = [str(facts.report), ""]
-    lines += _image_lines(facts)
+    lines += _format_image(facts)
     if facts.beyond_length:
         length = counted(facts.report.length, "document")
         lines.append(
@@ -334,7 +334,7 @@ def format_scale(facts: ScaleFacts) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _image_lines(facts: ScaleFacts) -> list[str]:
+def _format_image(facts: ScaleFacts) -> list[str]:
     image = facts.image
     if image is None:
         return [f"image: {facts.refusal}"]
@@ -364,7 +364,7 @@ def _image_lines(facts: ScaleFacts) -> list[str]:
     return lines
 
 
-def scale_dict(facts: ScaleFacts) -> dict[str, Any]:
+def convert_scale(facts: ScaleFacts) -> dict[str, Any]:
     """Return the scale and the image of a measure as a dictionary for JSON."""
     image = facts.image
     content: dict[str, Any] = {

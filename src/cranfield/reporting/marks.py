@@ -33,7 +33,7 @@ def check_marks(marks: str | None, baselines: Sequence[str], levels: Sequence[fl
     if marks not in MARKS:
         raise PolicyError(f"unknown marks {quoted(marks)}; expected one of: {', '.join(MARKS)}")
     if marks == "symbols" and not baselines:
-        raise PolicyError("marks 'symbols' require a baseline")
+        raise PolicyError("marks 'symbols' require a baseline, got none")
     if marks in {"beaten", "groups"} and baselines:
         raise PolicyError(
             f"marks {marks!r} cannot be combined with a baseline; use marks='symbols'"

@@ -96,7 +96,7 @@ class Entry:
 
 
 @cache
-def entries() -> dict[str, Entry]:
+def read_entries() -> dict[str, Entry]:
     """Return all works by key, ordered by authors and year; programs are last."""
     text = (files("cranfield") / "data" / "references.bib").read_text(encoding="utf-8")
     works = {}
@@ -113,12 +113,12 @@ def find_cited_works(source: str) -> tuple[list[Entry], list[str]]:
     works: dict[str, Entry] = {}
     missing = []
     for names, years in _CITATION.findall(source):
-        authors = [_ascii(name) for name in re.split(r", | and ", _OTHER_AUTHORS.sub("", names))]
+        authors = [_unaccent(name) for name in re.split(r", | and ", _OTHER_AUTHORS.sub("", names))]
         is_abridged = bool(_OTHER_AUTHORS.search(names))
         for year in years.split(", "):
             matches = [
                 work
-                for work in entries().values()
+                for work in read_entries().values()
                 if _matches_citation(work, authors, is_abridged, year)
             ]
             if len(matches) > 1 and is_abridged:
@@ -128,12 +128,12 @@ def find_cited_works(source: str) -> tuple[list[Entry], list[str]]:
             works |= {work.key: work for work in matches}
             if not matches:
                 missing.append(f"{names} ({year})")
-    works |= {name: entries()[name] for name in SOFTWARE if name in source}
+    works |= {name: read_entries()[name] for name in SOFTWARE if name in source}
     return list(works.values()), missing
 
 
 def _matches_citation(entry: Entry, authors: Sequence[str], is_abridged: bool, year: str) -> bool:
-    families = [_ascii(name) for name in entry.families]
+    families = [_unaccent(name) for name in entry.families]
     return (
         year in {entry.year, entry.fields.get("year")}
         and (len(families) > len(authors)) == is_abridged
@@ -141,7 +141,7 @@ def _matches_citation(entry: Entry, authors: Sequence[str], is_abridged: bool, y
     )
 
 
-def _ascii(text: str) -> str:
+def _unaccent(text: str) -> str:
     """Remove accents, which some citations omit."""
     decomposed = unicodedata.normalize("NFKD", text.replace("’", "'"))
     return "".join(char for char in decomposed if not unicodedata.combining(char))
@@ -227,8 +227,8 @@ def cite(*subjects: Any) -> References:
 
     Raises
     ------
-    PolicyError
-        For unknown names and for objects that cannot be cited.
+    MeasureError, PolicyError
+        For unknown names; for objects that cannot be cited.
 
     Warns
     -----
@@ -262,10 +262,10 @@ def cite(*subjects: Any) -> References:
     citations: dict[str, dict[str, None]] = {PACKAGE: {}}
     missing = []
     names = [subject for subject in subjects if isinstance(subject, str)]
-    for name, source in [*_sources(subjects), *_scale_source(names)]:
+    for name, source in [*_list_sources(subjects), *_find_scale_source(names)]:
         works, unknown_names = find_cited_works(source)
         if source.startswith(KEY_PREFIX):
-            works, unknown_names = [entries()[source.removeprefix(KEY_PREFIX)]], []
+            works, unknown_names = [read_entries()[source.removeprefix(KEY_PREFIX)]], []
         for work in works:
             citations.setdefault(work.key, {}).update({name: None} if name else {})
         missing += [f"{citation}, for {name}" for citation in unknown_names]
@@ -275,69 +275,69 @@ def cite(*subjects: Any) -> References:
     if missing:
         warn(f"no reference to cite is known for {', '.join(map(quoted, missing))}")
     return References(
-        tuple(work for key, work in entries().items() if key in citations),
+        tuple(work for key, work in read_entries().items() if key in citations),
         {key: tuple(names) for key, names in citations.items() if names},
         tuple(missing),
     )
 
 
-def _sources(subjects: Iterable[Any]) -> Iterator[tuple[str, str]]:
+def _list_sources(subjects: Iterable[Any]) -> Iterator[tuple[str, str]]:
     """Yield name and source of each subject and of the measures and tests that it used."""
     for subject in subjects:
         name = type(subject).__name__
         if isinstance(subject, str):
-            yield from _name_sources(subject)
+            yield from _find_named_sources(subject)
         elif isinstance(subject, Measure):
             yield str(subject), subject.source
         elif isinstance(subject, Evaluation):
-            yield from _sources(subject.measures)
+            yield from _list_sources(subject.measures)
             if subject.compat:
                 yield subject.compat, "trec_eval"
         elif isinstance(subject, (Scores, PairwiseComparison, JointComparison)):
-            yield from _result_sources(subject)
+            yield from _list_result_sources(subject)
         elif isinstance(subject, AnovaTable):
             yield "size of effects", "Rutherford (2011)"
         elif isinstance(subject, Result) and subject.reference:
             yield f"study {subject.name}", subject.reference
-            yield from _result_sources(subject)
+            yield from _list_result_sources(subject)
         elif type(subject).__module__.startswith("cranfield.") and name in RESULT_SOURCES:
             yield RESULT_SOURCES[name]
-            yield from _result_sources(subject)
+            yield from _list_result_sources(subject)
         elif isinstance(subject, Iterable):
-            yield from _sources(subject.values() if isinstance(subject, Mapping) else subject)
+            yield from _list_sources(subject.values() if isinstance(subject, Mapping) else subject)
         else:
             raise PolicyError(
                 f"expected results, measures or names to cite, got {name}, which has no sources"
             )
 
 
-def _result_sources(result: Any) -> Iterator[tuple[str, str]]:
+def _list_result_sources(result: Any) -> Iterator[tuple[str, str]]:
     """Yield name and source of the measures, tests and corrections of scores or a result."""
     for name in (getattr(result, "measure", None), *getattr(result, "measures", ())):
-        yield from _measure_source("" if name is None else str(name))
+        yield from _find_measure_source("" if name is None else str(name))
     for choice in getattr(result, "tests", ()):
         # A choice is text such as "t+holm", or a pair of test and correction.
         test, correction = choice.partition("+")[::2] if isinstance(choice, str) else choice
-        yield from _test_source(test)
-        yield from _correction_source(correction or find_test(test).info.corrections[0])
+        yield from _find_test_source(test)
+        yield from _find_correction_source(correction or find_test(test).info.corrections[0])
     if isinstance(test := getattr(result, "test", None), str):
-        yield from _test_source(test)
+        yield from _find_test_source(test)
     correction = getattr(result, "correction", None)
     if correction is not None and (test or isinstance(result, JointComparison)):
-        yield from _correction_source(correction, bool(getattr(result, "baselines", ())))
+        yield from _find_correction_source(correction, bool(getattr(result, "baselines", ())))
     if any(note.endswith(RESCALING) for note in getattr(result, "notes", ())):
         yield SCALE_SOURCE
 
 
-def _test_source(test: str) -> Iterator[tuple[str, str]]:
+def _find_test_source(test: str) -> Iterator[tuple[str, str]]:
     info = find_test(test).info
     yield info.name, info.source
 
 
-def _correction_source(
+def _find_correction_source(
     correction: str, has_baselines: bool | None = None
 ) -> Iterator[tuple[str, str]]:
-    """Yield the source of a correction; for None, also that with baselines."""
+    """Yield the source of a correction: without or with baselines, or both for None."""
     name = CORRECTIONS.find(correction)
     info = CORRECTIONS[name]
     if info.source and not (has_baselines and info.baseline_source):
@@ -346,17 +346,17 @@ def _correction_source(
         yield f"{name} with a baseline", info.baseline_source
 
 
-def _effect_source(name: str) -> Iterator[tuple[str, str]]:
+def _find_effect_source(name: str) -> Iterator[tuple[str, str]]:
     kind = KINDS.find(name)
     yield f"effect size {kind}", KINDS[kind].source
 
 
-def _study_source(name: str) -> Iterator[tuple[str, str]]:
+def _find_study_source(name: str) -> Iterator[tuple[str, str]]:
     study = STUDIES.find(name)
     yield f"study {study}", STUDIES[study].reference
 
 
-def _measure_source(name: str) -> Iterator[tuple[str, str]]:
+def _find_measure_source(name: str) -> Iterator[tuple[str, str]]:
     """Yield name and source of the measure of scores, whose name may be unknown."""
     if not name:
         return
@@ -377,17 +377,17 @@ def _measure_source(name: str) -> Iterator[tuple[str, str]]:
 NAMED_SUBJECTS: Mapping[
     str, tuple[Mapping[str, Any], Callable[[str], Iterator[tuple[str, str]]]]
 ] = {
-    "study": (STUDIES, _study_source),
-    "test": (TESTS, _test_source),
-    "correction": (CORRECTIONS, _correction_source),
-    "effect size": (KINDS, _effect_source),
+    "study": (STUDIES, _find_study_source),
+    "test": (TESTS, _find_test_source),
+    "correction": (CORRECTIONS, _find_correction_source),
+    "effect size": (KINDS, _find_effect_source),
 }
 """Registry of the subjects that can be cited by name, and their sources, by noun."""
 
 
-def _name_sources(name: str) -> list[tuple[str, str]]:
+def _find_named_sources(name: str) -> list[tuple[str, str]]:
     """Return name and source for the name of a work, study, test, correction or measure."""
-    if name in entries():
+    if name in read_entries():
         return [("", f"{KEY_PREFIX}{name}")]
     for _, sources in NAMED_SUBJECTS.values():
         try:
@@ -408,7 +408,7 @@ def _name_sources(name: str) -> list[tuple[str, str]]:
     return [(str(measure), measure.source)]
 
 
-def _scale_source(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _find_scale_source(names: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield the source on scales if a named test requires a higher one than a named measure has."""
     required_scales, measure_scales = [], []
     for name in names:

@@ -21,7 +21,7 @@ from cranfield.scores.one_measure import long_table, overall_table
 RELSTRING_DEPTH = 10  # number of ranks in trec_eval's relstring
 
 
-def trec_lines(
+def format_trec(
     evaluation: Evaluation, *, by_topic: bool, runid: bool, relstring: bool = False, rel: int = 1
 ) -> Iterator[str]:
     """Yield scores in trec_eval's output format (measure, topic, value), run by run.
@@ -29,7 +29,7 @@ def trec_lines(
     With `runid`, the name of the run is printed even if there is only one system.
     """
     names = {measure: find_trec_name(measure, rel) for measure in evaluation.measures}
-    relstrings = relevance_strings(evaluation.judged) if relstring and by_topic else None
+    relstrings = format_relevance_strings(evaluation.judged) if relstring and by_topic else None
     topics = sorted(range(len(evaluation.topics)), key=lambda t: evaluation.topics[t].encode())
     overall = [scores.overall() for scores in evaluation.values()]
 
@@ -55,7 +55,7 @@ def trec_lines(
             yield format_line(measure, "all", float(means[system]))
 
 
-def relevance_strings(judged: JudgedRuns, depth: int = RELSTRING_DEPTH) -> list[list[str]]:
+def format_relevance_strings(judged: JudgedRuns, depth: int = RELSTRING_DEPTH) -> list[list[str]]:
     """Format the top of each ranking like trec_eval's relstring, by topic and system.
 
     A digit is a grade, `>` a grade above 9, `-` no judgment, and `.` a pooled, unjudged document.
@@ -71,7 +71,7 @@ def relevance_strings(judged: JudgedRuns, depth: int = RELSTRING_DEPTH) -> list[
     return [["".join(characters[t, s, : lengths[t, s]]) for s in systems] for t in range(n_topics)]
 
 
-def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) -> Iterator[str]:
+def format_ir_measures(evaluation: Evaluation, *, by_topic: bool, places: int) -> Iterator[str]:
     """Yield scores in the output format of ir_measures, run by run."""
     has_several = len(evaluation.systems) > 1
     overall = {measure: scores.overall() for measure, scores in evaluation.items()}
@@ -89,7 +89,7 @@ def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) ->
             yield f"{prefix}{topic_column}{measure}\t{values[system]:.{places}f}"
 
 
-def prototext_lines(evaluation: Evaluation, *, places: int) -> Iterator[str]:
+def format_prototext(evaluation: Evaluation, *, places: int) -> Iterator[str]:
     """Yield the scores of a single system as an `evaluation.prototext` of TIRA."""
     if len(evaluation.systems) > 1:
         n_systems = len(evaluation.systems)
@@ -102,11 +102,11 @@ def prototext_lines(evaluation: Evaluation, *, places: int) -> Iterator[str]:
 
 
 def format_scores_csv(scores: Mapping[str, Scores], *, by_topic: bool) -> str:
-    """Format scores as CSV, with the columns of :func:`scores_frame`."""
-    return scores_frame(scores, by_topic=by_topic).write_csv()
+    """Format scores as CSV, with the columns of :func:`tabulate_scores`."""
+    return tabulate_scores(scores, by_topic=by_topic).write_csv()
 
 
-def scores_frame(scores: Mapping[str, Scores], *, by_topic: bool) -> pl.DataFrame:
+def tabulate_scores(scores: Mapping[str, Scores], *, by_topic: bool) -> pl.DataFrame:
     """Return scores by measure, topic and system in long form, or overall values by system."""
     return long_table(scores) if by_topic else overall_table(scores)
 
@@ -120,13 +120,13 @@ def format_scores_json(
 ) -> str:
     """Format scores as JSON; `about` replaces the settings."""
     content = dict(about or {"settings": next(iter(scores.values())).settings})
-    content |= scores_content(scores, by_topic=by_topic)
+    content |= list_scores(scores, by_topic=by_topic)
     if notes is not None:
         content["notes"] = notes
     return json_text(content)
 
 
-def scores_content(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str, object]:
+def list_scores(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str, object]:
     """Return measures, and overall values and values by topic of each system, for JSON."""
     first = next(iter(scores.values()))
     overall = {m: s.overall() for m, s in scores.items()}

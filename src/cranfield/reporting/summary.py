@@ -78,8 +78,8 @@ def verdict_matrix(comparison: PairwiseComparison) -> NDArray[Any]:
     return matrix
 
 
-def baseline_verdicts(comparison: PairwiseComparison, baseline: str | None = None) -> list[str]:
-    """Return the verdicts on systems compared with a baseline, whose own verdict is empty."""
+def list_verdicts(comparison: PairwiseComparison, baseline: str | None = None) -> list[str]:
+    """Return the verdicts against a baseline: its own is empty; untested systems do not differ."""
     index = comparison.systems.index(baseline or comparison.baselines[0])
     is_compared = comparison.second == index
     verdicts = [""] * len(comparison.systems)
@@ -104,10 +104,10 @@ def describe_outcome(comparison: PairwiseComparison, name: str, places: int | No
     """Return sentences on the top group, or on the systems compared with each baseline."""
     if comparison.baselines:
         return " ".join(
-            _baseline_sentence(name, comparison, baseline, places)
+            _describe_baseline(name, comparison, baseline, places)
             for baseline in comparison.baselines
         )
-    return _top_sentence(name, comparison, places)
+    return _describe_top(name, comparison, places)
 
 
 def join_names(names: Sequence[str], limit: int | None = 5) -> str:
@@ -130,7 +130,7 @@ def _format_mean(comparison: PairwiseComparison, k: int, places: int | None) -> 
     return mean if comparison.mean_of == "mean" else f"{comparison.mean_of} {mean}"
 
 
-def _top_sentence(name: str, comparison: PairwiseComparison, places: int | None) -> str:
+def _describe_top(name: str, comparison: PairwiseComparison, places: int | None) -> str:
     if comparison.alternative != "two-sided":
         first, second = (
             label(comparison.systems[k]) for k in (comparison.first[0], comparison.second[0])
@@ -154,7 +154,7 @@ def _top_sentence(name: str, comparison: PairwiseComparison, places: int | None)
     if is_better.any():
         # Tests of signs and ranks can favour a system without the better mean.
         better = join_labels([comparison.systems[k] for k in comparison.order if is_better[k]])
-        verb = _verb(int(is_better.sum()))
+        verb = _choose_verb(int(is_better.sum()))
         return (
             f"Of {systems}, {better} {verb} significantly better on {name} than the system with the"
             f" best {comparison.mean_of} ({top_line})."
@@ -168,10 +168,10 @@ def _top_sentence(name: str, comparison: PairwiseComparison, places: int | None)
     return f"Of {systems}, {len(top):,} share the top group on {name} ({top_line})."
 
 
-def _baseline_sentence(
+def _describe_baseline(
     name: str, comparison: PairwiseComparison, baseline: str, places: int | None
 ) -> str:
-    verdicts = [verdict for verdict in baseline_verdicts(comparison, baseline) if verdict]
+    verdicts = [verdict for verdict in list_verdicts(comparison, baseline) if verdict]
     counts = {
         "significantly better": verdicts.count(BETTER),
         "significantly worse": verdicts.count(WORSE),
@@ -179,10 +179,10 @@ def _baseline_sentence(
     }
     if comparison.alternative != "two-sided":
         phrase = f"significantly {comparison.tested_verdict}"
-        clauses = f"{_count_with_verb(counts[phrase])} {phrase}; {NOT_TESTED}"
+        clauses = f"{_format_count(counts[phrase])} {phrase}; {NOT_TESTED}"
     else:
         clauses = ", ".join(
-            f"{_count_with_verb(count)} {phrase}"
+            f"{_format_count(count)} {phrase}"
             for phrase, count in counts.items()
             if count or phrase in ("significantly better", "significantly worse")
         )
@@ -191,11 +191,11 @@ def _baseline_sentence(
     return f"{systems} ({mean}) on {name}: {clauses}."
 
 
-def _count_with_verb(count: int) -> str:
-    return f"{count:,} {_verb(count)}" if count else "none is"
+def _format_count(count: int) -> str:
+    return f"{count:,} {_choose_verb(count)}" if count else "none is"
 
 
-def _verb(count: int) -> str:
+def _choose_verb(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
@@ -207,7 +207,7 @@ def describe_test(comparison: PairwiseComparison) -> str:
         return f"{comparison.method}: p = {p}, alpha = {comparison.alpha:g}."
     return (
         f"{comparison.method}: {n_significant:,} of {counted(n_pairs, 'pair')}"
-        f" {_verb(n_significant)} significantly different (alpha {comparison.alpha:g})."
+        f" {_choose_verb(n_significant)} significantly different (alpha {comparison.alpha:g})."
     )
 
 

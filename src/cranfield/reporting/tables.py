@@ -16,7 +16,7 @@ from cranfield.base.errors import ArgumentError, CranfieldError, PolicyError, ch
 from cranfield.base.text import counted, did_you_mean
 from cranfield.reporting.marks import SYMBOLS, WORSE_SYMBOL, check_marks, parse_levels
 from cranfield.reporting.summary import BETTER, WORSE, group_letters, verdict_matrix
-from cranfield.reporting.terminal import unit_table
+from cranfield.reporting.terminal import tabulate_units
 from cranfield.result import Result
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
@@ -52,8 +52,8 @@ def make_marks(
         for pairs in comparisons.values():
             pairs.require_all_pairs("letters")
     if kind == "symbols":
-        by_measure = {name: _symbols(pairs, levels) for name, pairs in comparisons.items()}
-        meaning = _legend(first.baselines, levels)
+        by_measure = {name: _choose_symbols(pairs, levels) for name, pairs in comparisons.items()}
+        meaning = _describe_symbols(first.baselines, levels)
         if any(WORSE_SYMBOL in mark for marks in by_measure.values() for mark in marks):
             meaning += f"; {WORSE_SYMBOL} worse"
     elif kind == "groups":
@@ -61,7 +61,7 @@ def make_marks(
         meaning = f"systems that share a letter are not significantly different (p > {levels[0]:g})"
     else:
         letters = [name_group(k) for k in range(len(first.systems))]
-        by_measure = {name: _beaten_letters(pairs, letters) for name, pairs in comparisons.items()}
+        by_measure = {name: _list_beaten(pairs, letters) for name, pairs in comparisons.items()}
         meaning = f"superscripts: systems that are significantly worse (p ≤ {levels[0]:g})"
     suffix = ", each measure separately" if len(comparisons) > 1 else ""
     legend = [meaning, f"{first.method}{suffix}"]
@@ -90,7 +90,7 @@ def make_marks(
     return Marks(by_measure, letters, statistics, legend, list(remarks), baselines)
 
 
-def _legend(baselines: Sequence[str], levels: Sequence[float]) -> str:
+def _describe_symbols(baselines: Sequence[str], levels: Sequence[float]) -> str:
     if len(baselines) == 1:
         by_level = [f"{s} p ≤ {level:g}" for s, level in zip(SYMBOLS, levels, strict=False)]
         return f"significantly different from {baselines[0]}: {', '.join(by_level)}"
@@ -98,7 +98,7 @@ def _legend(baselines: Sequence[str], levels: Sequence[float]) -> str:
     return f"significantly different (p ≤ {levels[0]:g}) from {', '.join(by_baseline)}"
 
 
-def _symbols(comparison: PairwiseComparison, levels: Sequence[float]) -> list[str]:
+def _choose_symbols(comparison: PairwiseComparison, levels: Sequence[float]) -> list[str]:
     """Return the symbols of each system's significant differences from the baselines."""
     marks, verdicts = [""] * len(comparison.systems), verdict_matrix(comparison)
     for index, baseline in enumerate(comparison.baselines):
@@ -119,7 +119,7 @@ def is_significantly_better(comparison: PairwiseComparison) -> NDArray[np.bool_]
     return np.asarray(verdict_matrix(comparison) == BETTER)
 
 
-def _beaten_letters(comparison: PairwiseComparison, letters: Sequence[str]) -> list[str]:
+def _list_beaten(comparison: PairwiseComparison, letters: Sequence[str]) -> list[str]:
     """Return for each system the letters of the systems that are significantly worse."""
     separator = "" if len(letters) <= len(ALPHABET) else ","
     return [
@@ -128,7 +128,7 @@ def _beaten_letters(comparison: PairwiseComparison, letters: Sequence[str]) -> l
     ]
 
 
-def evaluation_table(
+def tabulate_evaluation(
     scores: Mapping[str, Scores],
     marks: Marks | None = None,
     *,
@@ -151,7 +151,7 @@ def evaluation_table(
     columns: list[list[str | Cell]] = [[*names]]
     for name, measure_scores in scores.items():
         texts = _format_values(measure_scores, overall[name], percent, places)
-        ranks = _ranks(texts, measure_scores.lower_is_better)
+        ranks = _rank_values(texts, measure_scores.lower_is_better)
         symbols = marks.by_measure.get(name, [""] * len(texts))
         column: list[str | Cell] = []
         for text, mark, rank in zip(texts, symbols, ranks, strict=True):
@@ -177,7 +177,7 @@ def evaluation_table(
         notes=[
             *(["means times 100"] if percent else []),
             *([f"lower is better: {', '.join(lower_names)}"] if lower_names else []),
-            *_missing_notes(scores),
+            *_describe_missing(scores),
             *marks.legend,
         ],
         remarks=marks.remarks,
@@ -185,11 +185,11 @@ def evaluation_table(
     )
 
 
-def topics_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
+def tabulate_topics(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
     """Make a table with a row for each topic and system and a column for each measure."""
     first = _check_equal(scores, "systems", "topics")
     title = f"{counted(len(first.systems), 'system')}, {counted(len(first.topics), 'topic')}"
-    rows = unit_table(scores, places=places, has_bold=False)
+    rows = tabulate_units(scores, places=places, has_bold=False)
     return replace(rows, title=title, head=["Topic", "System", *scores])
 
 
@@ -209,7 +209,7 @@ def _check_equal(scores: Mapping[str, Scores], *nouns: str) -> Scores:
     return first_scores
 
 
-def _missing_notes(scores: Mapping[str, Scores]) -> list[str]:
+def _describe_missing(scores: Mapping[str, Scores]) -> list[str]:
     """Return notes on systems without scores for some topics."""
     notes = []
     for name, measure_scores in scores.items():
@@ -252,7 +252,7 @@ def _format_values(scores: Scores, values: Floats, percent: bool, places: int | 
     return ["" if np.isnan(value) else f"{factor * value:.{places}f}" for value in values]
 
 
-def _ranks(texts: Sequence[str], lower_is_better: bool) -> list[int | None]:
+def _rank_values(texts: Sequence[str], lower_is_better: bool) -> list[int | None]:
     """Rank the formatted values from 0, so that equal texts have equal ranks; None if missing."""
     values = [float(text.replace(",", "")) if text else None for text in texts]
     order = sorted({value for value in values if value is not None}, reverse=not lower_is_better)
@@ -282,7 +282,7 @@ def table(
         An :class:`Evaluation`, or :class:`Scores` of one measure or by measure, for a table with a
         row for each system. A :class:`PairwiseComparison`, for its ranking with groups, or its
         pairs. The table of an analysis of variance. A polars data frame, such as a table of a
-        study, whose values are not changed.
+        study, whose values are only rounded.
     baseline, test, correction
         If one of these options is set, the scores of each measure are also tested by
         :func:`cranfield.compare`. Options that are not set have the defaults of this function.
@@ -299,12 +299,13 @@ def table(
         Whether to print the best value of each measure in bold, and to underline the second best.
         Values that are equal as printed are treated alike.
     percent
-        Whether to multiply means by 100.
+        Whether to multiply values other than sums by 100.
     places
         Number of decimals; by default four, or more if all values are small, and two fewer for
         percentages.
     options
-        Test options: `alternative`, `missing`, `exact`, `threshold`, `resamples`, `seed`, `jobs`.
+        Test options: `alternative`, `missing`, `exact`, `exact_n`, `threshold`, `resamples`,
+        `seed`, `jobs`.
 
     Raises
     ------
@@ -357,7 +358,7 @@ def table(
             "second": second,
             "percent": percent,
         }
-        return _result_table(
+        return _make_result_table(
             results, places, [*test_names, *(k for k, v in is_set.items() if v), *options]
         )
     scores = {results.measure: results} if isinstance(results, Scores) else results
@@ -384,7 +385,7 @@ def table(
         scores = {name: comparison.scores for name, comparison in comparisons.items()}
     elif options:
         raise PolicyError(f"{next(iter(options))} requires a test, such as test='t'")
-    return evaluation_table(
+    return tabulate_evaluation(
         scores, score_marks, sort=sort, best=best, second=second, percent=percent, places=places
     )
 
@@ -412,7 +413,7 @@ def _check_option_names(options: Mapping[str, Any]) -> None:
             raise ArgumentError(f"unknown option {name!r}{hint}")
 
 
-def _result_table(results: Any, places: int | None, options: Sequence[str]) -> Table:
+def _make_result_table(results: Any, places: int | None, options: Sequence[str]) -> Table:
     """Return the table of results other than scores; refuse options that apply to scores only."""
     kind = type(results).__name__
     if not isinstance(results, (PairwiseComparison, AnovaTable, pl.DataFrame)):
@@ -436,7 +437,7 @@ def study_tables(*studies: Any) -> tuple[Table, ...]:
     Parameters
     ----------
     studies
-        Results of functions of `cranfield.meta`.
+        Results of functions of `cranfield.meta` with a source that :func:`cite` knows.
 
     Returns
     -------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 
-def systems_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
+def tabulate_systems(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
     """Return the overall values; many measures of a single system have a row each."""
     score_list = list(scores.values())
     overall = [score.overall() for score in score_list]
@@ -34,7 +34,7 @@ def systems_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
     return Table("", ["system", *scores], table_rows)
 
 
-def unit_table(
+def tabulate_units(
     scores: Mapping[str, Scores], *, places: int = 4, unit: str = "topic", has_bold: bool = True
 ) -> Table:
     """Return a row for each topic and system, and last the overall values, by default in bold."""
@@ -42,21 +42,21 @@ def unit_table(
     units, systems = score_list[0].topics, score_list[0].systems
     overall = [score.overall() for score in score_list]
 
-    def row(topic: str, system: int, values: Sequence[Floats]) -> list[str]:
+    def make_row(topic: str, system: int, values: Sequence[Floats]) -> list[str]:
         return [topic, systems[system], *(format_value(v[system], places) for v in values)]
 
     indices = range(len(systems))
     rows: list[list[str | Cell]] = [
-        [*row(topic, i, [score.values[t] for score in score_list])]
+        [*make_row(topic, i, [score.values[t] for score in score_list])]
         for t, topic in enumerate(units)
         for i in indices
     ]
     n_unit_rows = len(rows)
-    rows += [[Cell(cell, bold=has_bold) for cell in row("all", i, overall)] for i in indices]
+    rows += [[Cell(cell, bold=has_bold) for cell in make_row("all", i, overall)] for i in indices]
     return Table("", [unit, "system", *scores], rows, left=(0, 1), rules=(n_unit_rows,))
 
 
-def coverage_table(coverage: Coverage) -> Table:
+def tabulate_coverage(coverage: Coverage) -> Table:
     """Return the table of the coverage of judgments; fractions are percentages."""
     frame = coverage.to_polars()
     rows = [

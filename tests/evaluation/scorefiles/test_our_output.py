@@ -26,7 +26,7 @@ def evaluation(request: pytest.FixtureRequest) -> cf.Evaluation:
 def written(evaluation: cf.Evaluation, form: str, by_topic: bool, folder: Path) -> Path:
     path = folder / f"first.{form}"
     if form == "parquet":
-        score_formats.scores_frame(evaluation, by_topic=by_topic).write_parquet(path)
+        score_formats.tabulate_scores(evaluation, by_topic=by_topic).write_parquet(path)
     elif form in {"csv", "json"}:
         write = (
             score_formats.format_scores_csv if form == "csv" else score_formats.format_scores_json
@@ -35,9 +35,9 @@ def written(evaluation: cf.Evaluation, form: str, by_topic: bool, folder: Path) 
     else:
         path.write_text(
             "\n".join(
-                score_formats.trec_lines(evaluation, by_topic=by_topic, runid=False)
+                score_formats.format_trec(evaluation, by_topic=by_topic, runid=False)
                 if form == "trec"
-                else score_formats.ir_measures_lines(evaluation, by_topic=by_topic, places=4)
+                else score_formats.format_ir_measures(evaluation, by_topic=by_topic, places=4)
             )
         )
     return path
@@ -95,9 +95,9 @@ def test_an_evaluation_and_its_tables(evaluation: cf.Evaluation, tmp_path: Path)
 def test_prototext_of_tira(evaluation: cf.Evaluation) -> None:
     if len(evaluation.systems) > 1:
         with pytest.raises(cf.PolicyError, match="one system .*, got 2"):
-            list(score_formats.prototext_lines(evaluation, places=4))
+            list(score_formats.format_prototext(evaluation, places=4))
         return
-    text = "\n".join(score_formats.prototext_lines(evaluation, places=4))
+    text = "\n".join(score_formats.format_prototext(evaluation, places=4))
     assert text.startswith('measure {\n  key: "AP"\n  value: "0.5000"\n}\nmeasure {\n')
     assert text.count("measure {") == 3
 

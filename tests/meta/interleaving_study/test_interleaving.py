@@ -29,7 +29,7 @@ RUNS = {
 
 def test_lists_that_are_shown() -> None:
     found = cut_rankings(cf.read_runs(RUNS), cf.read_qrels(QRELS), ("q2", "q1"), 3, "trec")
-    grades = found.grades(found.docs)
+    grades = found.look_up_grades(found.docs)
     assert found.systems == ("good", "bad", "lacking")
     assert grades.tolist() == [
         [[2, 1, -1], [2, 1, 0]],

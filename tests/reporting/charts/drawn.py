@@ -29,7 +29,27 @@ def spec_of(chart: Any) -> dict[str, Any]:
     """Return the specification; Altair checks it against the schema of Vega-Lite."""
     found: dict[str, Any] = chart.to_dict(validate=True)
     assert found["description"].endswith(".")
+    check_fields(found, found["datasets"], {})
     return found
+
+
+def check_fields(spec: dict[str, Any], data: dict[str, Any], outer: dict[str, Any]) -> None:
+    """Check that each field that a layer or a panel draws is a column of its data."""
+    encoding = {**outer.get("encoding", {}), **spec.get("encoding", {})}
+    spec = {**outer, **spec, "encoding": encoding}
+    parts = [part for key in ("layer", "concat", "hconcat") for part in spec.pop(key, ())]
+    for part in parts:
+        check_fields(part, data, spec)
+    rows = data.get(spec.get("data", {}).get("name"))
+    if parts or not rows or "transform" in spec:
+        return
+    fields = {
+        channel["field"].replace("\\", "")
+        for channels in encoding.values()
+        for channel in (channels if isinstance(channels, list) else [channels])
+        if "field" in channel
+    }
+    assert fields <= {name for row in rows for name in row}
 
 
 def rows_with(chart: Any, *fields: str) -> list[dict[str, Any]]:

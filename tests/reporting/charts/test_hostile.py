@@ -13,7 +13,7 @@ import pytest
 import cranfield as cf
 from cranfield.reporting import charts
 from cranfield.reporting.charts.inputs import make_labels
-from cranfield.reporting.charts.theme import cell_size, row_size
+from cranfield.reporting.charts.theme import size_cells, size_rows
 from tests.reporting.charts.drawn import HOSTILE, random_scores, scores_of, spec_of
 
 Draw = Callable[[cf.Scores], Any]
@@ -87,11 +87,11 @@ def test_any_number_of_systems(draw: Draw, systems: int) -> None:
 
 @pytest.mark.parametrize("systems", [3, 40, 130])
 def test_names_fit_into_their_rows(systems: int) -> None:
-    assert row_size(systems)[0] > row_size(systems)[1] >= 9
-    assert cell_size(systems)[0] > cell_size(systems)[1] >= 9
+    assert size_rows(systems)[0] > size_rows(systems)[1] >= 9
+    assert size_cells(systems)[0] > size_cells(systems)[1] >= 9
     chart = charts.box_plot(random_scores(systems, topics=3)).to_dict(validate=False)
     size = chart["layer"][0]["encoding"]["y"]["axis"]["labelFontSize"]
-    assert (chart["height"]["step"], size) == row_size(systems)
+    assert (chart["height"]["step"], size) == size_rows(systems)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import cranfield as cf
 from cranfield.meta import stability
 from cranfield.online.log.query_log import log_from_tables
 from cranfield.reporting import charts
-from cranfield.reporting.charts.scales import cumulative_proportions, list_runs_by_value
+from cranfield.reporting.charts.scales import accumulate_proportions, list_runs_by_value
 from tests.reporting.charts.drawn import random_scores, scores_of
 from tests.reporting.charts.test_recall import figure_8
 from tests.reporting.charts.test_scale_study import study
@@ -55,7 +55,7 @@ REFUSALS: list[tuple[Callable[[Any], Any], Any, str]] = [
     (lambda lengths: charts.distribution_chart("P", lengths), [], "no lengths"),
     (lambda lengths: charts.distribution_chart("P", lengths), 2.5, "length of a run"),
     (list_runs_by_value, cf.image("P", 3, at_most=1), "at_most"),
-    (cumulative_proportions, cf.image("P", 3, at_most=1), "at_most"),
+    (accumulate_proportions, cf.image("P", 3, at_most=1), "at_most"),
     (lambda kind: charts.scale_tau_chart(study(), kind=kind), "mean", "one of: overall, by topic"),
     (lambda length: charts.scale_pairs_chart(study(), cutoff=length), 7, "7.*5, 10"),
     *(

@@ -17,7 +17,7 @@ from pypdf import PdfReader
 
 import cranfield as cf
 from cranfield.reporting.charts import box_plot, difference_bars, save
-from cranfield.reporting.charts.saving import caption
+from cranfield.reporting.charts.saving import make_caption
 from tests.reporting.charts.drawn import HOSTILE, scores_of
 
 SHOWN = ("<img src=x onerror=alert(1)>", "(no name)", "Dense", "dense", "a.b[0]:N", "__proto__")
@@ -167,9 +167,9 @@ def test_a_narrow_chart_has_its_legend_below_and_omits_labels(tmp_path: Path) ->
 
 def test_the_caption_has_the_words_of_the_title() -> None:
     chart = difference_bars({"a": [0.2, 0.4], "b": [0.1, 0.5]}, "a", "b")
-    assert caption(chart).startswith("Differences by topic")
-    assert "a minus b; dashed: mean difference" in caption(chart)
-    assert caption(alt.Chart().mark_bar()) == ""
+    assert make_caption(chart).startswith("Differences by topic")
+    assert "a minus b; dashed: mean difference" in make_caption(chart)
+    assert make_caption(alt.Chart().mark_bar()) == ""
 
 
 def test_the_legend_of_a_narrow_chart_fits_beside_long_names(tmp_path: Path) -> None:

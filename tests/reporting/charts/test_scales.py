@@ -16,10 +16,10 @@ import cranfield as cf
 from cranfield.reporting.charts.scales import (
     LINE,
     SPACING_HEIGHT,
-    cumulative_proportions,
-    curve_points,
+    accumulate_proportions,
     distribution_chart,
     list_runs_by_value,
+    make_curve_points,
     spacing_chart,
 )
 from cranfield.reporting.charts.theme import space_out
@@ -132,12 +132,12 @@ def test_grades_are_written_so_that_they_can_be_read() -> None:
 
 def test_what_section_7_says_of_figure_3() -> None:
     """P at 5: 20% of the runs have .2, 30% .4, and so on (rounded there); RR: 5 values from .2."""
-    found = cumulative_proportions(cf.image("P", 5)).with_columns(
+    found = accumulate_proportions(cf.image("P", 5)).with_columns(
         own=pl.col("runs") - pl.col("runs below")
     )
     assert found["own"].round(1).to_list() == [0.0, 0.2, 0.3, 0.3, 0.2, 0.0]
     for length, below in ((5, 1), (10, 6), (20, 16), (30, 26)):
-        values = cumulative_proportions(cf.image("RR", length))["value"]
+        values = accumulate_proportions(cf.image("RR", length))["value"]
         assert (values >= 0.2).sum() == 5
         assert (values < 0.2).sum() == below
 
@@ -148,7 +148,7 @@ def test_what_section_7_says_of_figure_3() -> None:
 def test_shares_by_listing_all_runs(measure: str, length: int, grades: int) -> None:
     runs = np.array(list(product(range(grades + 1), repeat=length)))
     all_values = np.round(cf.scales.score_runs(measure, runs, grades=grades), 10)
-    found = cumulative_proportions(cf.image(measure, length, grades))
+    found = accumulate_proportions(cf.image(measure, length, grades))
     distinct = np.unique(all_values)
     np.testing.assert_allclose(found["value"], distinct, atol=1e-9)
     upto = (all_values[None, :] <= distinct[:, None]).mean(axis=1)
@@ -160,7 +160,7 @@ def test_shares_by_listing_all_runs(measure: str, length: int, grades: int) -> N
 
 def test_long_runs_are_sampled_with_exact_shares() -> None:
     """Those of RBP with p = 1/2 are what the numbers spell, in 2^30."""
-    found = cumulative_proportions(cf.image("RBP(p=0.5)", 30))
+    found = accumulate_proportions(cf.image("RBP(p=0.5)", 30))
     assert len(found) > 1000
     spelled = (found["value"] * 2**30).round()
     np.testing.assert_allclose(found["values"], spelled / (2**30 - 1), atol=1e-12)
@@ -170,7 +170,7 @@ def test_long_runs_are_sampled_with_exact_shares() -> None:
 
 
 def test_shares_of_values_where_runs_cannot_be_counted() -> None:
-    found = cumulative_proportions(cf.image("P", 200))
+    found = accumulate_proportions(cf.image("P", 200))
     assert found["runs"].null_count() == len(found)
     assert found["values"].is_sorted()
     assert found["value"].is_sorted()
@@ -179,14 +179,14 @@ def test_shares_of_values_where_runs_cannot_be_counted() -> None:
 
 
 def test_curves_keep_level_pieces_and_ends() -> None:
-    table = cumulative_proportions(cf.image("RR", 3))
-    runs = curve_points(table, "runs").select("proportion", "value").rows()
+    table = accumulate_proportions(cf.image("RR", 3))
+    runs = make_curve_points(table, "runs").select("proportion", "value").rows()
     third = 1 / 3
     assert runs == [
         *((0.0, 0.0), (0.125, 0.0), (0.125, third), (0.25, third)),
         *((0.25, 0.5), (0.5, 0.5), (0.5, 1.0), (1.0, 1.0)),
     ]
-    thinned = curve_points(cumulative_proportions(cf.image("RBP(p=0.8)", 12)), "values")
+    thinned = make_curve_points(accumulate_proportions(cf.image("RBP(p=0.8)", 12)), "values")
     assert thinned["proportion"][0] == 0
     assert thinned["proportion"][-1] == 1
     assert len(thinned) < 1000

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cranfield.reporting.charts.theme import COLOURS, colour_channels
+from cranfield.reporting.charts.theme import COLOURS, encode_colours
 
 
 def looks(count: int) -> list[tuple[str, tuple[int, ...]]]:
-    marks = colour_channels("system", [f"s{k}" for k in range(count)])
+    marks = encode_colours("system", [f"s{k}" for k in range(count)])
     colours, dashes = (marks[name].to_dict()["scale"]["range"] for name in ("color", "strokeDash"))
     return list(zip(colours, map(tuple, dashes), strict=True))
 

@@ -15,7 +15,7 @@ import cranfield as cf
 from cranfield.reporting.page.contents import NO_QUALITY, collect_contents
 from cranfield.reporting.page.intervals import draw_systems, draw_two_systems
 from cranfield.reporting.page.sections import answer_lines
-from cranfield.reporting.page.svg_charts import axis_range
+from cranfield.reporting.page.svg_charts import choose_axis
 from cranfield.reporting.summary import pair_verdicts, separate_shared_lines
 from tests.reporting.page.reading import read
 
@@ -32,7 +32,7 @@ def scores(values: object, measure: str = "m") -> cf.Scores:
 @given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=30), st.booleans())
 def test_most_are_on_the_axis(values: list[float], zero: bool) -> None:
     middle = np.array(values)
-    low, high = axis_range(middle, middle - 1, middle + 1, has_zero=zero)
+    low, high = choose_axis(middle, middle - 1, middle + 1, has_zero=zero)
     assert low < high
     assert np.mean((middle >= low) & (middle <= high)) >= 0.5
     if zero:
@@ -154,7 +154,7 @@ def test_what_all_have_is_said_once(names: tuple[str, str]) -> None:
 def test_axis_of_two_systems_holds_all_limits() -> None:
     middle = np.array([0.016, 0.008, 0.012, 0.02, 0.0257])
     low = np.array([-0.02, -0.03, -0.01, -0.2, -0.005])
-    assert axis_range(middle, low, middle + 0.03, has_zero=True, contains_all=True)[0] == -0.2
+    assert choose_axis(middle, low, middle + 0.03, has_zero=True, contains_all=True)[0] == -0.2
     alike = np.tile([0.2, 0.3], (8, 1))
     figure = str(draw_two_systems(collect_contents(scores(alike), title="x", scales=False)))
     assert "no finite bound" not in figure

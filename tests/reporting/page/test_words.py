@@ -10,11 +10,11 @@ import numpy as np
 import cranfield as cf
 from cranfield.reporting.page.contents import ScalingEffect, collect_contents
 from cranfield.reporting.page.sections import (
-    answer_cells,
     answer_lines,
     count_items,
-    coverage_lines,
-    warning_lines,
+    describe_coverage,
+    list_warnings,
+    make_answer_cells,
 )
 from tests.reporting.page.reading import read
 
@@ -37,16 +37,16 @@ def test_the_bundled_collection() -> None:
         "381 of 398 significant pairs keep their order of means under every increasing"
         " transformation of the scores (stochastic dominance).",
     ]
-    assert answer_cells(part) == ["UPrrf93-wt-r5", "16 of 40", "398 of 780", "381 of 398"]
-    assert warning_lines(contents) == contents.evaluation.notes  # type: ignore[union-attr]
+    assert make_answer_cells(part) == ["UPrrf93-wt-r5", "16 of 40", "398 of 780", "381 of 398"]
+    assert list_warnings(contents) == contents.evaluation.notes  # type: ignore[union-attr]
 
 
 def test_coverage() -> None:
     qrels = {"q": {"a": 1, "b": 0}, "r": {"a": 1}}
     runs = {"x": {"q": {"a": 2.0, "c": 1.0}}, "y": {"q": {"a": 1.0, "b": 1.0}, "r": {"a": 1.0}}}
     contents = collect_contents(cf.evaluate(runs, qrels, "AP"), title="x")
-    assert any("no results for some judged topics" in line for line in warning_lines(contents))
-    assert coverage_lines(contents) == [
+    assert any("no results for some judged topics" in line for line in list_warnings(contents))
+    assert describe_coverage(contents) == [
         "Relevant documents by topic: 1 to 1, on average 1.0.",
         "Of the documents in the top 10, 25.0% are unjudged on average, most in x (50.0%); they"
         " count as not relevant.",
@@ -55,7 +55,7 @@ def test_coverage() -> None:
     elsewhere = collect_contents(
         cf.Scores(np.array([[0.1, 0.2], [0.2, 0.2]]), tuple("12"), tuple("ab")), title="x"
     )
-    assert "are unknown" in coverage_lines(elsewhere)[0]
+    assert "are unknown" in describe_coverage(elsewhere)[0]
 
 
 def scores(*columns: list[float], name: str = "m") -> cf.Scores:
@@ -154,7 +154,7 @@ def test_counts_and_one_sided_answers(tmp_path: Path) -> None:
     )
     alike = cf.Scores(np.tile(values[:, :1], 3), tuple("12345678"), tuple("abc"), "AP")
     [part] = collect_contents(alike, title="x").parts
-    assert answer_cells(part)[-1] == "–"
+    assert make_answer_cells(part)[-1] == "–"
     assert "None of the assumptions could be tested." in (
         read(cf.report(np.full((5, 3), 0.5), tmp_path / "r.html")).shown
     )

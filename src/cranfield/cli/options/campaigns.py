@@ -30,12 +30,12 @@ def campaign_argument(function: Callable[..., int | None]) -> Any:
     """
 
     @functools.wraps(function)
-    def with_folder(folder: str, **options: Any) -> int:
+    def run_command(folder: str, **options: Any) -> int:
         campaign = cf.campaign.open(folder)
         status = function(campaign, **options)
         return int(bool(campaign.unreadable)) if status is None else status
 
-    return click.argument("folder", type=INPUT_FILE)(with_folder)
+    return click.argument("folder", type=INPUT_FILE)(run_command)
 
 
 def make_output_option(metavar: str, help: str) -> Decorator:

@@ -15,7 +15,7 @@ from click.shell_completion import CompletionItem
 from cranfield.base.errors import CranfieldError, PolicyError, options_in_notes, quoted, warn
 from cranfield.base.spec import Registry
 from cranfield.base.text import counted, nearest
-from cranfield.cli.options.hints import as_options, describe_unknown, option_for
+from cranfield.cli.options.hints import as_options, describe_unknown, find_option
 from cranfield.cli.options.settings_file import read_settings
 from cranfield.sources.archives import match_files, path_is
 
@@ -41,15 +41,15 @@ def check_conditions(ctx: click.Context) -> None:
         if not conditions or not is_set(param.name or "", ctx):
             continue
         if not any(all(_is_met(term, by_name, ctx) for term in terms) for terms in conditions):
-            option = display_name(param)
+            option = get_display_name(param)
             for terms in conditions:
                 unmet_terms = [term for term in terms if not _is_met(term, by_name, ctx)]
                 if all(term[0] == "!" for term in unmet_terms):
-                    exclusions = _exclusions(
-                        [_with_actual_value(term, by_name, ctx) for term in unmet_terms], by_name
+                    exclusions = _list_exclusions(
+                        [_insert_actual_value(term, by_name, ctx) for term in unmet_terms], by_name
                     )
                     raise PolicyError(f"{option} cannot be combined with {exclusions}")
-            required = " or ".join(_condition_text(terms, by_name) for terms in conditions)
+            required = " or ".join(_describe_condition(terms, by_name) for terms in conditions)
             raise PolicyError(f"{option} requires {required}")
 
 
@@ -62,7 +62,7 @@ def _is_met(term: str, by_name: Mapping[str, click.Parameter], ctx: click.Contex
     return has_option != term.startswith("!")
 
 
-def _with_actual_value(
+def _insert_actual_value(
     term: str, by_name: Mapping[str, click.Parameter], ctx: click.Context
 ) -> str:
     """Return an unmet exclusion with the value of the option instead of all excluded values."""
@@ -70,19 +70,20 @@ def _with_actual_value(
     return f"{option}={ctx.params[by_name[option[1:]].name or '']}" if sign else term
 
 
-def _condition_text(terms: Sequence[str], by_name: Mapping[str, click.Parameter]) -> str:
+def _describe_condition(terms: Sequence[str], by_name: Mapping[str, click.Parameter]) -> str:
     required = [term for term in terms if term[0] != "!"]
-    words = " and ".join(_term_text(term, by_name) for term in required)
-    return words + (f" and not {exclusions}" if (exclusions := _exclusions(terms, by_name)) else "")
+    words = " and ".join(_describe_term(term, by_name) for term in required)
+    exclusions = _list_exclusions(terms, by_name)
+    return f"{words} and not {exclusions}" if exclusions else words
 
 
-def _exclusions(terms: Sequence[str], by_name: Mapping[str, click.Parameter]) -> str:
-    return " or ".join(_term_text(term[1:], by_name) for term in terms if term[0] == "!")
+def _list_exclusions(terms: Sequence[str], by_name: Mapping[str, click.Parameter]) -> str:
+    return " or ".join(_describe_term(term[1:], by_name) for term in terms if term[0] == "!")
 
 
-def _term_text(term: str, by_name: Mapping[str, click.Parameter]) -> str:
+def _describe_term(term: str, by_name: Mapping[str, click.Parameter]) -> str:
     option, sign, values = term.partition("=")
-    name = display_name(by_name[option]) if option.startswith("--") else option
+    name = get_display_name(by_name[option]) if option.startswith("--") else option
     *start, end = values.split(",")
     return f"{name} {', '.join(start)}{' or ' * bool(start)}{end}" if sign else name
 
@@ -103,14 +104,14 @@ def warn_unused(names: Iterable[str], reason: str) -> None:
     """Warn if one of these options is set, because it has no effect on the result."""
     for param in click.get_current_context().command.params:
         if param.name in {*names} and is_set(param.name):
-            warn(f"{display_name(param)} has no effect: {reason}")
+            warn(f"{get_display_name(param)} has no effect: {reason}")
 
 
 def refuse_options(names: Iterable[str], reason: str) -> None:
     """Raise an error if one of these options is set."""
     for param in click.get_current_context().command.params:
         if param.name in {*names} and is_set(param.name):
-            raise PolicyError(f"{display_name(param)} {reason}")
+            raise PolicyError(f"{get_display_name(param)} {reason}")
 
 
 def refuse_other_options(allowed: Collection[str], reason: str) -> None:
@@ -139,7 +140,7 @@ def is_set(name: str, ctx: click.Context | None = None) -> bool:
     return source is not None and source.name in {"COMMANDLINE", "DEFAULT_MAP"}
 
 
-def display_name(param: click.Parameter) -> str:
+def get_display_name(param: click.Parameter) -> str:
     """Return the name of an option in messages: a flag, or a key of a file of settings."""
     flag = max(param.opts, key=len)
     return f"setting {flag.removeprefix('--')}" if getattr(param, "is_setting", False) else flag
@@ -376,7 +377,7 @@ OUTPUT_FILE = OutputFile()
 
 
 class Command(click.Command):
-    """A command whose help is in groups; `--help` shows only the `common` options.
+    """A command whose help is in groups; if there are many, `--help` shows `common` flags only.
 
     Commands refuse to overwrite their inputs. They also refuse an option that is given twice, or,
     for options with several values, a value that is given twice.
@@ -390,8 +391,8 @@ class Command(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*super().get_params(ctx), _HELP_ALL]
 
-    def options(self, ctx: click.Context, *, show_all: bool) -> list[Option]:
-        """Return the options that help shows: all options, or the `common` ones."""
+    def list_options(self, ctx: click.Context, *, show_all: bool) -> list[Option]:
+        """Return the options that help shows: all, or flags; of many flags, the `common` ones."""
         options = [opt for opt in self.params if isinstance(opt, Option)]
         options = [opt for opt in options if opt.get_help_record(ctx) is not None]
         if show_all:
@@ -402,14 +403,14 @@ class Command(click.Command):
         return [opt for opt in flags if not {*self.common}.isdisjoint(opt.opts)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        visible = self.options(ctx, show_all=ALL_OPTIONS_KEY in ctx.meta)
+        visible = self.list_options(ctx, show_all=ALL_OPTIONS_KEY in ctx.meta)
         groups: dict[str, list[tuple[str, str] | None]] = {}
         for opt in sorted(visible, key=lambda opt: opt.is_setting):
             group = "Settings (keys of the --settings file)" if opt.is_setting else opt.group
             groups.setdefault(group, []).append(opt.get_help_record(ctx))
         help_option = self.get_help_option(ctx)
         groups["Help"] = [] if help_option is None else [help_option.get_help_record(ctx)]
-        if n_hidden := len(self.options(ctx, show_all=True)) - len(visible):
+        if n_hidden := len(self.list_options(ctx, show_all=True)) - len(visible):
             groups["Help"].append(("--help-all", f"Also show {counted(n_hidden, 'more option')}."))
         for group, records in groups.items():
             with formatter.section(group or "Options"):
@@ -441,15 +442,15 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         files = [param for param in self.params if isinstance(param.type, InputFile)]
-        inputs = [path for param in files if not _is_written(param) for path in _paths(ctx, param)]
+        inputs = [path for p in files if not _is_written(p) for path in _list_paths(ctx, p)]
         if inputs.count("-") > 1:
             ctx.fail("only one file can be standard input (-)")
         for param in filter(_is_written, files):
-            refuse_overwriting(_paths(ctx, param), inputs, max(param.opts, key=len))
+            refuse_overwriting(_list_paths(ctx, param), inputs, max(param.opts, key=len))
         try:
             choose_format(ctx)
             check_conditions(ctx)
-            with options_in_notes(lambda argument: option_for(argument, self)):
+            with options_in_notes(lambda argument: find_option(argument, self)):
                 return super().invoke(ctx)
         except CranfieldError as error:
             raise click.ClickException(as_options(str(error), self)) from error
@@ -519,7 +520,7 @@ def _is_written(param: click.Parameter) -> bool:
     return isinstance(param.type, OutputFile)
 
 
-def _paths(ctx: click.Context, param: click.Parameter) -> list[str]:
+def _list_paths(ctx: click.Context, param: click.Parameter) -> list[str]:
     """Return the paths in a parameter; an empty list if it is not set."""
     value = ctx.params.get(param.name or "")
     return [] if value is None else [value] if isinstance(value, str) else list(value)

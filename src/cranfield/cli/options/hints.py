@@ -40,7 +40,7 @@ def describe_unknown(
         flag = keys[name if name in keys else replacement]
         key = flag.removeprefix("--")
         is_flag = any(getattr(param, "is_flag", 0) for param in in_settings if flag in param.opts)
-        value = "true" if is_flag else _value_of(name, words)
+        value = "true" if is_flag else _find_value(name, words)
         return f"{name} is a setting of this command: write {key}: {value} to a file for --settings"
     # In order of declaration, as a set would make the choice between similar names random.
     options = dict.fromkeys(flag for param in command.params for flag in param.opts)
@@ -55,7 +55,7 @@ def describe_unknown(
     return f"unknown option {name}{hint}"
 
 
-def _value_of(name: str, words: Sequence[str]) -> str:
+def _find_value(name: str, words: Sequence[str]) -> str:
     """Return the word after an option or its `=`, or VALUE without such a word."""
     texts = [word.removeprefix(f"{name}=") for word in words if word.startswith(f"{name}=")]
     texts += [after for word, after in pairwise(words) if word == name and after[:1] != "-"]
@@ -112,7 +112,7 @@ def as_options(text: str, command: click.Command | None) -> str:
     return text
 
 
-def option_for(argument: str, command: click.Command) -> str:
+def find_option(argument: str, command: click.Command) -> str:
     """Return the option of the command for an argument of Python; empty if there is none."""
     option = as_options(argument, command)
     return "" if option == argument else option

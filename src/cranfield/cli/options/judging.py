@@ -147,7 +147,7 @@ class ReadingOptions:
         return judgments
 
     def read_judges(
-        self, qrels: str, judges: tuple[str, ...], format: str | None, runs: bool
+        self, qrels: str, judges: tuple[str, ...], format: str | None, has_runs: bool
     ) -> tuple[cf.Qrels, tuple[cf.assess.Judge, ...]]:
         """Read judgments and labels of judges, by the names in --columns that apply to each."""
         from cranfield.collection.files.grade_maps import GradeMap
@@ -165,7 +165,7 @@ class ReadingOptions:
         qrels_grades = grades and replace(grades, keeps_integers=True)
         judgments = self.read_qrels(qrels, subtopics=False, grades=qrels_grades)
         if self.columns is not None:
-            ambiguous = frozenset(human_names.matched_columns | (optional if runs else set()))
+            ambiguous = frozenset(human_names.matched_columns | (optional if has_runs else set()))
             columns = RequestedColumns("qrels", names, ambiguous)
         default_format = "auto" if self.input_format in JUDGMENT_FORMATS else self.input_format
         labels = cf.assess.read_judges(
@@ -359,7 +359,7 @@ DOCUMENT_JUDGING_SETTINGS = (
 JUDGING_SETTINGS = f"{DOCUMENT_JUDGING_SETTINGS} subtopics"
 
 
-def run_paths(runs: cf.Runs) -> list[str]:
+def list_run_paths(runs: cf.Runs) -> list[str]:
     return [path for k in range(len(runs)) if (path := runs.path(k)) is not None]
 
 

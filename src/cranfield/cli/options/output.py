@@ -73,7 +73,7 @@ def show_elapsed() -> Iterator[None]:
 
 
 @contextmanager
-def progress_bar(label: str, total: int | None = None) -> Iterator[Progress | None]:
+def show_progress_bar(label: str, total: int | None = None) -> Iterator[Progress | None]:
     """Show a progress bar if standard error is a terminal."""
     if not sys.stderr.isatty():
         yield None
@@ -97,7 +97,7 @@ def progress_bar(label: str, total: int | None = None) -> Iterator[Progress | No
 
 
 def show_judging_progress(runs: Sequence[Any]) -> AbstractContextManager[Progress | None]:
-    return progress_bar("judging", len(runs)) if len(runs) >= MIN_RUNS else nullcontext()
+    return show_progress_bar("judging", len(runs)) if len(runs) >= MIN_RUNS else nullcontext()
 
 
 MARKUP = ("latex", "markdown", "html")  # formats of tables for papers and pages
@@ -199,11 +199,11 @@ def gather_options(
 
     def add(command: Any) -> Any:
         @functools.wraps(command)
-        def wrapper(*arguments: Any, **values: Any) -> Any:
+        def call_command(*arguments: Any, **values: Any) -> Any:
             gathered = make(**{key: values.pop(key) for key in keys if key in values})
             return command(*arguments, **{name: gathered}, **values)
 
-        return decorate(wrapper)
+        return decorate(call_command)
 
     return add
 
@@ -226,7 +226,7 @@ class MarkupOptions:
     label: str | None
     long: bool = False
 
-    def text(self, tables: Sequence[Table], format: str) -> str:
+    def format_tables(self, tables: Sequence[Table], format: str) -> str:
         if self.label is not None and len(tables) > 1:
             raise PolicyError(f"setting label requires a single table, got {len(tables)}")
         options = vars(self) if format == "latex" else {}
@@ -277,34 +277,35 @@ class Output:
         """Write scores by measure; `unit` is the title of the column of topics."""
         if self.format == "parquet":
             from cranfield.collection.files.writing import write_table
-            from cranfield.reporting.score_formats import scores_frame
+            from cranfield.reporting.score_formats import tabulate_scores
 
-            write_table(scores_frame(scores, by_topic=self.by_topic), self.output or "", "parquet")
+            frame = tabulate_scores(scores, by_topic=self.by_topic)
+            write_table(frame, self.output or "", "parquet")
         else:
-            write(self._text(scores, unit), self.output)
+            write(self._format_scores(scores, unit), self.output)
 
     def write_results(self, *results: Result) -> None:
         """Write results that are not scores."""
         format = "text" if self.format == "table" else self.format
         ResultOutput(format, None, self.output).write(combine_results(*results))
 
-    def _text(self, scores: Mapping[str, cf.Scores], unit: str) -> str:
+    def _format_scores(self, scores: Mapping[str, cf.Scores], unit: str) -> str:
         if self.format in MARKUP:
-            from cranfield.reporting.tables import evaluation_table, topics_table
+            from cranfield.reporting.tables import tabulate_evaluation, tabulate_topics
 
             if self.by_topic:
-                markup_table = topics_table(scores, places=self.places)
+                markup_table = tabulate_topics(scores, places=self.places)
             else:
                 key = None if self.order == "given" else next(iter(scores))
-                markup_table = evaluation_table(scores, sort=key, places=self.places)
-            return self.markup.text([markup_table], self.format)
+                markup_table = tabulate_evaluation(scores, sort=key, places=self.places)
+            return self.markup.format_tables([markup_table], self.format)
         if self.format == "table":
-            from cranfield.reporting.terminal import draw_table, systems_table, unit_table
+            from cranfield.reporting.terminal import draw_table, tabulate_systems, tabulate_units
 
             table = (
-                unit_table(scores, places=self.places, unit=unit)
+                tabulate_units(scores, places=self.places, unit=unit)
                 if self.by_topic
-                else systems_table(scores, places=self.places)
+                else tabulate_systems(scores, places=self.places)
             )
             return draw_table(
                 table, is_on_terminal=self.output in {None, "-"} and sys.stdout.isatty()

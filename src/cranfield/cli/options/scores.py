@@ -25,7 +25,7 @@ scale_option = declaring.option(
     argument="measurement_scale",
 )
 
-NO_SCORES = "give QRELS and at least one RUN, or --scores FILE"
+NO_SCORES = "expected QRELS and at least one RUN, or --scores FILE"
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,11 @@ class ScoreInput:
     measures: Sequence[str | cf.Measure]
     score_files: tuple[str, ...]
 
-    def rankings(self, reason: str = NO_SCORES) -> tuple[str, tuple[str, ...] | cf.Runs]:
+    def require_rankings(self, reason: str = NO_SCORES) -> tuple[str, tuple[str, ...] | cf.Runs]:
         """Return QRELS and RUN; if one of them is missing, raise an error with this reason."""
         if self.qrels is None or not self.runs:
-            raise PolicyError(reason)
+            present = "--scores" if self.score_files else "only QRELS" if self.qrels else "neither"
+            raise PolicyError(f"{reason}, got {present}")
         return self.qrels, self.runs
 
     def load_scores(
@@ -70,7 +71,7 @@ class ScoreInput:
                 for note in () if has_notes or s.has_direction else s.direction_notes():
                     warn(note)
         else:
-            scores = evaluate_runs(*self.rankings(), self.measures, **judging)
+            scores = evaluate_runs(*self.require_rankings(), self.measures, **judging)
         if scale is None:
             return scores
         if isinstance(scores, cf.Evaluation):

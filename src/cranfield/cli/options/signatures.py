@@ -38,8 +38,8 @@ class DeclaredParameter:
 
 def read_parameter(function: str, parameter: str) -> DeclaredParameter:
     """Read a parameter of a function, or a field of a dataclass, by public or module path."""
-    source, module = _source(function)
-    for name, annotation, default in _parameters(source):
+    source, module = _parse_source(function)
+    for name, annotation, default in _list_parameters(source):
         if name == parameter:
             hint = Any if annotation is None else _evaluate(annotation, module)
             value = None if default is None else _evaluate(default, module)
@@ -47,7 +47,7 @@ def read_parameter(function: str, parameter: str) -> DeclaredParameter:
     raise LookupError(f"{function} has no parameter {parameter}")
 
 
-def _parameters(
+def _list_parameters(
     source: ast.FunctionDef | ast.ClassDef,
 ) -> Iterator[tuple[str, ast.expr | None, ast.expr | None]]:
     """Yield name, annotation and default of the parameters of a function or a dataclass."""
@@ -63,14 +63,14 @@ def _parameters(
 
 
 @cache
-def _source(function: str) -> tuple[ast.FunctionDef | ast.ClassDef, str]:
+def _parse_source(function: str) -> tuple[ast.FunctionDef | ast.ClassDef, str]:
     """Return the syntax tree of a function, class or method, and the text of its module."""
     package, _, name = function.rpartition(".")
     if package.rpartition(".")[2][0].isupper():
-        owner, text = _source(package)
+        owner, text = _parse_source(package)
         [source] = (node for node in owner.body if getattr(node, "name", "") == name)
     else:
-        text = _read_text(_module_path(ROOT.joinpath(*package.split(".")[1:]), name))
+        text = _read_text(_find_module(ROOT.joinpath(*package.split(".")[1:]), name))
         # A function without its body is parsed faster; a class has its fields there.
         pattern = rf'^(?:def {name}\b.*?""".*?"""|class {name}\b.*?(?=^[\w@]|\Z))'
         match = re.search(pattern, text, _LINES)
@@ -85,7 +85,7 @@ def _read_text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def _module_path(folder: Path, name: str) -> Path:
+def _find_module(folder: Path, name: str) -> Path:
     """Find the module of a function: the named module, or the one in the stub of a package."""
     if (module := folder.with_suffix(".py")).is_file():
         return module
@@ -128,7 +128,7 @@ class _Namespace(dict[str, Any]):
             if f"\n{name}" in module and (match := re.search(pattern, module, _LINES)):
                 self[name] = _evaluate(ast.parse(match[1].strip(), mode="eval").body, module)
                 return self[name]
-            module = _imported_module(name, module)
+            module = _read_imported_module(name, module)
         if name.isupper():
             raise LookupError(f"no constant {name}")
         return _OtherType
@@ -141,7 +141,7 @@ _BUILTIN_TYPES |= {kind.__name__: kind for kind in (bool, float, int, str, tuple
 
 
 @cache
-def _namespace(module: str) -> _Namespace:
+def _make_namespace(module: str) -> _Namespace:
     return _Namespace(module)
 
 
@@ -149,11 +149,11 @@ def _evaluate(expression: ast.expr, module: str) -> Any:
     """Evaluate an annotation or a default of a module."""
     code = compile(ast.Expression(expression), "<annotation>", "eval")
     # The expression is source of this package, never user input.
-    return eval(code, {"__builtins__": {}}, _namespace(module))
+    return eval(code, {"__builtins__": {}}, _make_namespace(module))
 
 
 @cache
-def _imported_module(name: str, module: str) -> str:
+def _read_imported_module(name: str, module: str) -> str:
     """Return the text of the module that a name is imported from; empty if it is not imported."""
     pattern = rf"^from cranfield\.([\w.]+) import (?:\([^)]*?|.*)\b{name}\b"
     match = re.search(pattern, module, re.MULTILINE)
@@ -163,9 +163,9 @@ def _imported_module(name: str, module: str) -> str:
 
 
 @cache
-def _descriptions(function: str) -> dict[str, str]:
+def _read_descriptions(function: str) -> dict[str, str]:
     """Return the description of each parameter in a docstring."""
-    docstring = ast.get_docstring(_source(function)[0]) or ""
+    docstring = ast.get_docstring(_parse_source(function)[0]) or ""
     _, *sections = re.split(r"^(?:Parameters|Attributes)\n-+\n", docstring, flags=re.MULTILINE)
     section = re.split(r"\n\n\w[\w ]*\n-+\n", "".join(sections))[0]
     entries = re.findall(r"^(\w[\w, ]*)\n((?: .*\n?|\n)*)", section, re.MULTILINE)
@@ -175,7 +175,7 @@ def _descriptions(function: str) -> dict[str, str]:
 def _describe(function: str, parameter: str) -> str:
     """Return the description of a parameter, following a reference to another function."""
     try:
-        description = _descriptions(function).get(parameter, "")
+        description = _read_descriptions(function).get(parameter, "")
     except LookupError:
         return ""
     reference = re.match(r"As for :func:`~?([\w.]+)`", description)
@@ -190,7 +190,7 @@ def _describe(function: str, parameter: str) -> str:
 
 
 def make_help(description: str, default: Any) -> str:
-    """Return the first sentence of a description, and the sentence on the default if it is None."""
+    """Return the first sentence of a description and, if the default is None, "By default ..."."""
     first_sentence, *more_sentences = re.split(r"(?<=[.:])\s+(?=[A-Z`])", description)
     defaults = [text for text in more_sentences if text.startswith("By default")]
     defaults = defaults if default is None else []
@@ -218,7 +218,7 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
         expected = "numbers such as 0.3,0.7"
         if self.minimum is not None:
             expected = f"integers >= {self.minimum}, such as 5,10,20"
-        option = declaring.display_name(param)
+        option = declaring.get_display_name(param)
         raise PolicyError(f"{option} must be {expected}, got {quoted(value)}")
 
 
@@ -253,7 +253,7 @@ class NumbersByName(NameList):
             numbers = {}
         if "" in numbers or len(numbers) < len(pairs):
             expected = "NAME=NUMBER pairs such as a=0.9,b=0.1, each name once"
-            option = declaring.display_name(param)
+            option = declaring.get_display_name(param)
             raise PolicyError(f"{option} must be {expected}, got {quoted(value)}")
         return numbers
 
@@ -278,10 +278,10 @@ def collect_pairs(
     context: click.Context, param: click.Parameter, values: Sequence[str]
 ) -> dict[str, str]:
     """Collect values `NAME=VALUE`, as a callback of click; names may contain equals signs."""
-    return parse_pairs(values, declaring.display_name(param), "NAME=VALUE", last=True)
+    return parse_pairs(values, declaring.get_display_name(param), "NAME=VALUE", last=True)
 
 
-def _click_type(annotation: Any) -> dict[str, Any]:
+def _convert_annotation(annotation: Any) -> dict[str, Any]:
     """Convert an annotation to the `type` argument of a click option."""
     allowed = kinds.allowed_by_hint(annotation)
     if isinstance(allowed, kinds.Integer):
@@ -334,18 +334,20 @@ def options_of(
         flags = {"flag": f"--{flag} {name}"} if flag else {}
         change = changes.get(name, {})
         change = {"help": change} if isinstance(change, str) else change
-        options.append(_option(function, name, **shared_attributes | flags | change))
+        options.append(_make_option(function, name, **shared_attributes | flags | change))
     return tuple(options)
 
 
-def _option(function: str, name: str, flag: str = "", **attributes: Any) -> declaring.Decorator:
+def _make_option(
+    function: str, name: str, flag: str = "", **attributes: Any
+) -> declaring.Decorator:
     parameter = read_parameter(function, name)
     default = attributes.get("default", parameter.default)
     settings: dict[str, Any] = {
         "declared_by": (function, name),
         "help": make_help(parameter.description, default),
     }
-    settings |= _click_type(parameter.annotation)
+    settings |= _convert_annotation(parameter.annotation)
     is_repeatable = declaring.SEVERAL_TIMES in attributes.get("help", settings["help"])
     attributes.setdefault("multiple", is_repeatable or parameter.annotation == tuple[str, ...])
     if attributes["multiple"] and isinstance(settings["type"], NameList):

@@ -22,8 +22,8 @@ from cranfield.cli.options.judging import (
 from cranfield.cli.options.output import (
     ResultOutput,
     gather_options,
-    progress_bar,
     result_options,
+    show_progress_bar,
 )
 from cranfield.cli.options.signatures import options_of
 from cranfield.result import ALL, Result, combine_results
@@ -106,10 +106,10 @@ class StudyOptions:
         """Find the runs, which are read on first use, and read the judgments."""
         return self.reading.find_runs(qrels, runs), self.reading.read_qrels(qrels)
 
-    def measures(self, names: Iterable[str | cf.Measure]) -> list[cf.Measure]:
+    def parse_measures(self, names: Iterable[str | cf.Measure]) -> list[cf.Measure]:
         return cf.parse_measures(names, rel=self.judging["rel"], compat=self.judging["compat"])
 
-    def policies(self, *names: str) -> dict[str, Any]:
+    def select_policies(self, *names: str) -> dict[str, Any]:
         return {name: self.judging[name] for name in names}
 
     def run_study(
@@ -124,7 +124,7 @@ class StudyOptions:
         folder = self.resume
         if folder is not None and part is not None:
             folder = f"{folder}/{make_folder_name(part)}"
-        with progress_bar(label) as progress:
+        with show_progress_bar(label) as progress:
             return function(
                 *data,
                 **options,

@@ -32,8 +32,8 @@ from cranfield.meta.collection_studies.rankings import (
     Scoring,
     Teams,
     compute_overall_scores,
+    correlate_ranks,
     join_tables,
-    rank_correlation,
     rank_systems,
     read_scoring,
 )
@@ -68,7 +68,7 @@ class PoolDepths(Study):
 
     name = "pool-depth"
     reference: ClassVar[str] = "Zobel (1998)"
-    parts: ClassVar[Sequence[str]] = ("pools", "rankings", "systems")
+    table_attributes: ClassVar[Sequence[str]] = ("pools", "rankings", "systems")
     titles: ClassVar[Mapping[str, str]] = {
         "pools": "Judgments of shallower pools",
         "pool rankings": "Scores and rankings of systems with the judgments of shallower pools,"
@@ -175,7 +175,8 @@ def pool_depths(
         the collection's pool; depth 1 if the collection's pool has depth 1.
     contributors
         The runs that contribute to the pools: None for all, names of systems, or `judged`: the runs
-        whose top documents are all judged, down to `pool_depth`, or else the largest of `depths`.
+        whose top documents are all judged, down to `pool_depth`, or else the largest of `depths`
+        (`judged` requires one of the two).
     pool_depth
         Depth of the collection's own pool, which no depth may exceed. By default this is not
         checked; without `depths` the pool depth and the contributing runs are inferred from the
@@ -190,7 +191,7 @@ def pool_depths(
     Raises
     ------
     MeasureError, PolicyError, InputError
-        For unknown names or unreadable data.
+        For unknown names, invalid options, unreadable data, and runs without a common pool depth.
 
     Notes
     -----
@@ -239,7 +240,7 @@ def pool_depths(
                     "depth": [depth],
                     "mean score": [_reduce(np.mean, pool_scores)],
                     "difference": [_reduce(np.mean, pool_scores - full_scores)],
-                    "tau": [rank_correlation(full_scores, pool_scores)],
+                    "tau": [correlate_ranks(full_scores, pool_scores)],
                     "largest rank change": [np.nanmax(np.abs(rank - full_ranks), initial=0.0)],
                 }
                 rankings.append(scoring.make_frame(k, row))
@@ -286,7 +287,7 @@ class LeaveOneOut(Study):
 
     name = "leave-one-out"
     reference: ClassVar[str] = "Zobel (1998); Sakai (2013)"
-    parts: ClassVar[Sequence[str]] = ("teams", "summary", "rankings", "systems")
+    table_attributes: ClassVar[Sequence[str]] = ("teams", "summary", "rankings", "systems")
     titles: ClassVar[Mapping[str, str]] = {
         "leave one out summary": "Changes of scores without the unique documents of the team or"
         " run",
@@ -306,8 +307,8 @@ class LeaveOneOut(Study):
             **_UNIT_COLUMN,
             **LIST_COLUMNS,
             "mean drop": Column(
-                "Mean drop of the overall score of a system when the unique documents of its team"
-                " are removed. A drop is a change for the worse, even if lower scores are better."
+                "Mean drop of the overall score of a contributing team's system without the team's"
+                " unique documents. A drop is a change for the worse, even if lower is better."
             ),
             "largest drop": Column("Largest drop of the overall score; 0 if no score drops."),
             "mean drop %": Column("Mean drop in percent of the overall score.", decimals=1),
@@ -332,7 +333,7 @@ class LeaveOneOut(Study):
             ),
             "largest rank change": Column("Largest change of rank of any system."),
             "mean drop": Column("Mean drop of the score of the team's own runs."),
-            "largest drop": Column("Largest drop of the score of the team's own runs."),
+            "largest drop": Column("Largest drop of the score of the team's runs; may be below 0."),
         },
         "leave one out systems": {
             **_UNIT_COLUMN,
@@ -346,7 +347,7 @@ class LeaveOneOut(Study):
             "after": Column("Overall score without the unique judgments of the team."),
             "difference": Column("`after` minus `before`; null without a score."),
             "change %": Column(
-                "`difference` in percent of `before`; null if `before` is 0.", decimals=1
+                "`difference` in percent of |`before`|; null if `before` is 0.", decimals=1
             ),
             "rank before": Column("Rank with all judgments."),
             "rank after": Column("Rank without the unique judgments of the team."),
@@ -364,7 +365,7 @@ class LeaveOneOut(Study):
 
     @property
     def unit(self) -> str:
-        """Unit that is excluded: `team`, or `run` if there are no teams."""
+        """Unit that is excluded: `run` if each team has one run, otherwise `team`."""
         return self.pools.unit
 
     @property
@@ -433,7 +434,7 @@ def _compare(
         rank_changes = [np.abs(rank_systems(row, lower_is_better) - rank) for row in scores]
         ranking_columns = {
             "team": pl.Series(team_pools.teams, dtype=pl.String),
-            "tau": [rank_correlation(scores_with_all, row) for row in scores],
+            "tau": [correlate_ranks(scores_with_all, row) for row in scores],
             "largest rank change": [_reduce(np.max, changes) for changes in rank_changes],
             "mean drop": [_reduce(np.mean, values) for values in drops],
             "largest drop": [_reduce(np.max, values) for values in drops],
@@ -581,7 +582,7 @@ def leave_one_out(
     # Scores do not change without a team that has no unique contributions.
     indices = np.flatnonzero(team_pools.by_team["unique"].to_numpy() > 0)
     if indices.size:
-        settings = {"study": "leave one out", **scoring.settings(), "others": others}
+        settings = {"study": "leave one out", **scoring.make_settings(), "others": others}
         parts = run_parts(
             _score_without,
             (team_pools, scoring, others),

@@ -36,8 +36,8 @@ from cranfield.meta.collection_studies.rankings import (
     LIST_COLUMNS,
     Scoring,
     Teams,
+    correlate_ranks,
     join_tables,
-    rank_correlation,
     rank_systems,
     read_scoring,
     score_blocks,
@@ -65,7 +65,7 @@ _AGREEMENT = {
     "lost": "Number of pairs that are significant only with all judgments",
     "new": "Number of significant pairs that are not significant with all judgments",
     "reversed": "Number of pairs significant in the opposite direction with all judgments",
-    "drop": "Mean drop of the score of contributing systems if their team is excluded",
+    "drop": "Mean drop of the score of a contributing team's systems if their team is excluded",
     "drop %": "Mean drop of the score in percent, if the team of the system is excluded",
     "largest drop": "Largest drop of the score of a system if its team is excluded",
     "fall": "Largest drop in rank of a system if its team is excluded",
@@ -198,7 +198,7 @@ def _compare_with_full(
         masks = (in_new, products > 0, in_full & ~in_new, in_new & ~in_full, products < 0)
         pairs = {name: int(mask.sum()) for name, mask in zip(PAIRS, masks, strict=True)}
     return {
-        "tau": rank_correlation(full_values, new_values),
+        "tau": correlate_ranks(full_values, new_values),
         "tau ap": float(tau_ap(*orders)),
         "rmse": np.sqrt(np.mean(differences**2)) if differences.size else None,
         "rank change": int(rank_changes.max()) if differences.size else None,
@@ -274,7 +274,8 @@ def _declare_means() -> Columns:
 class Pooling(Study):
     """Results of pooling methods with limited numbers of judgments; see :func:`pooling`.
 
-    In all tables the last rows, with null for method and budget, are for the complete pool.
+    In all tables the last rows of a measure and a kind of list, with null for method and budget,
+    are for the complete pool.
 
     Attributes
     ----------
@@ -298,7 +299,7 @@ class Pooling(Study):
     reference: ClassVar[str] = (
         "Zobel (1998); Losada, Parapar and Barreiro (2017); Otero, Parapar and Ferro (2023)"
     )
-    parts: ClassVar[Sequence[str]] = ("documents", "rankings", "samples", "systems")
+    table_attributes: ClassVar[Sequence[str]] = ("documents", "rankings", "samples", "systems")
     titles: ClassVar[Mapping[str, str]] = {
         "pooling documents": "Relevant documents by number of judgments per topic",
         "pooling rankings": "Budgets compared with all judgments; drop: change of a system's score"
@@ -380,7 +381,7 @@ class Pooling(Study):
 
     @property
     def unit(self) -> str:
-        """Unit of exclusion: `team`, or `run` if there are no teams."""
+        """Unit of exclusion: `run` if each team has one run, otherwise `team`."""
         return self.pools.unit
 
 
@@ -526,7 +527,7 @@ def pooling(
     Raises
     ------
     MeasureError, PolicyError, InputError
-        For unknown names or unreadable data.
+        For unknown names, invalid options, a test of scores by shard, or unreadable data.
 
     Notes
     -----
@@ -598,7 +599,7 @@ def pooling(
         judge_within_budgets,
         inputs,
         {**tasks, "whole-pool": (None, 0)},
-        about={} if folder is None else _settings(inputs),
+        about={} if folder is None else _make_settings(inputs),
         jobs=jobs,
         backend=backend,
         folder=folder,
@@ -637,7 +638,7 @@ def parse_methods(methods: Any) -> tuple[Method, ...]:
     return tuple(dict.fromkeys(map(parse_method, texts)))
 
 
-def _settings(inputs: PoolingInputs) -> dict[str, Any]:
+def _make_settings(inputs: PoolingInputs) -> dict[str, Any]:
     """Return the settings that results depend on, besides methods and repeats."""
     document_pool = inputs.pool
     # Adding 0.0 makes scores of -0.0 and 0.0 the same bytes.
@@ -645,7 +646,7 @@ def _settings(inputs: PoolingInputs) -> dict[str, Any]:
     arrays = (document_pool.starts, document_pool.ranked, document_pool.lists, scores)
     return {
         "study": "pooling",
-        **inputs.scoring.settings(),
+        **inputs.scoring.make_settings(),
         **inputs.team_pools.about(),
         "budgets": list(inputs.budgets),
         "others": inputs.others,

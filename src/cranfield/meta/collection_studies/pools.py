@@ -145,7 +145,7 @@ def find_contributors(runs: JudgedRuns, contributors: Any, depth: int | None) ->
         return is_contributor
     if isinstance(contributors, str) or not isinstance(contributors, Iterable):
         raise PolicyError(
-            f"contributors must be 'judged' or names of systems, got {quoted(contributors)}"
+            f"contributors must be None, 'judged' or names of systems, got {quoted(contributors)}"
         )
     indices = label_indices([str(name) for name in contributors], systems)
     if not indices.size:
@@ -262,7 +262,7 @@ class Pools:
 
     @property
     def unit(self) -> str:
-        """Unit of a contribution: `team`, or `run` if there are no teams."""
+        """Unit of a contribution: `run` if each team has one run, otherwise `team`."""
         return "run" if len(self.teams) == len(self.team_of) else "team"
 
     @property
@@ -321,7 +321,8 @@ def pools(
         system is a team of its own. Other forms: see :func:`cranfield.meta.teams_of`.
     contributors
         The runs that contributed to the pool: None for all, names of systems, or `judged`: the runs
-        whose top `depth` documents are all judged.
+        whose top `depth` documents are all judged. With None and no `depth`, if the first document
+        of a run is unjudged, only the half of the runs that is judged deepest counts.
     depth
         Depth of the pool: number of documents taken from each ranking. By default the largest depth
         at which every document of the contributing runs is judged.

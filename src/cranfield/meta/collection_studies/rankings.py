@@ -74,7 +74,7 @@ def teams_of(systems: Iterable[str], teams: Teams = None) -> tuple[str, ...]:
     Raises
     ------
     PolicyError
-        For an invalid table of teams, or a system without a team.
+        For teams of an unsupported type, or a system without a team.
     InputError
         For a table that cannot be read, lacks a column, or has two teams for a system.
 
@@ -151,7 +151,7 @@ class Scoring:
         kinds = product(self.measures, self.lists)
         return [(measure.label, name, measure.info.lower_is_better) for measure, name in kinds]
 
-    def settings(self) -> dict[str, Any]:
+    def make_settings(self) -> dict[str, Any]:
         return {"measures": self.names, "lists": list(self.lists)}
 
     def make_frame(self, kind_index: int, columns: Any) -> pl.DataFrame:
@@ -222,8 +222,8 @@ def join_tables(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(tables).fill_nan(None).with_columns(pl.col("^.*rank.*$").cast(pl.Int64))
 
 
-def rank_correlation(first: Floats, second: Floats) -> float:
-    """Compute Kendall's tau-b over systems that have both scores; NaN if all are tied."""
+def correlate_ranks(first: Floats, second: Floats) -> float:
+    """Compute Kendall's tau-b over systems that have both scores; NaN if either ties all."""
     has_score = ~(np.isnan(first) | np.isnan(second))
     rounded_scores = [round_for_ranking(scores[has_score]) for scores in (first, second)]
     return float(kendall_tau(*rounded_scores))

@@ -46,7 +46,7 @@ class InnateOrders(Study):
 
     name = "innate-orders"
     reference: ClassVar[str] = "Moffat and Mackenzie (2024); Ferrante, Ferro and Fuhr (2021)"
-    parts: ClassVar[Sequence[str]] = ("pairs", "agreement")
+    table_attributes: ClassVar[Sequence[str]] = ("pairs", "agreement")
     titles: ClassVar[Mapping[str, str]] = {
         "innate": "Topics on which all measures order two systems in the same way (innate order)",
         "agreement": "Measures and the innate order of two rankings on a topic",
@@ -235,7 +235,7 @@ class Concordance(Study):
 
     name = "concordance"
     reference: ClassVar[str] = "Sakai (2013)"
-    parts: ClassVar[Sequence[str]] = ("pairs",)
+    table_attributes: ClassVar[Sequence[str]] = ("pairs",)
     columns: ClassVar[Columns] = {
         **MEASURE_PAIR,
         "compared": Column(
@@ -243,7 +243,7 @@ class Concordance(Study):
             " standard."
         ),
         "missing": Column("Number of pairs of runs on a topic that lack a score."),
-        "disagreements": Column("Number of pairs of runs that the two measures order differently."),
+        "disagreements": Column("Number of pairs of runs with opposite orders by both measures."),
         "first concordant": Column(
             "Number of disagreements in which the first measure is concordant with the gold"
             " standard."

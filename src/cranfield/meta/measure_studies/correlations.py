@@ -134,7 +134,7 @@ def _compute_pearson(values: Floats, levels: Floats) -> Floats:
 
 
 class Correlations(Study):
-    """Rank correlations of all pairs of measures.
+    """Correlations of the orders of systems by all pairs of measures.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class Correlations(Study):
 
     name = "correlations"
     reference: ClassVar[str] = "Ferrante, Ferro and Fuhr (2021)"
-    parts: ClassVar[Sequence[str]] = ("pairs",)
+    table_attributes: ClassVar[Sequence[str]] = ("pairs",)
     columns: ClassVar[Columns] = {
         **MEASURE_PAIR,
         "overall": Column(

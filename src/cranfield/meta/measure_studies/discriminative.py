@@ -14,7 +14,7 @@ from cranfield.base.text import counted
 from cranfield.meta.measure_studies.correlations import read_measure_scores
 from cranfield.meta.study import Study, describe_extremes, format_percent
 from cranfield.meta.study_options import Resamples, Seed
-from cranfield.meta.work import WorkOptions, hash_scores, run_parts, with_work
+from cranfield.meta.work import WorkOptions, add_work_options, hash_scores, run_parts
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores
@@ -42,7 +42,7 @@ class DiscriminativePower(Study):
 
     name = "discriminative-power"
     reference: ClassVar[str] = "Sakai (2006a); Sakai (2013)"
-    parts: ClassVar[Sequence[str]] = ("summary", "pairs")
+    table_attributes: ClassVar[Sequence[str]] = ("summary", "pairs")
     titles: ClassVar[Mapping[str, str]] = {
         "power": "Discriminative power: pairs of systems that differ significantly"
     }
@@ -152,7 +152,7 @@ class DiscriminativePower(Study):
         return {**super().facts(), "topics": dict(self.topics), "notes": notes}
 
 
-@with_work
+@add_work_options
 def discriminative_power(
     scores_by_measure: Any,
     *,

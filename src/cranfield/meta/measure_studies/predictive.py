@@ -67,7 +67,7 @@ def read_preferences(data: Any, scores: Scores) -> pl.DataFrame:
 
 
 _PREFERENCE_COLUMNS = {
-    "measure": Column("Measure, the most predictive first.", key=True),
+    "measure": Column("Measure; in `preferences`, the most predictive first.", key=True),
     "preferences": Column(
         "Number of preferences of one run over another, where both runs have scores by the measure."
     ),
@@ -109,7 +109,7 @@ class PredictivePower(Study):
 
     name = "predictive-power"
     reference: ClassVar[str] = "Sanderson, Paramita, Clough and Kanoulas (2010); Sakai (2013)"
-    parts: ClassVar[Sequence[str]] = ("summary", "by_assessor", "versus")
+    table_attributes: ClassVar[Sequence[str]] = ("summary", "by_assessor", "versus")
     columns: ClassVar[Mapping[str, Columns]] = {
         "preferences": _PREFERENCE_COLUMNS,
         "assessors": {"assessor": Column("Assessor.", key=True), **_PREFERENCE_COLUMNS},

@@ -17,7 +17,7 @@ from cranfield.base.text import counted, measure_prefix
 from cranfield.meta.study import MEASURE_COLUMN, Study, format_percent
 from cranfield.meta.study_options import Repeats, Resamples, Seed, check_integers
 from cranfield.meta.test_studies.fast_tests import draw_topic_sets, label_scores
-from cranfield.meta.work import WorkOptions, hash_scores, run_parts, split_repeats, with_work
+from cranfield.meta.work import WorkOptions, add_work_options, hash_scores, run_parts, split_repeats
 from cranfield.result import Column, Columns
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.prepare import as_scores
@@ -49,12 +49,12 @@ class Swaps(Study):
     test, correction, alpha, resamples
         The test in which pairs must be significant on the first topic set; None without a test.
     rates
-        The table `swaps`, without the measure.
+        The table `swaps`, without the column `measure`.
     """
 
     name = "swaps"
     reference: ClassVar[str] = "Voorhees and Buckley (2002); Sanderson and Zobel (2005)"
-    parts: ClassVar[Sequence[str]] = ("rates", "_find_differences")
+    table_attributes: ClassVar[Sequence[str]] = ("rates", "_find_differences")
     titles: ClassVar[Mapping[str, str]] = {
         "differences": (
             "Swap method: pairs of systems in reverse order on another set of topics; the"
@@ -255,7 +255,7 @@ MAX_SIZES = 25
 """Maximum number of default sizes of topic sets."""
 
 
-@with_work
+@add_work_options
 def swap_method(
     scores: Any,
     *,
@@ -290,8 +290,8 @@ def swap_method(
     scores
         Complete scores of one measure, as for :func:`cranfield.compare`.
     sizes
-        Sizes of the topic sets. By default all sizes up to half of the topics, or 25 evenly spaced
-        ones; at least 2 with a test.
+        Sizes of the topic sets. By default all sizes up to half of the topics (with replacement, up
+        to all topics), or 25 evenly spaced sizes; at least 2 with a test.
     repeats
         Number of pairs of topic sets for each size. The first pairs do not depend on this number.
     bins
@@ -325,7 +325,8 @@ def swap_method(
 
     Notes
     -----
-    Means are exact sums of scores as integers; differences within rounding are zero.
+    Scores are scaled and rounded to integers, whose sums are exact; differences of sums within this
+    rounding are 0.
     A difference equal to the lower end of a bin belongs to it.
 
     Examples

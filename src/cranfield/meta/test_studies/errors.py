@@ -28,7 +28,7 @@ from cranfield.meta.test_studies.fast_tests import (
     label_scores,
     read_inputs,
 )
-from cranfield.meta.work import WorkOptions, run_parts, split_repeats, with_work
+from cranfield.meta.work import WorkOptions, add_work_options, run_parts, split_repeats
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.significance.differences import all_pairs
@@ -135,7 +135,7 @@ class FalsePositives(Study):
 
     name = "false-positives"
     reference: ClassVar[str] = "Ferro and Sanderson (2022)"
-    parts: ClassVar[Sequence[str]] = ("summary",)
+    table_attributes: ClassVar[Sequence[str]] = ("summary",)
     columns: ClassVar[Mapping[str, Columns]] = {
         "false positives": {
             **_TEST_COLUMNS,
@@ -198,7 +198,7 @@ class FalsePositives(Study):
         ]
 
 
-@with_work
+@add_work_options
 def false_positives(
     scores: Any,
     tests: Iterable[Any] = ("anova-1", "anova-2"),
@@ -281,7 +281,7 @@ def false_positives(
         _compute_block,
         (inputs, draw_scores, seed, _count_significant, ("rejected", "pairs")),
         split_repeats(parsed_sizes, repeats, 25),
-        about={"study": "false positives", "null": null, **inputs.settings(seed)},
+        about={"study": "false positives", "null": null, **inputs.make_settings(seed)},
         **work,
     )
     return FalsePositives(
@@ -336,7 +336,7 @@ class PowerOfTests(Study):
 
     name = "power-of-tests"
     reference: ClassVar[str] = "Urbano, Lima and Hanjalic (2019b)"
-    parts: ClassVar[Sequence[str]] = ("summary", "errors")
+    table_attributes: ClassVar[Sequence[str]] = ("summary", "errors")
     columns: ClassVar[Mapping[str, Columns]] = {
         "power": {
             **_TEST_COLUMNS,
@@ -438,7 +438,7 @@ class PowerOfTests(Study):
         ]
 
 
-@with_work
+@add_work_options
 def power_of_tests(
     scores: Any,
     tests: Iterable[Any] = ("anova-2", "t"),
@@ -511,7 +511,7 @@ def power_of_tests(
         _compute_block,
         (inputs, draw_scores, seed, count_rejections, ("range", "pairs", "right", "wrong")),
         split_repeats(parsed_sizes, repeats, 25),
-        about={**settings, **inputs.settings(seed)},
+        about={**settings, **inputs.make_settings(seed)},
         **work,
     )
     [members] = inputs.groups.values()

@@ -227,7 +227,7 @@ class StudyInputs:
             return tuple(size for size in SIZES if size <= max_size) or (max_size,)
         return check_topic_sizes(sizes, max_size)
 
-    def settings(self, seed: int) -> dict[str, Any]:
+    def make_settings(self, seed: int) -> dict[str, Any]:
         """Return the settings that results depend on, besides sizes and repeats."""
         all_scores = [self.scores] if self.by_shard is None else [self.scores, self.by_shard]
         test = self.tests[0]

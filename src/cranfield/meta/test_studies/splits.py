@@ -25,7 +25,7 @@ from cranfield.meta.test_studies.fast_tests import (
     is_bound,
     read_inputs,
 )
-from cranfield.meta.work import WorkOptions, run_parts, split_repeats, with_work
+from cranfield.meta.work import WorkOptions, add_work_options, run_parts, split_repeats
 from cranfield.result import Column, Columns, readable_table
 from cranfield.tabular import Table, table_from_frame
 
@@ -256,7 +256,7 @@ class SplitStudy(Study):
 
     name = "tests"
     reference: ClassVar[str] = "Ferro and Sanderson (2022)"
-    parts: ClassVar[Sequence[str]] = ("summary", "cross")
+    table_attributes: ClassVar[Sequence[str]] = ("summary", "cross")
     columns: ClassVar[Mapping[str, Columns]] = {
         "agreement": {
             "group": Column("Group of systems.", key=True),
@@ -480,7 +480,7 @@ def _make_table_by_size(
     )
 
 
-@with_work
+@add_work_options
 def split_topics(
     scores: Any,
     tests: Iterable[Any] = ("anova-1", "anova-2", "anova-2f"),
@@ -509,7 +509,8 @@ def split_topics(
         Scores of the same topics and systems by shard, as from :func:`cranfield.evaluate`.
     sizes
         Sizes of the topic sets, from 2 to half of the topics, rounded up (the second set then has
-        one topic less). By default the sizes 5, 10, 25, 50 and 125 up to half of the topics.
+        one topic less). By default the sizes 5, 10, 25, 50 and 125 up to half of the topics, or
+        half of the topics if that is below 5.
     repeats
         Number of pairs of topic sets to draw for each size.
     seed
@@ -557,7 +558,7 @@ def split_topics(
             for index, group in enumerate(inputs.groups)
             for name, task in split_repeats(parsed_sizes, repeats).items()
         },
-        about={"study": "split topics", **inputs.settings(seed)},
+        about={"study": "split topics", **inputs.make_settings(seed)},
         **work,
     )
     return SplitStudy(

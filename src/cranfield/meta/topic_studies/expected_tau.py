@@ -39,20 +39,21 @@ class ExpectedTau(Study):
     measure, systems, topics
         Text form of the measure, and numbers of systems and topics.
     tau, tau_ap
-        Expected tau and tau AP by estimation method; NaN if there are too few topics.
+        Expected tau and tau AP by estimation method; NaN if there are too few topics, or if only
+        one size of halves has reversed pairs (`split-half`).
     notes
         Topics or scores that were excluded or imputed.
     """
 
     name: ClassVar[str] = "expected tau"
-    parts: ClassVar[Sequence[str]] = ("_table",)
+    table_attributes: ClassVar[Sequence[str]] = ("_make_table",)
     columns: ClassVar[Columns] = {
         "method": Column("Estimation method.", key=True),
-        "tau": Column("Expected Kendall's tau with the true ranking; null with too few topics."),
-        "tau AP": Column("Expected tau AP with the true ranking; null with too few topics."),
+        "tau": Column("Expected Kendall's tau with the true ranking; null if not estimable."),
+        "tau AP": Column("Expected tau AP with the true ranking; null if not estimable."),
     }
 
-    def _table(self) -> pl.DataFrame:
+    def _make_table(self) -> pl.DataFrame:
         rows = [(method, tau, self.tau_ap[method]) for method, tau in self.tau.items()]
         return pl.DataFrame(rows, list(self.columns), orient="row").fill_nan(None)
 
@@ -87,7 +88,8 @@ def expected_tau(
     Source: Urbano and Marrero (2016). In their simulations from TREC 6 to 8, the mean absolute
     error of tau is .07 for `msqd`, .08 for `ml`, .10 for `resampling` and .13 for `split-half` with
     10 topics, and .03, .03, .03 and .05 with 50 topics; `msqd` is therefore preferable. Topics are
-    assumed to be a random sample. Systems with equal scores on all topics are tied, with P = 1/2.
+    assumed to be a random sample. Systems with equal scores on all topics are tied, with P = 1/2 (0
+    for `split-half`).
 
     Parameters
     ----------
@@ -170,11 +172,11 @@ def _estimate_by_resampling(pairs: Pairs, resamples: int, seed: int) -> Floats:
     counts = draw_topic_counts(resamples, pairs.n_topics, seed)
     sum_of_signs = np.zeros(len(pairs))
     for rows in row_slices(resamples, len(pairs), BLOCK_VALUES):
-        sum_of_signs += np.sign(_pair_differences(counts[rows] @ integers, pairs)).sum(axis=0)
+        sum_of_signs += np.sign(_subtract_pairs(counts[rows] @ integers, pairs)).sum(axis=0)
     return (1 - sum_of_signs / resamples) / 2
 
 
-def _pair_differences(values: Floats, pairs: Pairs) -> Floats:
+def _subtract_pairs(values: Floats, pairs: Pairs) -> Floats:
     """Return the differences of values of systems, shape (samples, systems), by pair."""
     return np.asarray(values[:, pairs.first] - values[:, pairs.second])
 
@@ -190,7 +192,7 @@ def _estimate_by_halves(values: Floats, pairs: Pairs, seed: int) -> tuple[float,
         orders = stream(seed, int(size)).permuted(np.tile(np.arange(n), (SPLITS, 1)), axis=1)
         means = values[orders[:, :size]].mean(axis=1)
         other_means = values[orders[:, size : 2 * size]].mean(axis=1)
-        is_reversed = _pair_differences(means, pairs) * _pair_differences(other_means, pairs) < 0
+        is_reversed = _subtract_pairs(means, pairs) * _subtract_pairs(other_means, pairs) < 0
         # Rank, from 0, of the lower-ranked system of each pair in the second ranking.
         rank = np.argsort(np.argsort(-other_means, axis=1, kind="stable"), axis=1)
         lower_rank = np.maximum(rank[:, pairs.first], rank[:, pairs.second])

@@ -93,7 +93,7 @@ def generalizability(
         Confidence level of the intervals.
     missing
         How to treat topics without a score of a system: `error` (default), `drop` (exclude them) or
-        `zero` (count 0).
+        `zero` (count missing scores as 0).
     target
         Generalizability coefficient, between 0 and 1, for which to compute the number of topics.
 
@@ -217,7 +217,7 @@ class Extrapolation(Study):
     pairs, significant
         Number of pairs of systems, and number of significant pairs on all topics.
     curve
-        The table `extrapolation`, without the measure.
+        The table `extrapolation`, without the column `measure`.
     generalizability
         The variance components.
     notes
@@ -226,7 +226,7 @@ class Extrapolation(Study):
 
     name = "extrapolation"
     reference: ClassVar[str] = "Brennan (2001); Louis (1984)"
-    parts: ClassVar[Sequence[str]] = ("curve",)
+    table_attributes: ClassVar[Sequence[str]] = ("curve",)
     titles: ClassVar[Mapping[str, str]] = {
         "extrapolation": (
             "Expected number of significant pairs by number of topics, and expected Kendall's"

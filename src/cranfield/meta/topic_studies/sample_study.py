@@ -18,7 +18,7 @@ from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.meta.study import MEASURE_COLUMN, Study, format_percent
 from cranfield.meta.study_options import Proportion, Repeats, Resamples, Seed, Sizes, check_integers
 from cranfield.meta.test_studies.fast_tests import TestChoice, check_topic_sizes, compute_verdict
-from cranfield.meta.work import WorkOptions, hash_scores, run_parts, split_repeats, with_work
+from cranfield.meta.work import WorkOptions, add_work_options, hash_scores, run_parts, split_repeats
 from cranfield.result import Column, Columns
 from cranfield.significance.differences import ROUNDING, doubled_mid_ranks
 from cranfield.significance.prepare import PreparedScores, as_scores, prepare_scores
@@ -117,7 +117,7 @@ class Stability(Study):
     significant, pairs
         Number of pairs that are significant on all topics, and number of all pairs.
     by_size, top, firsts, ranks
-        The tables `stability`, `top`, `first places` and `ranks`, without the measure.
+        The tables `stability`, `top`, `first places` and `ranks`, without the column `measure`.
     samples
         Table with a row per sample: `topics`, `repeat`, `tau`, `tau ap`, whether it was `tested`,
         and the numbers of pairs that are `significant`, `confirmed` and `contradicted`.
@@ -127,7 +127,7 @@ class Stability(Study):
 
     name = "stability"
     reference: ClassVar[str] = "Hall and Miller (2009)"
-    parts: ClassVar[Sequence[str]] = ("by_size", "top", "firsts", "ranks")
+    table_attributes: ClassVar[Sequence[str]] = ("by_size", "top", "firsts", "ranks")
     titles: ClassVar[Mapping[str, str]] = {
         "stability": "Samples of topics compared with all topics; low, high: quantiles over the"
         " samples",
@@ -308,7 +308,7 @@ TOP = (1, 3, 5, 10)
 """Default numbers of top systems."""
 
 
-@with_work
+@add_work_options
 def stability(
     scores: Any,
     *,
@@ -377,7 +377,7 @@ def stability(
 
     Systems whose means differ by no more than rounding are tied. Ranks are then mid-ranks, a first
     place is divided among tied systems, and the top k systems are all systems whose mean is not
-    below the k-th highest mean.
+    worse than the k-th best mean.
 
     The intervals of ranks are bootstrap percentile intervals (Hall and Miller 2009), separate for
     each system. If many systems are nearly equal, the intervals are too narrow to contain the true

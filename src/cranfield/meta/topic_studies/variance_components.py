@@ -64,7 +64,7 @@ class Generalizability(Study):
     measure, systems, topics
         Text form of the measure, number m of systems, and number n of topics.
     components
-        The table `variance`, without the measure.
+        The table `variance`, without the column `measure`.
     notes
         Scores that were excluded or imputed, and estimates set to 0.
     """
@@ -74,7 +74,7 @@ class Generalizability(Study):
         "Brennan (2001); Bodoff and Li (2007); Feldt (1965);"
         " Arteaga, Jeyaratnam and Franklin (1982)"
     )
-    parts: ClassVar[Sequence[str]] = ("components", "coefficients", "_topics_needed")
+    table_attributes: ClassVar[Sequence[str]] = ("components", "coefficients", "_count_topics")
     columns: ClassVar[Mapping[str, Columns]] = {
         "variance": {
             **MEASURE_COLUMN,
@@ -245,7 +245,7 @@ class Generalizability(Study):
             f"low, high: {100 * self.confidence:g}% confidence intervals",
         ]
 
-    def _topics_needed(self) -> pl.DataFrame:
+    def _count_topics(self) -> pl.DataFrame:
         """Return the numbers of topics needed for the target."""
         rows = [
             {"coefficient": name, **vars(self.topics_for(self.target, absolute=absolute))}
@@ -282,7 +282,7 @@ class Facets(Study):
     measure, systems, topics, cells
         Text form of the measure, and numbers of systems, topics, and cells over all topics.
     components
-        The table `variance`, without the measure.
+        The table `variance`, without the column `measure`.
     notes
         Topics or scores that were excluded or imputed.
     """
@@ -291,7 +291,7 @@ class Facets(Study):
     reference: ClassVar[str] = (
         "Brennan (2001); Patterson and Thompson (1971); Culpepper et al. (2022)"
     )
-    parts: ClassVar[Sequence[str]] = ("components", "coefficients")
+    table_attributes: ClassVar[Sequence[str]] = ("components", "coefficients")
     columns: ClassVar[Mapping[str, Columns]] = {
         "variance": {
             **MEASURE_COLUMN,
@@ -326,7 +326,7 @@ class Facets(Study):
         return self._estimate(topics, cells, absolute=False)
 
     def absolute(self, topics: int | None = None, cells: int | None = None) -> float:
-        r"""Compute the index of dependability, which applies to the means themselves.
+        r"""Compute the index of dependability of means; n and k are as for :meth:`relative`.
 
         .. math:: \Phi = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n
             + (\sigma^2_{tk} + \sigma^2_e) / (n k)}
@@ -387,9 +387,9 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
 
     For complete scores the estimates follow from mean squares; if they are not negative, they are
     equal to estimates by restricted maximum likelihood (REML). With missing scores the variances of
-    topics, cells and error are REML estimates with unweighted systems, and the variance of systems
-    is the variance of their weighted means minus the part due to error. Confidence intervals are
-    not computed.
+    topics, cells and error are REML estimates with fixed effects of systems, and the variance of
+    systems is that of their generalised least squares means, minus the error variance of a mean.
+    Confidence intervals are not computed.
 
     Parameters
     ----------
@@ -398,7 +398,7 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
         least two topics and two systems.
     missing
         How to treat cells without scores: `error` (default), `available` (use the other cells),
-        `drop` (exclude topics) or `zero` (count 0).
+        `drop` (exclude topics) or `zero` (count them as 0).
 
     Returns
     -------

@@ -156,9 +156,9 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     steps = {kind: dash for kind, dash in STEPS.items() if (edge_paths["step"] == kind).any()}
     legend = alt.Legend(title="one step up", symbolSize=400)
     dashes = theme.map_values(alt.StrokeDash, "step", steps, steps.values(), legend=legend)
-    lines = theme.base_chart(edge_paths).mark_line(color="#888888", strokeWidth=1.25)
+    lines = theme.start_chart(edge_paths).mark_line(color="#888888", strokeWidth=1.25)
     lines = lines.encode(x=x, y=y, order="order:Q", detail="edge:N", strokeDash=dashes)
-    base = theme.base_chart(nodes).encode(x=x, y=y)
+    base = theme.start_chart(nodes).encode(x=x, y=y)
     totals = sorted(set(nodes["total"].to_list()))
     colours = [theme.COLOURS[k % len(theme.COLOURS)] for k in range(len(totals))]
     title = "relevant documents" if grades == 1 else "sum of grades"

@@ -23,10 +23,10 @@ MeasuresByTitle = Iterable[str | Measure] | Mapping[str, str | Measure] | str | 
 
 def make_labels(names: Sequence[str]) -> list[str]:
     r"""Make names printable, not empty, and unique."""
-    used_labels = {name for name in names if name == _printable(name)}
+    used_labels = {name for name in names if name == _make_printable(name)}
     unique_labels = []
     for name in names:
-        unique = printable = _printable(name)
+        unique = printable = _make_printable(name)
         suffix = 2
         while name != printable and unique in used_labels:
             unique = f"{printable} ({suffix})"
@@ -36,7 +36,7 @@ def make_labels(names: Sequence[str]) -> list[str]:
     return unique_labels
 
 
-def _printable(name: str) -> str:
+def _make_printable(name: str) -> str:
     # A name of blanks would be invisible.
     return label(name if name.strip() else "")
 
@@ -86,7 +86,7 @@ def rank_systems(scores: Any, systems: Sequence[str] | str | None = None) -> Sco
     return topic_scores.select(systems=columns)
 
 
-def cell_rows(
+def list_cells(
     scores: Scores, mask: Bools, names: Sequence[str], topics: Sequence[str]
 ) -> pl.DataFrame:
     """Return system, topic and score of each cell in a mask, which has the shape of the scores."""
@@ -103,7 +103,7 @@ def cell_rows(
 WHISKERS = 1.5  # maximum length of whiskers, in interquartile ranges
 
 
-def box_statistics(scores: Scores, names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def summarise_boxes(scores: Scores, names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return a table of the boxes and whiskers of systems, and a table of their outliers."""
     values = scores.values
     has_scores = ~np.isnan(values).all(axis=0)
@@ -127,21 +127,21 @@ def box_statistics(scores: Scores, names: Sequence[str]) -> tuple[pl.DataFrame, 
             "high": high,
         }
     )
-    outliers = cell_rows(scores, ~is_inside & ~np.isnan(values), names, make_labels(scores.topics))
+    outliers = list_cells(scores, ~is_inside & ~np.isnan(values), names, make_labels(scores.topics))
     return boxes, outliers
 
 
 def make_title(scores: Any, before: str = "", after: str = "") -> str:
     """Make the title of an axis of scores, with text before and after the measure."""
     direction = "(lower is better)" * scores.lower_is_better
-    return " ".join(filter(None, [before, measure_title(scores), after, direction]))
+    return " ".join(filter(None, [before, name_measure(scores), after, direction]))
 
 
-def measure_title(scores: Any) -> str:
+def name_measure(scores: Any) -> str:
     return plain(scores.measure) or "score"
 
 
-def measures_by_title(measures: MeasuresByTitle) -> dict[str, str | Measure]:
+def title_measures(measures: MeasuresByTitle) -> dict[str, str | Measure]:
     """Return measures by title; without a mapping, their names are the titles."""
     if isinstance(measures, (str, Measure)):
         return {str(measures): measures}

@@ -87,14 +87,14 @@ def judges_chart(
         "statistic",
         markers,
         title,
-        theme.tooltips("judge:N", "statistic:N", "value", "low", "high"),
+        theme.make_tips("judge:N", "statistic:N", "value", "low", "high"),
         rules={"": 1.5},
         size=50,
         legend={"title": None, "columns": len(names)},
         names=list(ranks),
         offset=alt.YOffset("statistic:N", scale=alt.Scale(domain=names, paddingOuter=0.6)),
         width=WIDTH,
-        title=theme.headline(f"Agreement of judges with people: {title}", subtitle),
+        title=theme.write_title(f"Agreement of judges with people: {title}", subtitle),
         description=f"{title} of {counted(len(judge_labels), 'judge')} with people, best first,"
         f" with confidence intervals over {topics}. {best}"
         + (f", {value:.4g}." if np.isfinite(value) else "."),
@@ -136,12 +136,12 @@ def confusion_chart(
     panels = []
     for k in selection:
         judge_proportions = proportions.filter(pl.col("judge") == comparison.judges[k])
-        panels.append(_confusion_panel(judge_proportions, comparison.scale, names[k]))
+        panels.append(_draw_confusion(judge_proportions, comparison.scale, names[k]))
     title = "Human grades for each grade of a judge"
     chart = alt.concat(
         *panels,
         columns=COLUMNS,
-        title=theme.headline(
+        title=theme.write_title(
             title, "Proportions of human grades; in parentheses, the number of documents."
         ),
         description=f"{title}: a confusion matrix for {counted(len(selection), 'judge')}.",
@@ -149,7 +149,7 @@ def confusion_chart(
     return theme.apply_theme(chart)
 
 
-def _confusion_panel(proportions: pl.DataFrame, scale: Sequence[int], name: str) -> alt.LayerChart:
+def _draw_confusion(proportions: pl.DataFrame, scale: Sequence[int], name: str) -> alt.LayerChart:
     pairs = proportions.group_by("label", maintain_order=True).agg(pl.col("pairs").sum())
     columns = [f"{label} ({count:,})" for label, count in pairs.iter_rows()]
     frame = proportions.with_columns(
@@ -158,22 +158,22 @@ def _confusion_panel(proportions: pl.DataFrame, scale: Sequence[int], name: str)
     ).drop_nulls("proportion")
     judge_axis = alt.X("column:N").title("grade by the judge (documents)").scale(domain=columns)
     human_axis = alt.Y("grade:O").title("human grade").scale(domain=list(scale)[::-1])
-    base = theme.base_chart(frame).encode(
+    base = theme.start_chart(frame).encode(
         x=judge_axis.axis(labelAngle=-45, labelOverlap=len(scale) > 6, ticks=False),
         y=human_axis.axis(ticks=False),
         tooltip=[
             alt.Tooltip("label:O", title="grade by the judge"),
             alt.Tooltip("grade:O", title="human grade"),
             alt.Tooltip("pairs:Q", title="documents"),
-            alt.Tooltip("share:Q", title="proportion", format=".3f"),
-            *theme.tooltips("low", "high", format=".3f"),
+            alt.Tooltip("proportion:Q", format=".3f"),
+            *theme.make_tips("low", "high", format=".3f"),
         ],
     )
-    colour = alt.Color("share:Q").title("proportion").scale(scheme="blues", domain=[0, 1])
+    colour = alt.Color("proportion:Q").scale(scheme="blues", domain=[0, 1])
     layers = [base.mark_rect(aria=False).encode(color=colour.legend(gradientLength=SIDE))]
     if len(scale) <= 6:
         text_colour = alt.condition("datum.is_dark", alt.value("white"), alt.value("black"))
-        proportion = alt.Text("share:Q", format=".2f")
+        proportion = alt.Text("proportion:Q", format=".2f")
         texts = base.mark_text(fontSize=11, aria=False)
         layers.append(texts.encode(text=proportion, color=text_colour))
     return alt.LayerChart(layer=layers, width=SIDE, height=SIDE, title=name)
@@ -245,12 +245,12 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
         "verdict",
         MARKERS,
         f"bias ({measure}): judge's minus human score, own family minus other families",
-        theme.tooltips("judge:N", *columns, "verdict:N"),
-        rules={" together": 1, "": 3},
+        theme.make_tips("judge:N", *columns, "verdict:N"),
+        rules={"simultaneous ": 1, "": 3},
         size=90,
         legend={"title": None, "columns": 3},
         width=WIDTH,
-        title=theme.headline(
+        title=theme.write_title(
             f"Do judges favour their own family? {measure}",
             f"{100 * result.confidence:g}% t confidence intervals over topics; thin: simultaneous"
             f" for {judges} (Bonferroni).",

@@ -89,25 +89,25 @@ def precision_recall(
     order = [candidates[k] for k in best_first(round_for_ranking(means))]
     coloured_systems = order if systems is not None else order[:MAX_COLOURED]
     names = make_labels(runs.systems)
-    marks = theme.colour_channels("system", [names[k] for k in coloured_systems])
+    marks = theme.encode_colours("system", [names[k] for k in coloured_systems])
 
     noun = "interpolated precision" if row is None else "precision"
     x = alt.X("recall:Q").title("recall").scale(domain=[0, 1])
     y = alt.Y("precision:Q").scale(domain=[0, 1])
     y = y.title(f"mean {noun}" if row is None else noun)
-    curve = theme.base_chart(_curve_rows(curves, levels, coloured_systems, names)).encode(
-        x=x, y=y, tooltip=theme.tooltips("system:N", "recall:Q", precision=noun), **marks
+    curve = theme.start_chart(_list_points(curves, levels, coloured_systems, names)).encode(
+        x=x, y=y, tooltip=theme.make_tips("system:N", "recall:Q", precision=noun), **marks
     )
     layers = []
     if len(coloured_systems) < len(order):
-        other_rows = _curve_rows(curves, levels, order[len(coloured_systems) :], names)
-        grey = theme.base_chart(other_rows).mark_line(color="#CCCCCC", strokeWidth=1, aria=False)
+        other_rows = _list_points(curves, levels, order[len(coloured_systems) :], names)
+        grey = theme.start_chart(other_rows).mark_line(color="#CCCCCC", strokeWidth=1, aria=False)
         layers.append(grey.encode(x=x, y=y, detail="system:N", tooltip=["system:N"]))
     if row is not None:
-        corners, relevant = _stepwise_curves(runs, row, coloured_systems, rel, names)
-        steps = theme.base_chart(corners).mark_line(strokeWidth=1, opacity=0.7, aria=False)
-        dots = theme.base_chart(relevant).mark_point(filled=True, size=18, opacity=0.8, aria=False)
-        tip = theme.tooltips("system:N", "rank:Q", "recall", "precision")
+        corners, relevant = _trace_steps(runs, row, coloured_systems, rel, names)
+        steps = theme.start_chart(corners).mark_line(strokeWidth=1, opacity=0.7, aria=False)
+        dots = theme.start_chart(relevant).mark_point(filled=True, size=18, opacity=0.8, aria=False)
+        tip = theme.make_tips("system:N", "rank:Q", "recall", "precision")
         layers.append(steps.encode(x=x, y=y, order="step:Q", color=marks["color"]))
         layers.append(dots.encode(x=x, y=y, color=marks["color"], tooltip=tip))
     layers += [
@@ -125,7 +125,7 @@ def precision_recall(
         *layers,
         width=460,
         height=340,
-        title=theme.headline(title, *lines),
+        title=theme.write_title(title, *lines),
         description=f"Curves of {noun} against recall. {title}. {'; '.join(descriptions)}{suffix}.",
     )
 
@@ -172,7 +172,7 @@ def _compute_curves(
     return curves
 
 
-def _curve_rows(
+def _list_points(
     curves: Floats, levels: Sequence[float], systems: Sequence[int], names: Sequence[str]
 ) -> pl.DataFrame:
     return pl.DataFrame(
@@ -184,7 +184,7 @@ def _curve_rows(
     )
 
 
-def _stepwise_curves(
+def _trace_steps(
     runs: JudgedRuns, row: int, systems: Sequence[int], rel: int, names: Sequence[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the corners of each line of precision by recall, and the relevant documents on it."""

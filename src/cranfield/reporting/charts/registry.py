@@ -1,6 +1,6 @@
 """Registry of charts, with the name, subject and summary that their functions declare.
 
-The command `cranfield plot`, the attribute `plot` of results and the documentation read it.
+The command `cranfield plot`, the attribute `plot` of results and the documentation use it.
 """
 
 from __future__ import annotations
@@ -109,36 +109,37 @@ def select_charts(result: Any) -> dict[str, Callable[..., Any]]:
     }
 
 
-def chart_names(result: Any) -> Iterator[str]:
+def list_chart_names(result: Any) -> Iterator[str]:
     """Yield the names of the charts of a result as Python names."""
     return (name.replace("-", "_") for name in select_charts(result))
 
 
 def format_chart_list(result: Any) -> str:
-    """Write the charts of a result with their summaries, one per line."""
+    """Format the charts of a result with their summaries, one per line."""
     names = select_charts(result)
     return "\n".join(f"{name:18}{CHARTS[name].summary}" for name in names) or "no charts"
 
 
-def chart_function(result: Any, name: str) -> Callable[..., Any]:
+def get_chart_function(result: Any, name: str) -> Callable[..., Any]:
     """Return the function that draws a chart of a result; it takes the options of the chart."""
     subjects = select_charts(result)
-    available = f"{type(result).__name__} has {', '.join(chart_names(result)) or 'no charts'}"
+    names = ", ".join(list_chart_names(result))
+    expected = f"expected one of: {names}" if names else f"{type(result).__name__} has no charts"
     try:
         full_name = CHARTS.find(name)
     except PolicyError:
-        raise AttributeError(f"unknown chart {name!r}; {available}") from None
+        raise AttributeError(f"unknown chart {name!r}; {expected}") from None
     if full_name not in subjects:
         chart = CHARTS[full_name]
         raise AttributeError(
             f"{name} is not a chart of this result: cf.charts.{chart.function} draws it from"
-            f" {chart.subject}; {available}"
+            f" {chart.subject}; {expected}"
         )
     draw, select = CHARTS[full_name].draw, subjects[full_name]
     selection_names = tuple(inspect.signature(select).parameters)[1:]
 
     @functools.wraps(draw)
-    def wrapper(*arguments: Any, **options: Any) -> Any:
+    def draw_selected(*arguments: Any, **options: Any) -> Any:
         selection: Mapping[str, Any] = {k: options.pop(k) for k in selection_names if k in options}
         return draw(select(result, **selection), *arguments, **options)
 
@@ -147,8 +148,8 @@ def chart_function(result: Any, name: str) -> Callable[..., Any]:
         inspect.signature(select).parameters[k].replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for k in selection_names
     ]
-    wrapper.__signature__ = inspect.Signature([*parameters, *keywords])  # type: ignore[attr-defined]
-    return wrapper
+    draw_selected.__signature__ = inspect.Signature([*parameters, *keywords])  # type: ignore[attr-defined]
+    return draw_selected
 
 
 def parse_chart_request(request: str, kinds: Sequence[type[Result]]) -> tuple[str, str]:

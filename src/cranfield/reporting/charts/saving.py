@@ -122,7 +122,7 @@ def _resize(chart: Any, width: float | None, title: bool) -> Any:
 
 def _fit(spec: dict[str, Any], width: int) -> Any:
     """Return a specification whose labels and legends fit into a width in pixels."""
-    row_names = [name for y in _find(spec, "y") for name in _domain(y)]
+    row_names = [name for y in _find(spec, "y") for name in _list_domain(y)]
     max_names = MAX_NAMES * width
     name_width = min(CHARACTER * max(map(len, row_names), default=0), max_names)
     return _narrow(spec, max_names, width - name_width - MARGINS, width < MAX_NARROW)
@@ -141,7 +141,7 @@ def _find(spec: Any, key: str) -> Iterator[Any]:
                 yield from _find(value, key)
 
 
-def _domain(channel: Any) -> list[str]:
+def _list_domain(channel: Any) -> list[str]:
     """Return the names on the scale of a channel, if it has a list of names."""
     scale = channel.get("scale") if isinstance(channel, dict) else None
     values = scale.get("domain") if isinstance(scale, dict) else None
@@ -157,13 +157,13 @@ def _narrow(spec: Any, max_names: float, plot_width: float, is_narrow: bool) -> 
         return spec
     narrowed_spec = {k: _narrow(v, *sizes) for k, v in spec.items() if k != "datasets"}
     if isinstance(legend := narrowed_spec.get("legend"), dict):
-        narrowed_spec["legend"] = _narrow_legend(legend, _domain(spec), plot_width, is_narrow)
+        narrowed_spec["legend"] = _narrow_legend(legend, _list_domain(spec), plot_width, is_narrow)
     for channel, change in (("x", {"labelOverlap": "greedy"}), ("y", {"labelLimit": max_names})):
         value = narrowed_spec.get(channel)
         if not isinstance(value, dict) or not isinstance(axis := value.get("axis"), dict):
             continue
         # On x, labels that would overlap are omitted.
-        if channel == "x" or _domain(value):
+        if channel == "x" or _list_domain(value):
             narrowed_spec[channel] = {**value, "axis": axis | change}
     return {**spec, **narrowed_spec}
 
@@ -187,7 +187,7 @@ def _narrow_legend(
     return legend
 
 
-def caption(chart: Any) -> str:
+def make_caption(chart: Any) -> str:
     """Return the title of a chart and the lines below it, as one text."""
     title = chart.to_dict().get("title", "")
     if isinstance(title, str):
@@ -232,24 +232,25 @@ def render_chart(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
     if suffix == "json":
         return (chart.to_json(indent=1) + "\n").encode()
     if suffix == "html":
-        return _page(chart).encode()
+        return _render_page(chart).encode()
     if suffix == "pdf":
         import vl_convert
 
         # The conversion takes pixels as points.
-        return bytes(vl_convert.svg_to_pdf(_SIZE.sub(_convert_to_points, _svg(chart), count=1)))
+        svg = _SIZE.sub(_convert_to_points, _render_svg(chart), count=1)
+        return bytes(vl_convert.svg_to_pdf(svg))
     if suffix == "svg":
         label = html.escape(describe_chart(chart))
         # This SVG has no label for screen readers, unlike a page.
         tag = f'<svg role="graphics-document" aria-label="{label}" '
-        return _svg(chart).replace("<svg ", tag, 1).encode()
+        return _render_svg(chart).replace("<svg ", tag, 1).encode()
     out = io.BytesIO()
     untyped_chart: Any = chart
     untyped_chart.save(out, format=suffix, scale_factor=scale)
     return out.getvalue()
 
 
-def _svg(chart: Any) -> str:
+def _render_svg(chart: Any) -> str:
     text = io.StringIO()
     chart.save(text, format="svg")
     return text.getvalue()
@@ -260,7 +261,7 @@ def _convert_to_points(size: re.Match[str]) -> str:
     return f"{width:g}{size[2]}{height:g}"
 
 
-def _page(chart: Any) -> str:
+def _render_page(chart: Any) -> str:
     """Return an HTML page that contains all scripts, which Altair by default loads from a CDN."""
     page: str = chart.to_html(
         inline=True, embed_options=MENU, json_kwds={"cls": InScript, "ensure_ascii": False}

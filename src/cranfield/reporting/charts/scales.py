@@ -15,7 +15,7 @@ from cranfield.base.errors import PolicyError, check_integer
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.reporting.charts import theme
-from cranfield.reporting.charts.inputs import MeasuresByTitle, measures_by_title
+from cranfield.reporting.charts.inputs import MeasuresByTitle, title_measures
 from cranfield.scales.images.values import Image, image
 from cranfield.scales.runs import all_runs, check_size, has_more, score_runs
 
@@ -24,7 +24,7 @@ RESOLUTION = 100  # number of steps of a chart in each direction
 MAX_FAST = 2**32  # maximum number of values of an image that ranks runs quickly
 
 
-def cumulative_proportions(runs_image: Image) -> pl.DataFrame:
+def accumulate_proportions(runs_image: Image) -> pl.DataFrame:
     """Return, for each value, the proportions of `runs` and of `values` that are not higher.
 
     The proportion of `runs below` excludes runs of the same value. Of more than 4,096 runs, only a
@@ -51,7 +51,7 @@ def cumulative_proportions(runs_image: Image) -> pl.DataFrame:
     is_new = proportion[1:] != proportion[:-1] if is_counted else value[1:] > value[:-1]
     is_first = np.concatenate(([True], is_new))
     rows, value, proportion = rows[is_first], value[is_first], proportion[is_first]
-    below, up_to = _proportions_of_runs(runs_image, rows, proportion)
+    below, up_to = _compute_proportions(runs_image, rows, proportion)
     table = pl.DataFrame({"value": value, "runs below": below, "runs": up_to, "values": proportion})
     return table.with_columns(pl.col("runs below", "runs").fill_nan(None))
 
@@ -74,7 +74,7 @@ def _is_countable(runs_image: Image, n_runs: int, ties: str) -> bool:
     return True
 
 
-def _proportions_of_runs(
+def _compute_proportions(
     runs_image: Image, rows: Ints, proportion: Floats
 ) -> tuple[Floats, Floats]:
     """Return the proportions of runs below and up to the value of each row; NaN if unknown."""
@@ -166,8 +166,8 @@ def distribution_chart(
     for size in sizes:
         check_size(size, grades)
     panels = [
-        _panel(image(_add_cutoff(measure, length), length, grades, judgments=judgments), title)
-        for title, measure in measures_by_title(measures).items()
+        _draw_panel(image(_add_cutoff(measure, length), length, grades, judgments=judgments), title)
+        for title, measure in title_measures(measures).items()
         for length in sizes
     ]
     description = (
@@ -184,8 +184,8 @@ def _add_cutoff(measure: str | Measure, length: int) -> str | Measure:
     return measure
 
 
-def _panel(runs_image: Image, title: str) -> alt.LayerChart:
-    table = cumulative_proportions(runs_image)
+def _draw_panel(runs_image: Image, title: str) -> alt.LayerChart:
+    table = accumulate_proportions(runs_image)
     low, high = table["value"][0], table["value"][-1]
     top = runs_image.measure.info.range[1]
     ends = [min(0.0, low), top if np.isfinite(top) else high]
@@ -200,11 +200,11 @@ def _panel(runs_image: Image, title: str) -> alt.LayerChart:
             alt.StrokeDash, "curve", PROPORTIONS.values(), [[1, 0], [3, 3]], title=None
         ),
     }
-    straight_line = theme.base_chart({"proportion": [0.0, 1.0], "value": [low, high]})
+    straight_line = theme.start_chart({"proportion": [0.0, 1.0], "value": [low, high]})
     layers = [straight_line.mark_line(color="#bbbbbb", strokeWidth=5).encode(x=x, y=y)]
     for kind in PROPORTIONS:
         if not table[kind].null_count():
-            line = theme.base_chart(curve_points(table, kind)).mark_line(strokeWidth=1.75)
+            line = theme.start_chart(make_curve_points(table, kind)).mark_line(strokeWidth=1.75)
             layers.append(line.encode(x=x, y=y, order="order:Q", **marks))
     counts = f"{_format_count(runs_image.size)} values of {_format_count(runs_image.runs)} runs"
     panel_title = alt.TitleParams(
@@ -213,7 +213,7 @@ def _panel(runs_image: Image, title: str) -> alt.LayerChart:
     return alt.LayerChart(layer=layers, width=150, height=150, title=panel_title)
 
 
-def curve_points(table: pl.DataFrame, kind: str) -> pl.DataFrame:
+def make_curve_points(table: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Return the points of a curve, without points that make no visible difference."""
     if kind == "runs":
         segments = table.select("value", pl.concat_list("runs below", "runs").alias("proportion"))
@@ -298,10 +298,10 @@ def spacing_chart(
     >>> [panel["title"]["text"] for panel in chart["concat"]]
     ['P', 'RR']
     """
-    by_title = measures_by_title(measures)
+    by_title = title_measures(measures)
     check_integer("columns", columns, 1)
     panels = [
-        _spacing_panel(image(measure, length, grades, judgments=judgments), title)
+        _draw_spacing_panel(image(measure, length, grades, judgments=judgments), title)
         for title, measure in by_title.items()
     ]
     description = (
@@ -333,38 +333,38 @@ def list_runs_by_value(runs_image: Image) -> pl.DataFrame:
     return table.group_by("value", maintain_order=True).agg("runs").sort("value")
 
 
-def _spacing_panel(runs_image: Image, title: str) -> alt.LayerChart:
+def _draw_spacing_panel(runs_image: Image, title: str) -> alt.LayerChart:
     values = list_runs_by_value(runs_image)
     lowest, highest = float(values["value"][0]), float(values["value"][-1])
     top, low = float(runs_image.measure.info.range[1]), min(0.0, lowest)
     top = max(top if np.isfinite(top) else highest, low + 1e-9)
     scale = alt.Scale(domain=[low, top], nice=False, zero=False)
 
-    def x(position: int) -> alt.XDatum:
+    def to_x(position: int) -> alt.XDatum:
         return alt.XDatum(
             position, scale=alt.Scale(domain=[0, SPACING_WIDTH], nice=False), axis=None
         )
 
-    def y(field: str) -> alt.Y:
+    def to_y(field: str) -> alt.Y:
         return alt.Y(f"{field}:Q", scale=scale)
 
-    line = theme.base_chart({"from": [lowest], "to": [highest]}).mark_rule(color="#bbbbbb")
-    line = line.encode(x=x(8), y=y("from"), y2="to:Q")
+    line = theme.start_chart({"from": [lowest], "to": [highest]}).mark_rule(color="#bbbbbb")
+    line = line.encode(x=to_x(8), y=to_y("from"), y2="to:Q")
     points = values.select(
         "value", count=pl.col("runs").list.len(), runs=pl.col("runs").list.join(" ")
     )
-    marks = theme.base_chart(points).mark_square(color=theme.COLOURS[0], size=30, opacity=1)
+    marks = theme.start_chart(points).mark_square(color=theme.COLOURS[0], size=30, opacity=1)
     marks = marks.encode(
-        x=x(8),
-        y=y("value").title("value").axis(grid=False, domain=False),
-        tooltip=theme.tooltips("value", "count:Q", "runs:N"),
+        x=to_x(8),
+        y=to_y("value").title("value").axis(grid=False, domain=False),
+        tooltip=theme.make_tips("value", "count:Q", "runs:N"),
     )
-    labels = theme.base_chart(_make_labels(values, low, top))
+    labels = theme.start_chart(_make_labels(values, low, top))
     leaders = labels.mark_rule(color="#bbbbbb", strokeWidth=0.7)
-    leaders = leaders.encode(x=x(12), x2=alt.X2Datum(27), y=y("value"), y2="position:Q")
+    leaders = leaders.encode(x=to_x(12), x2=alt.X2Datum(27), y=to_y("value"), y2="position:Q")
     font: dict[str, Any] = {"font": "monospace", "fontSize": 10, "lineBreak": "\n"}
     text = labels.mark_text(align="left", baseline="middle", lineHeight=LINE, **font)
-    text = text.encode(x=x(30), y=y("first line"), text="label:N")
+    text = text.encode(x=to_x(30), y=to_y("first line"), text="label:N")
     return alt.LayerChart(
         layer=[line, leaders, marks, text],
         width=SPACING_WIDTH,

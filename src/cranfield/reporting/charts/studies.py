@@ -62,8 +62,8 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     size = alt.X("size:Q").title("topics in each set").scale(type="log", nice=False)
     size = size.axis(values=list(study.sizes), format="d")
     pairs = alt.Y("pairs:Q").title(f"pairs, of {n_systems * (n_systems - 1) // 2:,}")
-    marks = theme.colour_channels("test", study.tests)
-    tip = theme.tooltips("test:N", "size:Q", "pairs", format=".1f")
+    marks = theme.encode_colours("test", study.tests)
+    tip = theme.make_tips("test:N", "size:Q", "pairs", format=".1f")
     panels = []
     for name, title in PANELS.items():
         columns = {"pairs": name, "low": f"{name} low", "high": f"{name} high"}
@@ -114,7 +114,8 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
         raise PolicyError(f"largest must be a p-value above 0 and up to 1, got {largest!r}")
     pairs = power.systems * (power.systems - 1) // 2
     curves = power.curves
-    # The axis ends with the last p-value on the axis; curves end with their first point above.
+    # The x axis ends at the last rank with a p-value up to `largest`, and each curve at its first
+    # p-value above `largest`.
     is_on_axis = pl.col("p") <= largest
     last_rank = int(curves.filter(is_on_axis)["rank"].max() or 0)
     end = min(max(last_rank, 2), pairs)
@@ -124,18 +125,18 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     rank = alt.X("rank:Q").title(f"rank of the pair by p-value, of {pairs:,} pairs")
     pvalue = alt.Y("p:Q").title("p-value (achieved significance level)")
     line = (
-        theme.base_chart(select_points(visible, end))
+        theme.start_chart(select_points(visible, end))
         .mark_line(clip=True, point=pairs <= MAX_POINTS, strokeWidth=1.75)
         .encode(
             x=rank.scale(domain=[0, end], nice=False).axis(format=",d", tickMinStep=1),
             y=pvalue.scale(domain=[0, largest], nice=False),
-            tooltip=theme.tooltips("measure:N", "rank:Q", "p"),
-            **theme.colour_channels("measure", power.summary["measure"].to_list()),
+            tooltip=theme.make_tips("measure:N", "rank:Q", "p"),
+            **theme.encode_colours("measure", power.summary["measure"].to_list()),
         )
     )
     layers: list[alt.Chart] = [line]
     if power.alpha <= largest:
-        level = theme.base_chart({"p": [power.alpha], "text": [f"α = {power.alpha:g}"]}).encode(
+        level = theme.start_chart({"p": [power.alpha], "text": [f"α = {power.alpha:g}"]}).encode(
             y="p:Q"
         )
         rule = level.mark_rule(color="#666666")
@@ -161,13 +162,13 @@ TEAM_SIZES = ("1 run", "2 runs", "3 or more")  # labels of the number of contrib
 
 @theme.draws("leave-one-out", "LeaveOneOut")
 def leave_one_out_chart(study: LeaveOneOut, measure: str | None = None) -> alt.ConcatChart:
-    """Draw the score and rank of each system with all judgments, and without its own documents.
+    """Draw score and rank of each system with all judgments, and without its unique documents.
 
-    The own documents of a system are the documents that only its team retrieved; their judgments
-    are removed. Points on the line did not change. Points below the line have a lower score or, in
-    the panel of ranks, where rank 1 is at the top, a worse rank. Each kind of list (`raw` or
-    `condensed`) has a row of panels. Colours show how many runs of the team contributed, unless
-    runs were excluded one by one. Systems without a score are not drawn.
+    The unique documents of a system are the documents that only its team (or run, if each team has
+    one run) retrieved; their judgments are removed. Points on the line did not change. Points below
+    the line have a lower score or, in the panel of ranks, where rank 1 is at the top, a worse rank.
+    Each kind of list (`raw` or `condensed`) has a row of panels. Colours show how many runs of the
+    team contributed, unless runs were excluded one by one. Systems without a score are not drawn.
 
     Parameters
     ----------
@@ -222,7 +223,7 @@ def _draw_before_and_after(rows: pl.DataFrame, quantity: str, unit: str) -> alt.
     y_domain = [low, high] if quantity == "score" else [high, low]
     x_scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     y_scale = alt.Scale(domain=y_domain, nice=False, zero=False)
-    diagonal = theme.base_chart({"x": [low, high], "y": [low, high]}).mark_line(
+    diagonal = theme.start_chart({"x": [low, high], "y": [low, high]}).mark_line(
         color=theme.GREY, strokeWidth=1
     )
     diagonal = diagonal.encode(x=alt.X("x:Q", scale=x_scale), y=alt.Y("y:Q", scale=y_scale))
@@ -233,7 +234,7 @@ def _draw_before_and_after(rows: pl.DataFrame, quantity: str, unit: str) -> alt.
     if unit != "run":
         colours = theme.COLOURS[: len(sizes)]
         colour = theme.map_values(alt.Color, "runs of the team", sizes, colours, legend=legend)
-    points = theme.base_chart(rows).mark_circle(size=50, opacity=0.75)
+    points = theme.start_chart(rows).mark_circle(size=50, opacity=0.75)
     points = points.encode(
         x=alt.X(f"{before}:Q", title=f"{quantity} with all judgments", scale=x_scale),
         y=alt.Y(
@@ -287,20 +288,20 @@ def pooling_chart(study: Pooling, quantity: str = "tau") -> alt.ConcatChart:
     2
     """
     check_choice("quantity", quantity, QUANTITIES)
-    marks = theme.colour_channels("method", study.methods)
+    marks = theme.encode_colours("method", study.methods)
     title = "proportion of the pool's relevant documents"
-    documents_panel = _pooling_panel(study.documents, "of pool", title, marks)
+    documents_panel = _draw_pooling(study.documents, "of pool", title, marks)
     panels = [documents_panel.properties(title="Relevant documents")]
     judged = study.documents["method", "budget", "judged"]
     for (measure, kind), rows in study.rankings.group_by("measure", "list", maintain_order=True):
         title = measure if study.lists == ("raw",) else f"{measure}, {kind} lists"
         points = rows.join(judged, on=["method", "budget"], nulls_equal=True, maintain_order="left")
-        panel = _pooling_panel(points, quantity, QUANTITIES[quantity], marks)
+        panel = _draw_pooling(points, quantity, QUANTITIES[quantity], marks)
         panels.append(panel.properties(title=title))
     return theme.apply_theme(alt.concat(*panels, columns=2 if len(panels) == 2 else 3))
 
 
-def _pooling_panel(
+def _draw_pooling(
     rows: pl.DataFrame, quantity: str, title: str, marks: dict[str, Any]
 ) -> alt.LayerChart:
     sd = "relevant sd" if quantity == "of pool" else f"{quantity} sd"
@@ -314,8 +315,8 @@ def _pooling_panel(
     judged = alt.X("judged:Q").title("judged documents").scale(domainMin=0)
     judged = judged.axis(format="~s", tickCount=5)
     y = alt.Y("value:Q").title(title).scale(zero=quantity == "of pool")
-    tip = theme.tooltips("method:N", "budget:Q", "judged:Q", "value", format=".3~f")
-    rule = theme.base_chart(full_pool).mark_rule(color=theme.GREY, strokeDash=[2, 2])
+    tip = theme.make_tips("method:N", "budget:Q", "judged:Q", "value", format=".3~f")
+    rule = theme.start_chart(full_pool).mark_rule(color=theme.GREY, strokeDash=[2, 2])
     rule = rule.encode(y="value:Q", tooltip=alt.Tooltip("value:Q", title="full pool"))
     panel: alt.LayerChart = theme.draw_bands(budgets, judged, y, marks, tip) + rule
     return panel.properties(width=300, height=240)
@@ -342,7 +343,7 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
 
     Notes
     -----
-    By construction, with all topics tau is 1 and all pairs are confirmed.
+    By construction, a sample of all topics has tau 1 and confirms all pairs (without replacement).
 
     Examples
     --------
@@ -356,7 +357,7 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     all_studies = [studies] if isinstance(studies, Stability) else list(studies)
     names = _name_studies(all_studies)
     frame = pl.concat(
-        _stability_rows(study, name) for study, name in zip(all_studies, names, strict=True)
+        _tabulate_study(study, name) for study, name in zip(all_studies, names, strict=True)
     )
     topics, pairs = all_studies[0].topics, all_studies[0].pairs
     titles = {
@@ -367,11 +368,11 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
             "proportion",
         ),
     }
-    marks = theme.colour_channels("measure", names)
+    marks = theme.encode_colours("measure", names)
     if len(names) == 1:
         marks = {channel: mark.legend(None) for channel, mark in marks.items()}
     size = alt.X("topics:Q").title("topics in a sample").scale(domainMin=0)
-    tip = theme.tooltips("measure:N", "topics:Q", "mean", format=".3~f")
+    tip = theme.make_tips("measure:N", "topics:Q", "mean", format=".3~f")
     panels = []
     for quantity, (title, unit) in titles.items():
         upper = alt.Undefined if quantity == "significant" else 1
@@ -401,7 +402,7 @@ def _name_studies(studies: Sequence[Stability]) -> list[str]:
     return names
 
 
-def _stability_rows(study: Stability, name: str) -> pl.DataFrame:
+def _tabulate_study(study: Stability, name: str) -> pl.DataFrame:
     """Return a row for each number of topics and quantity, with its bounds."""
     table = study.by_size
     low = high = pl.lit(None)
@@ -480,7 +481,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     _check_single_collection(study)
     frame = study.correlation.select("cutoff", "measure", pl.col(kind).alias("tau"))
     frame = frame.sort("cutoff", maintain_order=True)
-    low, high = _tau_domain(frame["tau"])
+    low, high = _find_tau_domain(frame["tau"])
     finite_rows = frame.drop_nulls().filter(pl.col("tau").is_not_nan())
     line_ends = finite_rows.group_by("measure").last().sort("tau", "measure")
     sizes = [LINE] * line_ends.height
@@ -489,7 +490,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     labels = line_ends.with_columns(pl.Series("position", heights * unit + low))
     marks = {
         name: mark.legend(None)
-        for name, mark in theme.colour_channels("measure", study.measures).items()
+        for name, mark in theme.encode_colours("measure", study.measures).items()
     }
     min_cutoff, max_cutoff = min(study.cutoffs), max(study.cutoffs)
     length = (
@@ -499,15 +500,15 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     )
     scale = alt.Scale(domain=[low, high], nice=False)
     tau = alt.Y("tau:Q", scale=scale)
-    lines = theme.base_chart(frame).mark_line(strokeWidth=2, point=True)
+    lines = theme.start_chart(frame).mark_line(strokeWidth=2, point=True)
     lines = lines.encode(
         x=length.axis(values=sorted(study.cutoffs), format="d"),
         y=tau.title(TAU_KINDS[kind]),
-        tooltip=theme.tooltips("measure:N", "cutoff:Q", "tau"),
+        tooltip=theme.make_tips("measure:N", "cutoff:Q", "tau"),
         **marks,
     )
     # Leaders connect the names with the ends of the lines, which may coincide.
-    line_labels = theme.base_chart(labels)
+    line_labels = theme.start_chart(labels)
     leaders = line_labels.mark_rule(strokeWidth=1.5).encode(
         x=alt.value(WIDTH + 4), x2=alt.value(WIDTH + 34), y=tau, y2="position:Q", **marks
     )
@@ -525,7 +526,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     )
 
 
-def _tau_domain(values: pl.Series) -> tuple[float, float]:
+def _find_tau_domain(values: pl.Series) -> tuple[float, float]:
     """Return the domain of an axis of correlations, with a minimum length."""
     finite_values = values.drop_nulls().drop_nans().to_list()
     low, high = (min(finite_values), max(finite_values)) if finite_values else (0.0, 1.0)
@@ -549,7 +550,7 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     Raises
     ------
     PolicyError
-        For an unknown length, or a study of one measure or of several collections.
+        For an unknown cutoff, or a study of one measure or of several collections.
 
     Notes
     -----
@@ -568,7 +569,7 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     length = max(study.cutoffs) if cutoff is None else cutoff
     if length not in study.cutoffs:
         lengths = ", ".join(map(str, study.cutoffs))
-        raise PolicyError(f"unknown length {length!r}; expected one of: {lengths}")
+        raise PolicyError(f"unknown cutoff {length!r}; expected one of: {lengths}")
     _check_single_collection(study)
     if study.pairs.is_empty():
         raise PolicyError("expected a study of at least two measures, got one")
@@ -587,18 +588,18 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
     )
     tau = f"Kendall's tau of the means of systems, runs of length {length}"
     x = alt.X("original:Q").title(tau).scale(zero=False)
-    bars = theme.base_chart(frame).mark_rule(color=theme.GREY, strokeWidth=2)
+    bars = theme.start_chart(frame).mark_rule(color=theme.GREY, strokeWidth=2)
     points = frame.unpivot(
         list(VERSION_LABELS), index=["pair", "change"], variable_name="version", value_name="tau"
     ).with_columns(pl.col("version").replace_strict(VERSION_LABELS))
     shapes = zip(theme.COLOURS, ("circle", "diamond"), strict=False)
-    marks = theme.marker_channels(
+    marks = theme.encode_markers(
         "version", dict(zip(VERSION_LABELS.values(), shapes, strict=True)), title="both measures"
     )
-    dots = theme.base_chart(points).mark_point(filled=True, size=60, opacity=1)
+    dots = theme.start_chart(points).mark_point(filled=True, size=60, opacity=1)
     return theme.combine_layers(
         bars.encode(y=y, x=x, x2="interval:Q"),
-        dots.encode(y=y, x="tau:Q", tooltip=theme.tooltips("pair:N", "version:N", "tau"), **marks),
+        dots.encode(y=y, x="tau:Q", tooltip=theme.make_tips("pair:N", "version:N", "tau"), **marks),
         width=WIDTH,
         height=ROW * len(pairs),
         description=f"Kendall's tau between pairs of measures on runs of length {length}, and"

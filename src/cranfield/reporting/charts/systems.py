@@ -62,44 +62,44 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     """
     topic_scores = inputs.rank_systems(scores, systems)
     names = inputs.make_labels(topic_scores.systems)
-    boxes, outliers = inputs.box_statistics(topic_scores, names)
-    step, _ = theme.row_size(len(names))
+    boxes, outliers = inputs.summarise_boxes(topic_scores, names)
+    step, _ = theme.size_rows(len(names))
     title = inputs.make_title(topic_scores, after="of a topic")
-    y = theme.row_channel("system", names, labelPadding=6)
+    y = theme.encode_rows("system", names, labelPadding=6)
 
-    def x(field: str) -> alt.X:
-        return theme.score_channel(field, title, len(names))
+    def to_x(field: str) -> alt.X:
+        return theme.encode_score(field, title, len(names))
 
-    statistics = theme.tooltips("mean", "low", "q1", "median", "q3", "high")
+    statistics = theme.make_tips("mean", "low", "q1", "median", "q3", "high")
     topics_tooltip = alt.Tooltip("topics:Q", title="topics with a score")
-    base = theme.base_chart(boxes).encode(
-        y=y, tooltip=[*theme.tooltips("system:N"), topics_tooltip, *statistics]
+    base = theme.start_chart(boxes).encode(
+        y=y, tooltip=[*theme.make_tips("system:N"), topics_tooltip, *statistics]
     )
-    whiskers = base.mark_rule(color="#555555", aria=False).encode(x=x("low"), x2="high:Q")
+    whiskers = base.mark_rule(color="#555555", aria=False).encode(x=to_x("low"), x2="high:Q")
     bar_options: dict[str, Any] = {"height": 0.62 * step, "aria": False}
     box = base.mark_bar(color="#9DC6E0", stroke=theme.COLOURS[0], strokeWidth=1, **bar_options)
     median = base.mark_tick(color="black", thickness=2, orient="vertical", **bar_options)
     diamond: dict[str, Any] = {"shape": "diamond", "filled": True, "size": 2.2 * step, "opacity": 1}
-    mean = base.mark_point(color=theme.COLOURS[1], **diamond).encode(x=x("mean"))
-    circles = theme.base_chart(outliers).mark_point(
+    mean = base.mark_point(color=theme.COLOURS[1], **diamond).encode(x=to_x("mean"))
+    circles = theme.start_chart(outliers).mark_point(
         size=1.1 * step, color="#555555", strokeWidth=1, aria=False
     )
-    tip = theme.tooltips("system:N", "topic:N", "score")
+    tip = theme.make_tips("system:N", "topic:N", "score")
     topics = counted(len(topic_scores.topics), "topic")
     counts = boxes["topics"].to_numpy()
     if counts.min() < len(topic_scores.topics):
         topics = f"{format_range(counts)} of {topics}"
     size = f"{counted(len(names), 'system')}, {topics}"
-    measure = inputs.measure_title(topic_scores)
+    measure = inputs.name_measure(topic_scores)
     return theme.combine_layers(
         whiskers,
-        box.encode(x=x("q1"), x2="q3:Q"),
-        median.encode(x=x("median")),
-        circles.encode(x=x("score"), y=y, tooltip=tip),
+        box.encode(x=to_x("q1"), x2="q3:Q"),
+        median.encode(x=to_x("median")),
+        circles.encode(x=to_x("score"), y=y, tooltip=tip),
         mean,
         width=WIDTH,
         height=alt.Step(step),
-        title=theme.headline(f"{measure}: {size}", *LEGEND),
+        title=theme.write_title(f"{measure}: {size}", *LEGEND),
         description=f"Box plots of the scores by {measure} of {size}, ordered by"
         f" mean, from {names[0]} with a mean of {_format_mean(boxes['mean'][0])} to {names[-1]}"
         f" with {_format_mean(boxes['mean'][-1])}.",
@@ -212,8 +212,8 @@ def intervals_chart(
         MARKERS,
         title,
         [
-            *theme.tooltips("system:N", mean=comparison.mean_of),
-            *theme.tooltips("low", "high"),
+            *theme.make_tips("system:N", mean=comparison.mean_of),
+            *theme.make_tips("low", "high"),
             alt.Tooltip("verdict:N", title=heading),
         ],
         rules={"": 2},
@@ -222,10 +222,10 @@ def intervals_chart(
         band=frame.filter(verdict="reference").select("low", "high"),
         scale=alt.Scale(zero=False, nice=False, domain=domain),
         width=WIDTH,
-        title=theme.headline(
+        title=theme.write_title(
             capitalise(title)
             if not comparison.measure
-            else f"{mean.capitalize()} by system: {inputs.measure_title(comparison)}",
+            else f"{mean.capitalize()} by system: {inputs.name_measure(comparison)}",
             f"{comparison.title}, alpha {comparison.alpha:g}. {note}",
         ),
         description=f"{title} of {len(names)} systems with simultaneous intervals, best first;"
@@ -256,8 +256,9 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     (orange, −), or not significantly different (grey). Systems are ordered by their means, the best
     at the top left. A tooltip has the difference and the p-value.
 
-    Better and worse refer to the means that were compared. Cells of systems that were not compared
-    are empty. With baselines, only the baselines have columns.
+    Better and worse are by the direction of the test, which for tests of signs and ranks may differ
+    from the order of means. Cells of systems that were not compared are empty. With baselines, only
+    the baselines have columns.
 
     Parameters
     ----------
@@ -275,11 +276,11 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     """
     names = inputs.make_labels(comparison.systems)
     order = comparison.order
-    cells = _pair_cells(comparison)
+    cells = _make_pair_cells(comparison)
     baselines = [names[k] for k in order if comparison.systems[k] in comparison.baselines]
     rows = [names[k] for k in order if names[k] not in baselines]
     columns = baselines or rows
-    step, size = theme.cell_size(max(len(rows), len(columns)))
+    step, size = theme.size_cells(max(len(rows), len(columns)))
     # With a lookup table cells do not repeat names, which keeps the file small.
     name_rows = theme.embed_rows({"rank": range(len(order)), "name": [names[k] for k in order]})
     lookup = alt.LookupData(name_rows, "rank", ["name"])
@@ -308,11 +309,11 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     def draw_triangle(row: str, column: str, sign: str) -> list[alt.Chart]:
         """Draw the cells below or above the diagonal."""
         verdicts = {str(code): word for code, word in VERDICTS.items()}
-        top = theme.column_channel(
+        top = theme.encode_columns(
             "column", columns, "compared with", size, domain=False, orient="top"
         )
         base = (
-            theme.base_chart(cells)
+            theme.start_chart(cells)
             .transform_lookup(row, lookup, ["row"])
             .transform_lookup(column, lookup, ["column"])
             # Expressions must not contain names from files.
@@ -321,7 +322,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
                 sign=f"{{'1': '+', '-1': '−'}}[{sign}datum.v] || ''",
                 difference=f"{sign}datum.d",
             )
-            .encode(y=theme.row_channel("row", rows, "system", size), x=top)
+            .encode(y=theme.encode_rows("row", rows, "system", size), x=top)
         )
         tiles = base.mark_rect(stroke="white", strokeWidth=0.5, aria=False).encode(
             color=fill, tooltip=[alt.Tooltip(field, title=title) for field, title in titles.items()]
@@ -342,15 +343,15 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
         *layers,
         width=alt.Step(step),
         height=alt.Step(step),
-        title=theme.headline(f"{inputs.measure_title(comparison)}: {result}", f"{method}."),
+        title=theme.write_title(f"{inputs.name_measure(comparison)}: {result}", f"{method}."),
         description=f"Matrix of {len(rows)} systems compared with {len(columns)} by"
-        f" {inputs.measure_title(comparison)}, in order of their means. {method}:"
+        f" {inputs.name_measure(comparison)}, in order of their means. {method}:"
         f" {result}. The best {'is' if len(comparison.best) == 1 else 'are'}"
         f" {summary.join_names([names[k] for k in comparison.best])}.",
     )
 
 
-def _pair_cells(comparison: PairwiseComparison) -> pl.DataFrame:
+def _make_pair_cells(comparison: PairwiseComparison) -> pl.DataFrame:
     """Return one row per pair: ranks `i`, `j` of its systems, verdict `v`, difference `d`, `p`."""
     ranks = np.empty(len(comparison.order), dtype=np.int64)
     ranks[comparison.order] = np.arange(len(comparison.order))
@@ -419,17 +420,17 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     x = alt.X("amount:Q", title=name, scale=alt.Scale(type="log") if is_log else alt.Undefined)
     mean = inputs.make_title(costs)
     y = alt.Y("mean:Q", title=mean, scale=alt.Scale(zero=False, reverse=costs.lower_is_better))
-    line = theme.base_chart(front.select("amount", "mean")).mark_line(
+    line = theme.start_chart(front.select("amount", "mean")).mark_line(
         interpolate="step-after", color=theme.GREY, aria=False
     )
-    markers = theme.marker_channels(
+    markers = theme.encode_markers(
         "status",
         {ON_FRONT: (theme.COLOURS[0], "circle"), DOMINATED: (theme.COLOURS[1], "diamond")},
         title="",
     )
-    tooltip = theme.tooltips("system:N", "mean", "amount:Q", "proportion", "status:N")
-    marks = theme.base_chart(points.drop("on front")).mark_point(filled=True, size=60, opacity=1)
-    names = theme.base_chart(texts.agg(pl.col("system").str.join(", ")))
+    tooltip = theme.make_tips("system:N", "mean", "amount:Q", "proportion", "status:N")
+    marks = theme.start_chart(points.drop("on front")).mark_point(filled=True, size=60, opacity=1)
+    names = theme.start_chart(texts.agg(pl.col("system").str.join(", ")))
     names = names.mark_text(align="left", dx=7, dy=-7, fontSize=12, limit=200, aria=False)
     front_names = ", ".join(front["system"])
     return theme.combine_layers(
@@ -438,7 +439,7 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
         names.encode(x=x, y=y, text="system:N"),
         width=WIDTH,
         height=320,
-        title=theme.headline(
+        title=theme.write_title(
             f"{mean} and {name}: {len(front)} of {counted(len(points), 'system')} on the Pareto"
             " front",
             "Line: best mean up to each cost.",
@@ -506,20 +507,20 @@ def measure_scatter(
     if np.isnan(tau):
         tau_text = "Kendall's tau is undefined, as all systems are tied by a measure"
     n_excluded = frame.height - points.height
-    tooltip = theme.tooltips("system:N", x=titles[0], y=titles[1])
-    marks = theme.base_chart(points).mark_point(
+    tooltip = theme.make_tips("system:N", x=titles[0], y=titles[1])
+    marks = theme.start_chart(points).mark_point(
         filled=True, size=60, color=theme.COLOURS[0], opacity=0.8
     )
     layers = [marks.encode(x=x, y=y, tooltip=tooltip)]
     if points.height <= MAX_NAMES:
         texts = points.group_by("x", "y", maintain_order=True).agg(pl.col("system").str.join(", "))
-        text = theme.base_chart(texts).mark_text(align="left", dx=7, dy=-7, limit=200, aria=False)
+        text = theme.start_chart(texts).mark_text(align="left", dx=7, dy=-7, limit=200, aria=False)
         layers.append(text.encode(x=x, y=y, text="system:N"))
     return theme.combine_layers(
         *layers,
         width=SIDE,
         height=SIDE,
-        title=theme.headline(
+        title=theme.write_title(
             f"{titles[1]} against {titles[0]}",
             f"{counted(points.height, 'system')}; {tau_text}.",
             f"Excluded: {counted(n_excluded, 'system')} without a score." if n_excluded else "",

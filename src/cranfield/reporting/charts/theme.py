@@ -69,13 +69,13 @@ def embed_rows(rows: pl.DataFrame | Mapping[str, Any]) -> Rows:
     return Rows(values=pl.DataFrame(rows).with_columns(finite).to_dicts())
 
 
-def base_chart(rows: pl.DataFrame | Mapping[str, Any]) -> alt.Chart:
+def start_chart(rows: pl.DataFrame | Mapping[str, Any]) -> alt.Chart:
     """Return a chart of a table, without marks and channels."""
     chart: alt.Chart = alt.Chart(embed_rows(rows))
     return chart
 
 
-def tooltips(*fields: str, format: str = ".4f", **titles: str) -> list[alt.Tooltip]:
+def make_tips(*fields: str, format: str = ".4f", **titles: str) -> list[alt.Tooltip]:
     """Return tooltips of fields; fields without a type, such as `:N`, are formatted as numbers."""
     return [
         *(
@@ -86,9 +86,9 @@ def tooltips(*fields: str, format: str = ".4f", **titles: str) -> list[alt.Toolt
     ]
 
 
-def zero_line(channel: str = "x") -> alt.Chart:
+def draw_zero(channel: str = "x") -> alt.Chart:
     """Return the line at 0 of a channel."""
-    rule = base_chart({"zero": [0.0]}).mark_rule(color=GREY, aria=False)
+    rule = start_chart({"zero": [0.0]}).mark_rule(color=GREY, aria=False)
     line: alt.Chart = rule.encode(**{channel: "zero:Q"})
     return line
 
@@ -106,7 +106,7 @@ def map_values(
     return channel(f"{field}:{encoding}", scale=scale, **options)
 
 
-def colour_channels(field: str, values: Sequence[str]) -> dict[str, Any]:
+def encode_colours(field: str, values: Sequence[str]) -> dict[str, Any]:
     """Return channels that distinguish the values of a field by the colour and dashes of lines."""
     colours = [COLOURS[k % len(COLOURS)] for k in range(len(values))]
     # When colours repeat, dashes are shifted by one.
@@ -119,7 +119,7 @@ def colour_channels(field: str, values: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def marker_channels(
+def encode_markers(
     field: str, markers: Mapping[str, tuple[str, str]], **legend: Any
 ) -> dict[str, Any]:
     """Return channels that distinguish the values of a field by the colour and shape of points."""
@@ -140,7 +140,7 @@ def draw_bands(
     **properties: Any,
 ) -> alt.LayerChart:
     """Draw lines, each on a band of its colour from `low` to `high`."""
-    base = base_chart(frame).encode(x=x, tooltip=tooltip)
+    base = start_chart(frame).encode(x=x, tooltip=tooltip)
     band = base.mark_area(opacity=0.15, aria=False).encode(
         y="low:Q", y2="high:Q", color=marks["color"], tooltip=alt.value(None)
     )
@@ -201,17 +201,17 @@ def _make_offline_class(chart_class: Any) -> Any:
     return Offline
 
 
-def row_size(n_rows: int, steps: Sequence[tuple[float, int, int]] = STEPS) -> tuple[int, int]:
+def size_rows(n_rows: int, steps: Sequence[tuple[float, int, int]] = STEPS) -> tuple[int, int]:
     """Return the height of a row and the font size for a number of rows."""
     return next((step, size) for max_rows, step, size in steps if n_rows <= max_rows)
 
 
-def cell_size(n_rows: int) -> tuple[int, int]:
+def size_cells(n_rows: int) -> tuple[int, int]:
     """Return the side of a cell and the font size for a number of rows of a matrix."""
-    return row_size(n_rows, CELLS)
+    return size_rows(n_rows, CELLS)
 
 
-def name_axis(title: str | None, size: int, **axis_options: Any) -> alt.Axis:
+def make_axis(title: str | None, size: int, **axis_options: Any) -> alt.Axis:
     """Return an axis that shows all names; long names are cut."""
     options: dict[str, Any] = {"labelOverlap": False, "labelLimit": LABEL_LIMIT, "ticks": False}
     # Without space for the longest name, the title would overlap the names.
@@ -219,25 +219,25 @@ def name_axis(title: str | None, size: int, **axis_options: Any) -> alt.Axis:
     return alt.Axis(title=title, labelFontSize=size, **(options | axis_options))
 
 
-def column_channel(field: str, names: Sequence[str], axis: str, size: int, **options: Any) -> alt.X:
+def encode_columns(field: str, names: Sequence[str], axis: str, size: int, **options: Any) -> alt.X:
     """Return the channel with a column for each name, in this order."""
-    upright = name_axis(axis, size, labelAngle=-90, labelLimit=COLUMN_LIMIT, **options)
+    upright = make_axis(axis, size, labelAngle=-90, labelLimit=COLUMN_LIMIT, **options)
     return alt.X(f"{field}:N", scale=alt.Scale(domain=list(names)), axis=upright)
 
 
-def row_channel(
+def encode_rows(
     field: str, names: Sequence[str], title: str = "", size: int = 0, **options: Any
 ) -> alt.Y:
     """Return the channel with a row for each name, in this order."""
     # The title is above the names.
     alignment = {"titleAngle": 0, "titleAlign": "right", "titleBaseline": "bottom"}
     options |= {**alignment, "titleX": -8, "titleY": -6, "domain": False}
-    axis = name_axis(title or field, size or row_size(len(names))[1], **options)
+    axis = make_axis(title or field, size or size_rows(len(names))[1], **options)
     # The domain sets the order; sorting by a list would become a chain of comparisons.
     return alt.Y(f"{field}:N", scale=alt.Scale(domain=list(names)), axis=axis)
 
 
-def score_channel(
+def encode_score(
     field: str, title: str, n_rows: int, scale: alt.Scale | None = None, **axis: Any
 ) -> alt.X:
     """Return the channel of scores for `n_rows` rows; by default the axis may begin above zero."""
@@ -268,47 +268,47 @@ def draw_interval_rows(
     """Draw a row for each name: its value as a point, and its intervals as lines.
 
     `row`, `value` and `kind` are columns of names, values and kinds; `markers` has the colour and
-    shape of each kind. `rules` are line widths of intervals, by the suffix of their columns `low…`
-    and `high…`. `band` has the bounds of a shaded band, or of a line; by default a line marks 0.
+    shape of each kind. `rules` are line widths of intervals, by the prefix of their columns `…low`
+    and `…high`. `band` has the bounds of a shaded band, or of a line; by default a line marks 0.
     `names` has all names in order; it is required if a name has no row or several rows.
     """
     names = names or frame[row].to_list()
-    step, _ = row_size(len(names))
+    step, _ = size_rows(len(names))
     used_markers = {name: marker for name, marker in markers.items() if name in frame[kind]}
-    marks = marker_channels(kind, used_markers, orient="top", **legend)
+    marks = encode_markers(kind, used_markers, orient="top", **legend)
 
-    def x(field: str) -> alt.X:
-        return score_channel(field, axis_title, len(names), scale, format=format)
+    def to_x(field: str) -> alt.X:
+        return encode_score(field, axis_title, len(names), scale, format=format)
 
-    y = row_channel(row, names, labelPadding=6)
-    base = base_chart(frame).encode(y=y, yOffset=offset, color=marks["color"], tooltip=tooltip)
+    y = encode_rows(row, names, labelPadding=6)
+    base = start_chart(frame).encode(y=y, yOffset=offset, color=marks["color"], tooltip=tooltip)
     lines = [
         base.mark_rule(strokeWidth=width, aria=False).encode(
-            x=x(f"low{suffix}"), x2=f"high{suffix}:Q"
+            x=to_x(f"{prefix}low"), x2=f"{prefix}high:Q"
         )
-        for suffix, width in rules.items()
+        for prefix, width in rules.items()
     ]
     points = base.mark_point(filled=True, size=min(size, size * step / 20), opacity=1)
-    background = zero_line()
+    background = draw_zero()
     if band is not None:
         if band["low"].equals(band["high"]):
             # A band without width is invisible.
-            background = base_chart(band).mark_rule(color=GREY, aria=False).encode(x=x("low"))
+            background = start_chart(band).mark_rule(color=GREY, aria=False).encode(x=to_x("low"))
         else:
-            background = base_chart(band).mark_rect(color="black", opacity=0.09, aria=False)
-            background = background.encode(x=x("low"), x2="high:Q")
-    layers = [background, *lines, points.encode(x=x(value), shape=marks["shape"])]
+            background = start_chart(band).mark_rect(color="black", opacity=0.09, aria=False)
+            background = background.encode(x=to_x("low"), x2="high:Q")
+    layers = [background, *lines, points.encode(x=to_x(value), shape=marks["shape"])]
     step_options: dict[str, Any] = {} if offset is alt.Undefined else {"for": "position"}
     return combine_layers(*layers, height=alt.Step(step, **step_options), **properties)
 
 
 def count_kinds(values: pl.Series, kinds: Iterable[str]) -> str:
-    """Write the number of values of each kind, such as `2 better, 1 worse`."""
+    """Format the number of values of each kind, such as `2 better, 1 worse`."""
     counts = {kind: (values == kind).sum() for kind in kinds}
     return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
 
 
-def headline(title: str, *subtitles: str) -> alt.TitleParams:
+def write_title(title: str, *subtitles: str) -> alt.TitleParams:
     """Return a title with smaller lines below it, wrapped to the line length."""
     lines = [line for subtitle in subtitles for line in wrap(subtitle, LINE_LENGTH)]
     return alt.TitleParams(

@@ -69,21 +69,21 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     has_all_labels = len(topics) * STEP <= MAX_WIDTH
     step = max(STEP, min(MIN_WIDTH // len(topics), 3 * STEP))
     # If there is not enough space for all topics, some labels are omitted.
-    x = theme.column_channel(
+    x = theme.encode_columns(
         "topic", topics, "topic", 10, labelOverlap=False if has_all_labels else "greedy"
     )
     x = x.scale(domain=topics, paddingInner=0.2 if has_all_labels else 0)
-    bars = theme.base_chart(frame).mark_bar(aria=has_all_labels)
+    bars = theme.start_chart(frame).mark_bar(aria=has_all_labels)
     bars = bars.encode(x=x, y=y, color=pair.marks["color"], tooltip=pair.tooltip)
     mean = float(frame["difference"].mean())  # type: ignore[arg-type]
-    rule = theme.base_chart({"difference": [mean]}).mark_rule(color="black", strokeDash=[5, 3])
+    rule = theme.start_chart({"difference": [mean]}).mark_rule(color="black", strokeDash=[5, 3])
     first_name, second_name = pair.names
     return theme.combine_layers(
         bars,
-        rule.encode(y=y, tooltip=theme.tooltips(difference="mean difference")),
+        rule.encode(y=y, tooltip=theme.make_tips(difference="mean difference")),
         width=alt.Step(step) if has_all_labels else MAX_WIDTH,
         height=280,
-        title=theme.headline(
+        title=theme.write_title(
             f"Differences by topic: {pair.title}",
             f"{pair.short_names[0]} minus {pair.short_names[1]}; dashed: mean difference,"
             f" {mean:.4f}.",
@@ -129,15 +129,15 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     scale = alt.Scale(domain=[low, high], nice=False)
     x = alt.X("second:Q", scale=scale, title=f"{pair.title}: {pair.short_names[1]}")
     y = alt.Y("first:Q", scale=scale, title=f"{pair.title}: {pair.short_names[0]}")
-    diagonal = theme.base_chart({"second": [low, high], "first": [low, high]})
+    diagonal = theme.start_chart({"second": [low, high], "first": [low, high]})
     diagonal = diagonal.mark_line(color="black", strokeWidth=1, aria=False).encode(x=x, y=y)
-    points = theme.base_chart(pair.frame).mark_point(filled=True, size=55, opacity=0.75)
+    points = theme.start_chart(pair.frame).mark_point(filled=True, size=55, opacity=0.75)
     return theme.combine_layers(
         diagonal,
         points.encode(x=x, y=y, tooltip=pair.tooltip, **pair.marks),
         width=SIDE,
         height=SIDE,
-        title=theme.headline(f"Two systems by topic: {pair.title}", pair.note),
+        title=theme.write_title(f"Two systems by topic: {pair.title}", pair.note),
         description=f"Scatter plot of {pair.title} of {counted(pair.frame.height, 'topic')}:"
         f" {pair.names[0]} against {pair.names[1]}, with the diagonal."
         f" {'; '.join(pair.outcome_labels)}.",
@@ -160,12 +160,12 @@ class _SystemPair:
     def marks(self) -> dict[str, Any]:
         markers = dict(zip(self.outcome_labels, MARKERS, strict=False))
         legend: dict[str, Any] = {"orient": "bottom", "direction": "vertical", "labelLimit": SIDE}
-        return theme.marker_channels("kind", markers, title=None, **legend)
+        return theme.encode_markers("kind", markers, title=None, **legend)
 
     @property
     def tooltip(self) -> list[alt.Tooltip]:
         first, second = self.names
-        return theme.tooltips("topic:N", first=first, second=second, difference="difference")
+        return theme.make_tips("topic:N", first=first, second=second, difference="difference")
 
 
 def _make_pair(scores: Any, first: str, second: str) -> _SystemPair:
@@ -254,8 +254,8 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     names = inputs.make_labels(topic_scores.systems)
     topic_means = Averages(topic_scores.values.T).mean()
     order = best_first(round_for_ranking(topic_means), topic_scores.lower_is_better)
-    height, size = theme.cell_size(len(names))
-    width, topic_size = theme.cell_size(len(topics))
+    height, size = theme.size_cells(len(names))
+    width, topic_size = theme.size_cells(len(topics))
     has_all_labels = len(topics) * width <= MAX_WIDTH
     low, high = (
         min(0.0, float(np.nanmin(topic_scores.values))),
@@ -270,23 +270,23 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     colour = alt.Color("score:Q", legend=legend).scale(
         scheme="viridis", domain=[low, high if high > low else low + 1]
     )
-    cells = theme.base_chart(
-        inputs.cell_rows(topic_scores, ~np.isnan(topic_scores.values), names, topics)
+    cells = theme.start_chart(
+        inputs.list_cells(topic_scores, ~np.isnan(topic_scores.values), names, topics)
     ).mark_rect(aria=False)
     n_missing = int(np.isnan(topic_scores.values).sum())
     counts = f"{counted(len(names), 'system')}, {counted(len(topics), 'topic')}"
     chart: alt.Chart = cells.encode(
-        x=theme.column_channel(
+        x=theme.encode_columns(
             "topic", easiest_first, "topic, easiest first", topic_size, domain=False, **axis
         ),
-        y=theme.row_channel("system", names, "system, best first", size),
+        y=theme.encode_rows("system", names, "system, best first", size),
         color=colour,
-        tooltip=theme.tooltips("system:N", "topic:N", "score"),
+        tooltip=theme.make_tips("system:N", "topic:N", "score"),
     ).properties(
         width=alt.Step(width) if has_all_labels else MAX_WIDTH,
         height=alt.Step(height),
-        title=theme.headline(
-            f"{inputs.measure_title(topic_scores)} by system and topic: {counts}",
+        title=theme.write_title(
+            f"{inputs.name_measure(topic_scores)} by system and topic: {counts}",
             f"White: {n_missing:,} cells without a score." if n_missing else "",
         ),
         description=f"Heat map of {title}: {counts}. The best system on average is {names[0]}; the"
@@ -310,8 +310,8 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
 
     Raises
     ------
-    CranfieldError
-        If there are fewer than two residuals.
+    PolicyError, CranfieldError
+        For an object other than an analysis of variance, or fewer than two residuals.
 
     Examples
     --------
@@ -336,13 +336,13 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
     normal = ndtri((np.arange(1, n + 1) - 0.375) / (n + 0.25))
     frame = pl.DataFrame({"fitted": fitted[order], "residual": residuals[order], "normal": normal})
     residual = alt.Y("residual:Q", title="residual")
-    points = theme.base_chart(frame).mark_point(
+    points = theme.start_chart(frame).mark_point(
         filled=True, size=12, opacity=0.4, color=theme.COLOURS[0], aria=False
     )
-    zero = theme.base_chart({"residual": [0.0]}).mark_rule(color="black").encode(y="residual:Q")
+    zero = theme.start_chart({"residual": [0.0]}).mark_rule(color="black").encode(y="residual:Q")
     variances = points.encode(x=alt.X("fitted:Q", title="fitted score"), y=residual) + zero
     deviation = float(residuals.std())
-    line = theme.base_chart({"normal": normal[[0, -1]], "residual": normal[[0, -1]] * deviation})
+    line = theme.start_chart({"normal": normal[[0, -1]], "residual": normal[[0, -1]] * deviation})
     line = line.mark_line(color="black", strokeWidth=1).encode(x="normal:Q", y="residual:Q")
     quantile = alt.X("normal:Q", title="quantile of a normal distribution")
     normality = points.encode(x=quantile, y=residual) + line

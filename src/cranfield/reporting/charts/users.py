@@ -42,8 +42,8 @@ def clicks_by_rank_chart(
 
     Raises
     ------
-    InputError
-        For a log without shown results.
+    InputError, CranfieldError
+        For a log without a table of results, or without results at these ranks.
 
     Examples
     --------
@@ -83,13 +83,13 @@ def clicks_by_rank_chart(
     pages, n_clicked = counted(log.pages.height, "page"), int(frame["clicked"].sum())
     lines = theme.draw_bands(
         frame,
-        _rank_axis(frame),
+        _make_rank_axis(frame),
         alt.Y("proportion:Q").title("clicked results / shown results").scale(zero=True),
-        theme.colour_channels("variant", variants),
-        theme.tooltips("variant:N", "rank:Q", *frame.columns[2:], format=",.4~f"),
+        theme.encode_colours("variant", variants),
+        theme.make_tips("variant:N", "rank:Q", *frame.columns[2:], format=",.4~f"),
         width=WIDTH,
         height=280,
-        title=theme.headline(
+        title=theme.write_title(
             "Clicks by rank",
             f"{pages}; bands: {100 * confidence:g}% Wilson confidence intervals, as if pages were"
             " independent.",
@@ -132,14 +132,15 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     is_infinite = pl.col("value").is_infinite()
     omitted = ", ".join(frame.filter(is_infinite)["model"].unique(maintain_order=True))
     note = f" Infinite values of {plain(omitted)} are omitted." if omitted else ""
-    tip = theme.tooltips("model:N", "rank:Q", "pages", "value", format=",.4~f")
-    line = theme.base_chart(frame).mark_line(point=True)
+    tip = theme.make_tips("model:N", "rank:Q", "pages", "value", format=",.4~f")
+    line = theme.start_chart(frame).mark_line(point=True)
+    marks = theme.encode_colours("model", names)
     y = alt.Y("value:Q").title(kind).scale(zero=False)
     return theme.combine_layers(
-        line.encode(x=_rank_axis(frame), y=y, tooltip=tip, **theme.colour_channels("model", names)),
+        line.encode(x=_make_rank_axis(frame), y=y, tooltip=tip, **marks),
         width=WIDTH,
         height=280,
-        title=theme.headline(
+        title=theme.write_title(
             f"{kind.capitalize()} by rank", f"{pages}; lower is better, 1 is perfect.{note}"
         ),
         description=f"{kind.capitalize()} by rank, for {counted(len(names), 'click model')} on"
@@ -147,7 +148,7 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     )
 
 
-def _rank_axis(frame: pl.DataFrame) -> alt.X:
+def _make_rank_axis(frame: pl.DataFrame) -> alt.X:
     """Return the channel of ranks, with a tick at each rank if there are fewer than 20."""
     max_rank = int(frame["rank"].max())  # type: ignore[arg-type]
     ticks = list(range(1, max_rank + 1, 1 + max_rank // 20))
@@ -210,16 +211,16 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
         MARKERS,
         f"lift over {label(report.control)}",
         [
-            *theme.tooltips("metric:N", "lift", "low", "high", format="+.2%"),
-            *theme.tooltips("difference", format="+.4g"),
-            *theme.tooltips("p", "verdict:N", format=".3g"),
+            *theme.make_tips("metric:N", "lift", "low", "high", format="+.2%"),
+            *theme.make_tips("difference", format="+.4g"),
+            *theme.make_tips("p", "verdict:N", format=".3g"),
         ],
         rules={"": 2},
         size=70,
         legend={"title": None},
         format="+~%",
         width=WIDTH,
-        title=theme.headline(
+        title=theme.write_title(
             "SAMPLE RATIO MISMATCH" if report.stopped else f"Lifts by {plain(report.unit)}",
             ratio,
             f"{note}.",
@@ -258,19 +259,19 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
         pl.col("variant").replace(names), "units", "difference", "low", "high", "p"
     )
     units = alt.X("units:Q", title=f"{plain(report.unit)}s")
-    tip = theme.tooltips("variant:N", "units", format=",")
-    tip += theme.tooltips("difference", "low", "high", "p", format=".4g")
-    marks = theme.colour_channels("variant", list(names.values()))
+    tip = theme.make_tips("variant:N", "units", format=",")
+    tip += theme.make_tips("difference", "low", "high", "p", format=".4g")
+    marks = theme.encode_colours("variant", list(names.values()))
     difference = alt.Y("difference:Q", title=f"difference in {plain(metric)}")
     looks = counted(frame["units"].n_unique(), "look")
     valid_intervals = f"{report.sequential}: confidence intervals valid at all looks"
     note = STOPPED if report.stopped else valid_intervals
     return theme.combine_layers(
-        theme.zero_line("y"),
+        theme.draw_zero("y"),
         theme.draw_bands(frame, units, difference, marks, tip),
         width=WIDTH,
         height=260,
-        title=theme.headline(f"Difference in {plain(metric)} over time", f"{plain(note)}."),
+        title=theme.write_title(f"Difference in {plain(metric)} over time", f"{plain(note)}."),
         description=(
             f"Difference in {plain(metric)} from the control at {looks}, with confidence intervals."
         ),
@@ -310,14 +311,14 @@ def sensitivity_chart(study: Sensitivity) -> alt.ConcatChart:
         raise CranfieldError(
             "no pair of systems becomes significantly different with any number of impressions"
         )
-    colour = theme.colour_channels("method", study.methods)["color"].legend(title="method")
+    colour = theme.encode_colours("method", study.methods)["color"].legend(title="method")
     impressions = alt.Y("needed:Q").title("impressions needed").scale(type="log")
     panels = []
     for user, title in zip(study.users, make_labels(study.users), strict=True):
         frame = rows.filter(user=user).select(
             "method", "first", "second", "needed", difference=pl.col("difference").abs()
         )
-        points = theme.base_chart(frame).mark_point(filled=True, size=45, opacity=0.7)
+        points = theme.start_chart(frame).mark_point(filled=True, size=45, opacity=0.7)
         points = points.encode(
             x=alt.X("difference:Q", title=f"difference of {study.measure}"),
             y=impressions.axis(format="~s", tickCount=5),

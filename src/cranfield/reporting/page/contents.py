@@ -247,7 +247,7 @@ def collect_contents(
                 "a report requires the same systems in the same order for all measures, got"
                 f" different systems for {quoted(item.measure)}"
             )
-    names = _unique_names(items)
+    names = _make_unique_names(items)
     parts = tuple(
         _make_part(name, item, evaluation, settings, scales)
         for name, item in zip(names, items, strict=True)
@@ -278,7 +278,7 @@ def _find_items(results: Any) -> Iterable[Scores | PairwiseComparison]:
         raise PolicyError(f"expected an evaluation, scores or comparisons, got {kind}")
 
 
-def _unique_names(items: Sequence[Scores | PairwiseComparison]) -> list[str]:
+def _make_unique_names(items: Sequence[Scores | PairwiseComparison]) -> list[str]:
     """Return unique names: the measure, with the test and a number if necessary."""
     names = [item.measure or "score" for item in items]
     for name in {name for name in names if names.count(name) > 1}:
@@ -306,7 +306,7 @@ def _make_part(
         name=name,
         measure=measure,
         scores=scores,
-        overall=_overall_values(scores, comparison),
+        overall=_choose_overall_values(scores, comparison),
         meaning=None if comparison is None else meaningfulness(comparison),
         comparison_reason=comparison_reason,
         assumptions=None if comparison is None else check_residuals(comparison),
@@ -314,7 +314,7 @@ def _make_part(
     )
 
 
-def _overall_values(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
+def _choose_overall_values(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
     """Return the compared statistic of each system, or else the statistic of the measure."""
     means = scores.grand_mean() if scores.shards else scores.overall()
     if comparison is None or comparison.mean_of not in LINEAR:

@@ -13,10 +13,10 @@ from cranfield.base.errors import CranfieldError
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measure
-from cranfield.reporting.charts.inputs import box_statistics
+from cranfield.reporting.charts.inputs import summarise_boxes
 from cranfield.reporting.page.contents import MeasurePart, PageContents
 from cranfield.reporting.page.html import label
-from cranfield.reporting.summary import baseline_verdicts, group_letters
+from cranfield.reporting.summary import group_letters, list_verdicts
 from cranfield.scales.statements import Meaningfulness
 from cranfield.scores.averages import Averages
 from cranfield.significance.comparison.result import PairwiseComparison, decimals
@@ -31,7 +31,7 @@ def encode_array(values: NDArray[Any]) -> str:
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
 
 
-def tau_matrix(parts: tuple[MeasurePart, ...]) -> Floats:
+def compute_tau_matrix(parts: tuple[MeasurePart, ...]) -> Floats:
     """Compute Kendall's tau of all pairs of measures; NaN if scores are missing."""
     values = [part.overall * (-1 if part.scores.lower_is_better else 1) for part in parts]
     tau = np.full((len(parts), len(parts)), np.nan)
@@ -42,8 +42,8 @@ def tau_matrix(parts: tuple[MeasurePart, ...]) -> Floats:
     return tau
 
 
-def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None:
-    """Return ranks and mean precisions, NaN beyond a system's longest ranking; or None."""
+def compute_precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None:
+    """Return ranks and mean precisions, NaN beyond a system's longest ranking; None without any."""
     judged = evaluation.judged
     depth = judged.retrieved.max(axis=0, initial=0)
     ranks = [rank for rank in RANKS if rank <= depth.max(initial=0)]
@@ -57,11 +57,11 @@ def precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None
     return ranks, np.where(np.array(ranks)[:, None] <= depth, values, np.nan)
 
 
-def page_data(contents: PageContents) -> dict[str, Any]:
+def collect_data(contents: PageContents) -> dict[str, Any]:
     """Return the data of the page; comparisons omit `first` and `second` if they have all pairs."""
     parts = contents.parts
     first, second = select_initial_pair(contents)
-    ranks = None if contents.evaluation is None else precision_by_rank(contents.evaluation)
+    ranks = None if contents.evaluation is None else compute_precision_by_rank(contents.evaluation)
     return {
         "systems": list(contents.systems),
         "topics": list(contents.topics),
@@ -69,9 +69,9 @@ def page_data(contents: PageContents) -> dict[str, Any]:
         "topicLabels": [label(name) for name in contents.topics],
         "rounding": ROUNDING,
         "start": {"first": first, "second": second},
-        "tau": encode_array(tau_matrix(parts)),
+        "tau": encode_array(compute_tau_matrix(parts)),
         "ranks": ranks and {"at": ranks[0], "precision": encode_array(ranks[1])},
-        "measures": [_measure_data(part, contents.topics) for part in parts],
+        "measures": [_make_measure_data(part, contents.topics) for part in parts],
     }
 
 
@@ -82,13 +82,13 @@ def count_overall_decimals(part: MeasurePart) -> int:
     return decimals(part.overall)
 
 
-def _measure_data(part: MeasurePart, topics: tuple[str, ...]) -> dict[str, Any]:
+def _make_measure_data(part: MeasurePart, topics: tuple[str, ...]) -> dict[str, Any]:
     by_topic = part.scores.over_shards()
     easiest = best_first(
         round_for_ranking(Averages(by_topic.values.T).mean()), by_topic.lower_is_better
     )
     with np.errstate(invalid="ignore"):
-        boxes, _ = box_statistics(by_topic, by_topic.systems)
+        boxes, _ = summarise_boxes(by_topic, by_topic.systems)
     indices = {topic: k for k, topic in enumerate(topics)}
     rows = [indices[topic] for topic in by_topic.topics]
     scores = np.full((len(topics), len(by_topic.systems)), np.nan)
@@ -106,11 +106,11 @@ def _measure_data(part: MeasurePart, topics: tuple[str, ...]) -> dict[str, Any]:
         "absent": sorted({*range(len(topics))} - {*rows}),
         "policy": list(part.missing_notes),
         "refused": part.comparison_reason,
-        "comparison": None if part.meaning is None else _comparison_data(part.meaning),
+        "comparison": None if part.meaning is None else _make_comparison_data(part.meaning),
     }
 
 
-def _comparison_data(meaning: Meaningfulness) -> dict[str, Any]:
+def _make_comparison_data(meaning: Meaningfulness) -> dict[str, Any]:
     comparison = meaning.comparison
     has_all_pairs = np.array_equal(
         np.triu_indices(len(comparison.systems), 1), (comparison.first, comparison.second)
@@ -138,17 +138,17 @@ def _comparison_data(meaning: Meaningfulness) -> dict[str, Any]:
         "difference": encode_array(comparison.difference),
         "p": encode_array(comparison.adjusted_pvalues),
         "effect": encode_array(comparison.effect),
-        **_bounds(comparison),
+        **_encode_bounds(comparison),
         "means": encode_array(comparison.means),
-        "around": _mean_bounds(comparison),
+        "around": _encode_mean_bounds(comparison),
         "holds": base64.b64encode(holds).decode(),
-        **_baseline_data(comparison),
+        **_make_baseline_data(comparison),
         "letters": group_letters(comparison),
         "order": comparison.order.tolist(),
     }
 
 
-def _bounds(comparison: PairwiseComparison) -> dict[str, str]:
+def _encode_bounds(comparison: PairwiseComparison) -> dict[str, str]:
     """Return the bounds of intervals, or their half-widths if all are symmetric."""
     low, high = comparison.interval
     with np.errstate(invalid="ignore"):
@@ -158,7 +158,7 @@ def _bounds(comparison: PairwiseComparison) -> dict[str, str]:
     return {"low": encode_array(low), "high": encode_array(high)}
 
 
-def _mean_bounds(comparison: PairwiseComparison) -> dict[str, Any] | None:
+def _encode_mean_bounds(comparison: PairwiseComparison) -> dict[str, Any] | None:
     """Return intervals around means, and whether they are for differences from the best."""
     best = int(comparison.order[0])
     bounds = None if comparison.baselines else comparison.around(best)
@@ -168,7 +168,7 @@ def _mean_bounds(comparison: PairwiseComparison) -> dict[str, Any] | None:
     return {"low": low, "high": high, "ofBest": comparison.half_widths is None}
 
 
-def baseline_differences(comparison: PairwiseComparison) -> Floats:
+def list_baseline_differences(comparison: PairwiseComparison) -> Floats:
     """Return differences from the first baseline and their bounds, shape (3, systems)."""
     pairs = np.flatnonzero(comparison.second == comparison.systems.index(comparison.baselines[0]))
     rows = np.full((3, len(comparison.systems)), np.nan)
@@ -178,15 +178,15 @@ def baseline_differences(comparison: PairwiseComparison) -> Floats:
     return rows
 
 
-def _baseline_data(comparison: PairwiseComparison) -> dict[str, Any]:
+def _make_baseline_data(comparison: PairwiseComparison) -> dict[str, Any]:
     """Return verdicts, differences and bounds by system, if there are baselines."""
     if not comparison.baselines:
         return {"baselines": [], "against": None}
-    difference, low, high = map(encode_array, baseline_differences(comparison))
+    difference, low, high = map(encode_array, list_baseline_differences(comparison))
     return {
         "baselines": [comparison.systems.index(name) for name in comparison.baselines],
         "against": {
-            "verdicts": baseline_verdicts(comparison),
+            "verdicts": list_verdicts(comparison),
             "difference": difference,
             "low": low,
             "high": high,

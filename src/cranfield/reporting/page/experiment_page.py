@@ -24,7 +24,7 @@ from cranfield.significance.registry import CORRECTIONS
 from cranfield.tabular import Table, format_interval, format_number, table_from_frame
 
 
-def experiment_page(
+def render_experiment(
     report: ExperimentReport,
     title: str,
     *,
@@ -41,8 +41,8 @@ def experiment_page(
         "metric": len(report.metrics),
     }
     counts = ", ".join(counted(count, noun) for noun, count in sizes.items())
-    looks = [] if report.looks is None else _look_charts(report, report.looks, pluralise(unit))
-    segments = _segment_tables(report)
+    looks = [] if report.looks is None else _draw_look_charts(report, report.looks, pluralise(unit))
+    segments = _make_segment_tables(report)
     headings = {
         "answer": "Answer",
         "ratio": "Sample ratio",
@@ -64,7 +64,7 @@ def experiment_page(
         alarm=ALARM_PVALUE,
         ratio=report.sample_ratio.heading()[0],
         figure=draw_lifts(report),
-        answers=[_answer_sentence(report, j) for j in range(len(report.variants) - 1)],
+        answers=[_write_answer(report, j) for j in range(len(report.variants) - 1)],
         number=format_number,
         interval=format_interval,
         correction=CORRECTIONS[report.correction].title,
@@ -78,7 +78,7 @@ def experiment_page(
     )
 
 
-def _answer_sentence(report: ExperimentReport, j: int) -> str:
+def _write_answer(report: ExperimentReport, j: int) -> str:
     """Write a sentence on the effects of a variant."""
     name, control = label(report.variants[j + 1]), label(report.control)
     metrics: dict[str, list[str]] = {}
@@ -108,7 +108,7 @@ def _answer_sentence(report: ExperimentReport, j: int) -> str:
     return f"{name} is {' and '.join(parts)} than {control}{remark}."
 
 
-def _look_charts(
+def _draw_look_charts(
     report: ExperimentReport, looks: pl.DataFrame, units: str
 ) -> list[tuple[str, Html, Any]]:
     """Return title, chart and rows of the interim looks for each metric and variant."""
@@ -120,7 +120,7 @@ def _look_charts(
     return charts
 
 
-def _segment_tables(report: ExperimentReport) -> list[tuple[Table, list[int]]]:
+def _make_segment_tables(report: ExperimentReport) -> list[tuple[Table, list[int]]]:
     """Return tables of segments, each with the indices of its columns of text."""
     frames = {
         "Tests that effects are the same at all levels of a segment": report.interactions,

@@ -12,13 +12,13 @@ from cranfield.base.arrays import Floats, Indices, best_first
 from cranfield.base.text import capitalise, counted
 from cranfield.reporting.page.contents import MeasurePart, PageContents
 from cranfield.reporting.page.data import (
-    baseline_differences,
     count_overall_decimals,
+    list_baseline_differences,
     select_initial_pair,
 )
 from cranfield.reporting.page.html import Html, fill_template, label
-from cranfield.reporting.page.svg_charts import axis_range, format_tick, shorten_name, ticks
-from cranfield.reporting.summary import BETTER, WORSE, baseline_verdicts
+from cranfield.reporting.page.svg_charts import choose_axis, choose_ticks, format_tick, shorten_name
+from cranfield.reporting.summary import BETTER, WORSE, list_verdicts
 from cranfield.significance.comparison.result import PairwiseComparison
 
 if TYPE_CHECKING:
@@ -43,16 +43,16 @@ def draw_systems(part: MeasurePart) -> Html | None:
     if len(systems) < 2:
         return None
     if comparison is None:
-        figure = _means(part)
+        figure = _arrange_means(part)
     elif comparison.baselines:
-        figure = _differences_from_baseline(comparison)
+        figure = _arrange_differences(comparison)
     else:
-        figure = _means_with_intervals(comparison)
-    texts = [_number(value, figure.number_format) for value in figure.values.tolist()]
+        figure = _arrange_means_with_intervals(comparison)
+    texts = [_format_number(value, figure.number_format) for value in figure.values.tolist()]
     if figure.baseline:
         texts[systems.index(figure.baseline)] = "baseline"
     bounds = figure.values, figure.low, figure.high
-    rows = _rows(range(len(systems)), systems, texts, figure.styles, bounds)
+    rows = _make_rows(range(len(systems)), systems, texts, figure.styles, bounds)
     title = f"{label(part.name)}: {counted(len(systems), 'system')}, best first"
     title += " (lower is better)" if part.scores.lower_is_better else ""
     chart, axis_note = _draw_rows(
@@ -60,14 +60,14 @@ def draw_systems(part: MeasurePart) -> Html | None:
     )
     is_long = len(systems) > MAX_VISIBLE
     hint = f"Scroll the chart to see all {len(systems)} systems." if is_long else ""
-    key = _colour_key(figure.styles, figure.meanings)
-    return _figure(title, chart, [f"{figure.note} {key}".strip(), axis_note, hint])
+    key = _describe_colours(figure.styles, figure.meanings)
+    return _fill_figure(title, chart, [f"{figure.note} {key}".strip(), axis_note, hint])
 
 
 COLOURS = {"top": "blue", "worse": "orange"}  # by style class of a row
 
 
-def _colour_key(styles: Sequence[str], meanings: Mapping[str, str]) -> str:
+def _describe_colours(styles: Sequence[str], meanings: Mapping[str, str]) -> str:
     """Return the meanings of the colours that occur, by style class."""
     parts = [f"{COLOURS[style]}: {text}" for style, text in meanings.items() if style in styles]
     return f"{capitalise('; '.join(parts))}." if parts else ""
@@ -88,7 +88,7 @@ class SystemValues(NamedTuple):
     baseline: str = ""
 
 
-def _means(part: MeasurePart) -> SystemValues:
+def _arrange_means(part: MeasurePart) -> SystemValues:
     return SystemValues(
         order=best_first(part.overall, part.scores.lower_is_better),
         values=part.overall,
@@ -100,9 +100,9 @@ def _means(part: MeasurePart) -> SystemValues:
     )
 
 
-def _differences_from_baseline(comparison: PairwiseComparison) -> SystemValues:
+def _arrange_differences(comparison: PairwiseComparison) -> SystemValues:
     baseline = comparison.baselines[0]
-    values, low, high = baseline_differences(comparison)
+    values, low, high = list_baseline_differences(comparison)
     axis = "Log ratio to" if comparison.mean_of == "geometric mean" else "Difference from"
     return SystemValues(
         order=comparison.order,
@@ -110,9 +110,9 @@ def _differences_from_baseline(comparison: PairwiseComparison) -> SystemValues:
         low=low,
         high=high,
         number_format=f"+.{comparison.places}f",
-        styles=[VERDICT_CLASSES.get(verdict, "") for verdict in baseline_verdicts(comparison)],
+        styles=[VERDICT_CLASSES.get(verdict, "") for verdict in list_verdicts(comparison)],
         note=(
-            f"{axis} {label(baseline)}, with its {_level(comparison)} confidence interval"
+            f"{axis} {label(baseline)}, with its {_format_level(comparison)} confidence interval"
             f" ({comparison.interval_of}, {comparison.interval_kind})."
         ),
         meanings={"top": "significantly better", "worse": "significantly worse"},
@@ -120,7 +120,7 @@ def _differences_from_baseline(comparison: PairwiseComparison) -> SystemValues:
     )
 
 
-def _means_with_intervals(comparison: PairwiseComparison) -> SystemValues:
+def _arrange_means_with_intervals(comparison: PairwiseComparison) -> SystemValues:
     best = int(comparison.order[0])
     bounds = comparison.around(best)
     low, high = bounds or (comparison.means, comparison.means)
@@ -133,10 +133,10 @@ def _means_with_intervals(comparison: PairwiseComparison) -> SystemValues:
         note = "Systems whose bars do not overlap are significantly different."
     else:
         note = (
-            f"Dots: {comparison.mean_of} of each system. Lines: {_level(comparison)} confidence"
-            f" intervals of the {comparison.difference_from} the best, drawn around each dot"
-            f" ({comparison.interval_kind}); lines can exceed the range of scores. The best system"
-            " has no line."
+            f"Dots: {comparison.mean_of} of each system. Lines: {_format_level(comparison)}"
+            f" confidence intervals of the {comparison.difference_from} the best, drawn around each"
+            f" dot ({comparison.interval_kind}); lines can exceed the range of scores. The best"
+            " system has no line."
         )
     return SystemValues(
         order=comparison.order,
@@ -163,9 +163,9 @@ def draw_two_systems(contents: PageContents) -> Html:
     is_reversed = np.array([comparison.first[0] != first for comparison in comparisons])
     values[is_reversed] = -values[is_reversed][:, [0, 2, 1]]
     names = [contents.parts[k].name for k in by_index]
-    texts = [_number(values[k, 0], f"+.{c.places}f") for k, c in enumerate(comparisons)]
+    texts = [_format_number(values[k, 0], f"+.{c.places}f") for k, c in enumerate(comparisons)]
     styles = ["top" if comparison.count() else "" for comparison in comparisons]
-    rows = _rows(list(by_index), names, texts, styles, values.T)
+    rows = _make_rows(list(by_index), names, texts, styles, values.T)
     sizes = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1)
     has_common_axis = sizes.max() <= MAX_RATIO * sizes.min()
     title = f"{label(contents.systems[first])} minus {label(contents.systems[second])}, by measure"
@@ -174,15 +174,15 @@ def draw_two_systems(contents: PageContents) -> Html:
         *(_draw_rows(frame, title, has_zero=True, contains_all=True) for frame in frames),
         strict=True,
     )
-    levels = ", ".join(sorted({*map(_level, comparisons)}))
+    levels = ", ".join(sorted({*map(_format_level, comparisons)}))
     note, first_comparison = f"Lines: {levels} confidence intervals.", comparisons[0]
     if not first_comparison.tests_difference:
         # The dots show another quantity than the intervals.
         quantity = first_comparison.interval_of
         note = f"Dots: {first_comparison.difference_name}. {note[:-1]} of the {quantity}."
-    key = _colour_key(styles, {"top": "significantly different"})
+    key = _describe_colours(styles, {"top": "significantly different"})
     axes = "" if has_common_axis else "Each measure has its own axis."
-    return _figure(
+    return _fill_figure(
         title, Html("".join(charts)), [f"{note} {key}".strip(), axes, *sorted({*axis_notes})]
     )
 
@@ -200,18 +200,20 @@ def draw_lifts(report: ExperimentReport) -> Html | None:
             f"{name}: {variant}"
             for name, variant in effects.select("metric", "variant").iter_rows()
         ]
-    texts = [f"{_number(lift, '+.1f') or '–'}{'' if np.isnan(lift) else '%'}" for lift in lifts]
+    texts = [
+        f"{_format_number(lift, '+.1f') or '–'}{'' if np.isnan(lift) else '%'}" for lift in lifts
+    ]
     styles = [VERDICT_CLASSES.get(verdict, "") for verdict in effects["verdict"]]
-    rows = _rows(range(effects.height), names, texts, styles, percentages.to_numpy().T)
+    rows = _make_rows(range(effects.height), names, texts, styles, percentages.to_numpy().T)
     variant = "each variant" if len(report.variants) > 2 else label(report.variants[1])
     title = f"Lift of {variant} over {label(report.control)}"
     chart, axis_note = _draw_rows(rows, title, has_zero=True, noun="row", unit="%")
     level = f"{report.interval_scope} {100 - 100 * report.alpha:g}%".lstrip()
     note = f"Lines: {level} confidence intervals. Blue: better; orange: worse; grey: neither."
-    return _figure(title, chart, [note, axis_note])
+    return _fill_figure(title, chart, [note, axis_note])
 
 
-def _rows(
+def _make_rows(
     keys: Sequence[int],
     names: Sequence[str],
     texts: Sequence[str],
@@ -223,18 +225,18 @@ def _rows(
     return pl.DataFrame(columns | dict(zip(("value", "low", "high"), intervals, strict=True)))
 
 
-def _level(comparison: PairwiseComparison) -> str:
+def _format_level(comparison: PairwiseComparison) -> str:
     return f"{100 * (1 - comparison.alpha):.4g}%"
 
 
-def _number(value: float, number_format: str) -> str:
+def _format_number(value: float, number_format: str) -> str:
     """Format a score, or a difference if the format has a sign; a missing difference is empty."""
     if "+" in number_format:
         return "" if np.isnan(value) else f"{value:{number_format}}".replace("-", "−")
     return "–" if np.isnan(value) else f"{value:{number_format}}"
 
 
-def _figure(title: str, chart: Html, notes: list[str]) -> Html:
+def _fill_figure(title: str, chart: Html, notes: list[str]) -> Html:
     note = " ".join(filter(None, notes))
     return fill_template("figure.html", title=title, drawing=chart, note=note)
 
@@ -254,15 +256,15 @@ def _draw_rows(
     Infinite bounds extend to the end of the axis. With `contains_all`, it has all finite bounds.
     """
     values, low, high = frame.select("value", "low", "high").to_numpy().T
-    start, stop = axis_range(values, low, high, has_zero=has_zero, contains_all=contains_all)
+    start, stop = choose_axis(values, low, high, has_zero=has_zero, contains_all=contains_all)
     step = next(step for count, step in STEPS if frame.height <= count)
     side = np.where(values < start, -1, np.where(values > stop, 1, 0))
 
-    def percentage(value: float) -> float:
+    def to_percent(value: float) -> float:
         return 2 + 96 * float(np.clip((value - start) / (stop - start), -0.02, 1.02))
 
-    def x(value: float) -> str:
-        return f"{percentage(value):.2f}%"
+    def format_x(value: float) -> str:
+        return f"{to_percent(value):.2f}%"
 
     rows = []
     for k, row in enumerate(frame.iter_rows(named=True)):
@@ -271,15 +273,15 @@ def _draw_rows(
         row["short"] = shorten_name(row["name"], MAX_NAME_LENGTH, (MAX_NAME_LENGTH - 1) // 2)
         row["y"] = f"{TOP + step * (k + 0.5):g}"
         row["text_y"] = f"{TOP + step * (k + 0.5) + 4:g}"
-        row["x"] = "" if np.isnan(row["value"]) else x(row["value"])
+        row["x"] = "" if np.isnan(row["value"]) else format_x(row["value"])
         # A missing bound is drawn at the value.
         for bound in ("low", "high"):
-            row[bound] = x(row["value"] if np.isnan(row[bound]) else row[bound])
+            row[bound] = format_x(row["value"] if np.isnan(row[bound]) else row[bound])
         row["arrow"], row["x"] = ARROWS.get(int(side[k]), ("", row["x"]))
         rows.append(row)
     marks = [
-        (x(mark), f"{format_tick(mark)}{unit}", "zero" if has_zero and mark == 0 else "grid")
-        for mark in ticks(start, stop, 5)
+        (format_x(mark), f"{format_tick(mark)}{unit}", "zero" if has_zero and mark == 0 else "grid")
+        for mark in choose_ticks(start, stop, 5)
         if start <= mark <= stop
     ]
     chart = fill_template(
@@ -287,7 +289,7 @@ def _draw_rows(
         title=title,
         rows=rows,
         marks=marks,
-        band=band and (x(band[0]), f"{percentage(band[1]) - percentage(band[0]):.2f}%"),
+        band=band and (format_x(band[0]), f"{to_percent(band[1]) - to_percent(band[0]):.2f}%"),
         top=TOP,
         step=step,
         bottom=TOP + step * frame.height,

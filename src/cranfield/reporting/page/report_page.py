@@ -19,7 +19,7 @@ from cranfield.collection.policies import CHOICES, NUMBER_EFFECTS
 from cranfield.reporting.charts.saving import InScript
 from cranfield.reporting.page import sections
 from cranfield.reporting.page.contents import PageContents, collect_contents
-from cranfield.reporting.page.data import page_data
+from cranfield.reporting.page.data import collect_data
 from cranfield.reporting.page.html import Html, asset, fill_template, whole_page
 from cranfield.reporting.page.intervals import draw_systems, draw_two_systems
 from cranfield.significance.registry import CORRECTIONS
@@ -52,7 +52,7 @@ def render_page(contents: PageContents) -> str:
     has_pair_view = len(contents.systems) == 2 and any(
         part.comparison is not None for part in parts
     )
-    data = json.dumps(page_data(contents), allow_nan=False, separators=(",", ":"), cls=InScript)
+    data = json.dumps(collect_data(contents), allow_nan=False, separators=(",", ":"), cls=InScript)
     body = fill_template(
         "page.html",
         contents=contents,
@@ -172,7 +172,7 @@ def report(
     options = {name: arguments[name] for name in COMPARE_OPTIONS}
     check_list("inputs", inputs)
     from cranfield.online.experiments.report import ExperimentReport
-    from cranfield.reporting.page.experiment_page import experiment_page
+    from cranfield.reporting.page.experiment_page import render_experiment
 
     target = Path(_check_path(path, "path"))
     if target.suffix.lower() in OTHER_SUFFIXES:
@@ -193,7 +193,7 @@ def report(
                     f"{name} cannot be combined with an experiment, which is already analysed"
                 )
         heading = "Experiment report" if title == TITLE else title
-        text = experiment_page(results, heading, inputs=files, command=command_text, date=date)
+        text = render_experiment(results, heading, inputs=files, command=command_text, date=date)
     else:
         contents = collect_contents(results, title=title, scales=scales, jobs=jobs, **options)
         contents = replace(contents, inputs=files, command=command_text, date=date)

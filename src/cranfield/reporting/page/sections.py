@@ -22,11 +22,11 @@ from cranfield.reporting.page.contents import NO_QUALITY, MeasurePart, PageConte
 from cranfield.reporting.page.data import count_overall_decimals
 from cranfield.reporting.page.html import Html, escape, label, named, sentence
 from cranfield.reporting.summary import (
-    baseline_verdicts,
     describe_outcome,
     describe_test,
     group_letters,
     join_labels,
+    list_verdicts,
     separate_shared_lines,
 )
 from cranfield.scales.statements import MEANINGFUL, Meaningfulness
@@ -43,7 +43,7 @@ def count_items(contents: PageContents) -> dict[str, int]:
     return sizes | {"measure": len(contents.parts)}
 
 
-def coverage_lines(contents: PageContents) -> list[str]:
+def describe_coverage(contents: PageContents) -> list[str]:
     """Return sentences on relevant, unjudged and tied documents."""
     if contents.evaluation is None:
         return ["The report is based on scores: unjudged, missing and tied documents are unknown."]
@@ -79,7 +79,7 @@ def coverage_lines(contents: PageContents) -> list[str]:
     return lines
 
 
-def warning_lines(contents: PageContents) -> list[str]:
+def list_warnings(contents: PageContents) -> list[str]:
     """Return the warnings at the head of the page."""
     parts = contents.parts
     evaluation_notes = [] if contents.evaluation is None else contents.evaluation.notes
@@ -99,7 +99,7 @@ def warning_lines(contents: PageContents) -> list[str]:
     ]
 
 
-def baseline_head(comparison: PairwiseComparison) -> str:
+def make_baseline_head(comparison: PairwiseComparison) -> str:
     """Return the head of the column on the first baseline, with its name if there are several."""
     if len(comparison.baselines) > 1:
         return Html(f"against {named(comparison.baselines[0])}")
@@ -120,7 +120,7 @@ def answer_lines(part: MeasurePart) -> list[str]:
     ]
 
 
-def measure_answers(contents: PageContents) -> tuple[list[list[str]], list[str]]:
+def write_answers(contents: PageContents) -> tuple[list[list[str]], list[str]]:
     """Return the answer by each measure, and the common lines of all comparisons."""
     answers = [answer_lines(part) for part in contents.parts]
     details = {
@@ -166,26 +166,26 @@ def verdict_sentence(meaning: Meaningfulness) -> str:
     return sentence(reason.partition(";")[0])
 
 
-def method_lines(comparison: PairwiseComparison) -> list[str]:
+def describe_method(comparison: PairwiseComparison) -> list[str]:
     """Return sentences on the method: the heading of the comparison without the measure."""
     lines = comparison.heading()
     lines[0] = lines[0].removeprefix(f"{plain(comparison.measure)}: ")
     return list(map(sentence, lines))
 
 
-def method_notes(comparison: PairwiseComparison) -> list[str]:
+def list_method_notes(comparison: PairwiseComparison) -> list[str]:
     """Return the notes of a comparison, except the note on scales, which is in the answer."""
     return [sentence(note) for note in comparison.notes if not note.endswith(RESCALING)]
 
 
-def pairs_table(comparison: PairwiseComparison) -> Table:
+def make_pairs_table(comparison: PairwiseComparison) -> Table:
     """Return the pairs of a comparison, with `yes` or `no` instead of a star."""
     pairs = comparison.as_table()
     rows = [[*row[:-1], "yes" if as_cell(row[-1]).text else "no"] for row in pairs.rows]
     return Table("Pairs", [*pairs.head[:-1], "differs"], rows, pairs.left)
 
 
-def best_judge_sentence(result: object) -> str:
+def describe_best_judge(result: object) -> str:
     """Return a sentence on the judge that agrees best with people; empty for other results."""
     if not isinstance(result, JudgeComparison):
         return ""
@@ -204,7 +204,7 @@ def best_judge_sentence(result: object) -> str:
     )
 
 
-def answer_cells(part: MeasurePart) -> list[str]:
+def make_answer_cells(part: MeasurePart) -> list[str]:
     """Return the answer as cells of a table: best system, top group, pairs, invariant pairs."""
     comparison = part.comparison
     if comparison is None or part.meaning is None:
@@ -217,7 +217,7 @@ def answer_cells(part: MeasurePart) -> list[str]:
     pairs = f"{n_significant:,} of {len(comparison):,}"
     invariant = f"{part.meaning.n_invariant:,} of {n_significant:,}" if n_significant else "–"
     if comparison.baselines:
-        verdicts = baseline_verdicts(comparison)
+        verdicts = list_verdicts(comparison)
         top = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in ("better", "worse"))
     elif comparison.alternative == "two-sided":
         top = f"{len(comparison.top_group):,} of {len(comparison.systems):,}"
@@ -226,7 +226,7 @@ def answer_cells(part: MeasurePart) -> list[str]:
     return [best_systems, top, pairs, invariant]
 
 
-def system_rows(contents: PageContents) -> list[tuple[int, list[tuple[str, bool]]]]:
+def make_system_rows(contents: PageContents) -> list[tuple[int, list[tuple[str, bool]]]]:
     """Return the indices of systems with their values, ordered by the first measure.
 
     Each value is a text and a flag, which is True if the value is the best by its measure.
@@ -241,16 +241,16 @@ def system_rows(contents: PageContents) -> list[tuple[int, list[tuple[str, bool]
     return [(k, [column[k] for column in columns]) for k in order]
 
 
-def group_column(part: MeasurePart) -> tuple[str, Sequence[str]]:
+def make_group_column(part: MeasurePart) -> tuple[str, Sequence[str]]:
     """Return the head and the cells of the column of groups, or of verdicts with a baseline."""
     comparison, by_measure = part.comparison, f" by {escape(label(part.name))}"
     if comparison is not None and comparison.baselines:
-        verdicts = zip(comparison.systems, baseline_verdicts(comparison), strict=True)
+        verdicts = zip(comparison.systems, list_verdicts(comparison), strict=True)
         cells = [
             verdict or ("baseline" if name in comparison.baselines else "")
             for name, verdict in verdicts
         ]
-        return Html(f"{escape(baseline_head(comparison))}{by_measure}"), cells
+        return Html(f"{escape(make_baseline_head(comparison))}{by_measure}"), cells
     letters = None if comparison is None else group_letters(comparison)
     return (
         ("", [""] * len(part.scores.systems))

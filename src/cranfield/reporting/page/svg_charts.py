@@ -19,24 +19,24 @@ Positions = Callable[[Floats | float], Floats]  # a function from values to posi
 def map_range(low: float, high: float, start: float, end: float) -> Positions:
     """Return a linear map of [low, high] to [start, end]; equal bounds map to the middle."""
 
-    def position(values: Floats | float) -> Floats:
+    def place(values: Floats | float) -> Floats:
         fraction = (np.asarray(values) - low) / (high - low) if high > low else 0.5
         return np.asarray(start + (end - start) * (fraction + np.zeros(np.shape(values))))
 
-    return position
+    return place
 
 
-def ticks(low: float, high: float, max_ticks: int = 6) -> Floats:
+def choose_ticks(low: float, high: float, max_ticks: int = 6) -> Floats:
     """Return round values within a range, with a step of 1, 2 or 5 times a power of ten.
 
     Examples
     --------
-    >>> ticks(-0.31, 0.42).round(2).tolist()
+    >>> choose_ticks(-0.31, 0.42).round(2).tolist()
     [-0.2, 0.0, 0.2, 0.4]
     """
     if not 0 < high - low < np.inf:
         return np.array([low]) if np.isfinite(low) else np.zeros(0)
-    step = _step(high - low, max_ticks)
+    step = _choose_step(high - low, max_ticks)
     start, stop = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
     return np.asarray(np.arange(start, stop + 1) * step)
 
@@ -49,11 +49,11 @@ def widen_range(low: float, high: float, max_ticks: int = 6) -> tuple[float, flo
     >>> [round(bound, 9) for bound in widen_range(-0.31, 0.42)]
     [-0.4, 0.6]
     """
-    step = _step(high - low, max_ticks)
+    step = _choose_step(high - low, max_ticks)
     return float(np.floor(low / step + 1e-9) * step), float(np.ceil(high / step - 1e-9) * step)
 
 
-def _step(width: float, max_ticks: int) -> float:
+def _choose_step(width: float, max_ticks: int) -> float:
     magnitude = 10.0 ** np.floor(np.log10(width / max_ticks))
     steps = (magnitude * factor for factor in (1, 2, 5, 10, 20))
     return float(next(step for step in steps if width / step < max_ticks))
@@ -93,13 +93,13 @@ def draw_bars(
     short_names = [shorten_name(plain(name), MAX_LETTERS, 0) for name in names]
     sign = np.where(np.isnan(values), 0, np.sign(values)) * (-1 if lower_is_better else 1)
     charts = {
-        "for-wide": _bars(short_names, values, sign, bounds, is_vertical=True),
-        "for-narrow": _bars(short_names, values, sign, bounds, is_vertical=False),
+        "for-wide": _lay_out_bars(short_names, values, sign, bounds, is_vertical=True),
+        "for-narrow": _lay_out_bars(short_names, values, sign, bounds, is_vertical=False),
     }
     return fill_template("bars.html", charts=charts, title=title)
 
 
-def _bars(
+def _lay_out_bars(
     names: Sequence[str],
     values: Floats,
     sign: Floats,
@@ -109,7 +109,7 @@ def _bars(
 ) -> dict[str, Any]:
     """Return the size of a bar chart, its lines and bars as SVG paths, and its texts."""
     label_length = 10 + LETTER_WIDTH * max(map(len, names), default=0)
-    marks = ticks(*bounds, MAX_TICKS)
+    marks = choose_ticks(*bounds, MAX_TICKS)
     if is_vertical:
         width, bottom, left, top = 1000.0, 300.0, 56.0, 8.0
         pitch = (width - left) / max(1, len(names))
@@ -132,7 +132,7 @@ def _bars(
     # Path commands along and across a bar.
     along, across = "Vh" if is_vertical else "Hv"
 
-    def rule(at: float) -> str:
+    def draw_rule(at: float) -> str:
         return f"M{left:g} {at:.1f}H{width:g}" if is_vertical else f"M{at:.1f} {top:g}V{bottom:g}"
 
     bars = []
@@ -142,10 +142,10 @@ def _bars(
         bars.append(f"M{corner}{along}{end:.1f}{across}{thickness:.1f}{along}{zero:.1f}z")
     return {
         "size": f"{width:g} {height:g}",
-        "grid": "".join(map(rule, position(marks).tolist())),
+        "grid": "".join(map(draw_rule, position(marks).tolist())),
         "better": "".join(bars[k] for k in np.flatnonzero(sign == 1)),
         "worse": "".join(bars[k] for k in np.flatnonzero(sign == -1)),
-        "zero": rule(zero),
+        "zero": draw_rule(zero),
         "texts": texts,
     }
 
@@ -161,7 +161,7 @@ def draw_curves(
     width, height = 440.0, 330.0
     left, right, top, bottom = 50.0, width - 12, 12.0, height - 46
     x, y = map_range(0, 1, left, right), map_range(0, 1, bottom, top)
-    marks = ticks(0, 1)
+    marks = choose_ticks(0, 1)
     texts = [make_text(format_tick(v), left - 7, float(y(v)) + 4, "end") for v in marks]
     texts += [make_text(format_tick(v), float(x(v)), bottom + 18) for v in marks]
     texts.append(make_text(x_title, (left + right) / 2, height - 6))
@@ -186,23 +186,23 @@ MAX_IQR_DISTANCE = 1.5
 MAX_STRETCH = 1.25  # the axis is cut if outliers would stretch it by more than this factor
 
 
-def axis_range(
+def choose_axis(
     middle: Floats, low: Floats, high: Floats, *, has_zero: bool, contains_all: bool = False
 ) -> tuple[float, float]:
     """Return the ends of an axis for the bulk of the rows, without outliers.
 
-    The axis always contains the first row, which is the best, and all rows if `contains_all`.
+    The axis always contains the first row, in a ranking the best, and all rows if `contains_all`.
 
     Examples
     --------
     >>> bulk = np.array([0.7, 0.72, 0.74, 0.76, 0.78])
-    >>> [round(end, 2) for end in axis_range(bulk, bulk - 0.02, bulk + 0.02, has_zero=False)]
+    >>> [round(end, 2) for end in choose_axis(bulk, bulk - 0.02, bulk + 0.02, has_zero=False)]
     [0.68, 0.8]
     >>> far = np.append(bulk, -9.0)
-    >>> [round(end, 2) for end in axis_range(far, far - 0.02, far + 0.02, has_zero=False)]
+    >>> [round(end, 2) for end in choose_axis(far, far - 0.02, far + 0.02, has_zero=False)]
     [0.68, 0.8]
     >>> best = np.append(9.0, bulk)
-    >>> [round(end, 2) for end in axis_range(best, best - 0.02, best + 0.02, has_zero=False)]
+    >>> [round(end, 2) for end in choose_axis(best, best - 0.02, best + 0.02, has_zero=False)]
     [0.68, 9.02]
     """
     is_finite = np.isfinite(middle)

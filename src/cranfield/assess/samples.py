@@ -77,7 +77,7 @@ class EstimatedRelevant(TableResult):
 
     @property
     def has_total_error(self) -> bool:
-        """Whether the error of the total is not 0, or is 0 because all documents were sampled."""
+        """Whether the error of the total is above 0, or is 0 because all documents were sampled."""
         return self.total_error > 0 or self.rows["sampled"].equals(self.rows["pooled"])
 
     def heading(self) -> list[str]:
@@ -196,7 +196,7 @@ class Sample(Result):
                 "first and second must have the same length, got"
                 f" {first_docs.size:,} and {second_docs.size:,}"
             )
-        return self.cells.joint(first_docs, second_docs)
+        return self.cells.compute_joint(first_docs, second_docs)
 
     def redraw(self, seed: int) -> Sample:
         """Draw another sample by the same design, with another seed."""
@@ -420,7 +420,7 @@ def sample(
     Raises
     ------
     PolicyError
-        For an unknown design, missing sizes, and documents below the last stratum.
+        For an unknown design, missing or invalid sizes, and documents below the last stratum.
 
     Notes
     -----

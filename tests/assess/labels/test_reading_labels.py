@@ -107,7 +107,7 @@ def test_repeats() -> None:
     bare = [row[:4] for row in rows[::-1]]
     assert read_labels(bare, repeats="last").grade.tolist() == [2, 0, 2]
     kept = read_labels(rows, repeats="keep")
-    assert (len(kept), kept.repeats, kept.notes) == (4, 1, ("1 repeated label kept",))
+    assert (len(kept), kept.n_repeats, kept.notes) == (4, 1, ("1 repeated label kept",))
     with pytest.raises(PolicyError, match="one label per worker and pair"):
         kept.ratings()
 

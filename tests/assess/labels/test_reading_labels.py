@@ -172,7 +172,7 @@ def test_restricted_keeps_topics_workers_and_scale() -> None:
     assert some.to_polars().rows() == ROWS[2:]
     assert (some.workers, some.topics) == (labels.workers, labels.topics)
     assert some.grades.tolist() == [0, 1, 2]
-    with pytest.raises(InputError, match="at least one label"):
+    with pytest.raises(InputError, match="mask must select a label"):
         labels.restricted(labels.grade > 2)
     with pytest.raises(PolicyError):
         labels.restricted(np.array([True]))

@@ -160,8 +160,7 @@ def sheets(
     Raises
     ------
     PolicyError
-        For unknown options, an overlap outside 0 to 1, no assessors, and repeated documents or
-        names.
+        For unknown options, an overlap outside 0 to 1, no assessors, and repeated names or pairs.
 
     Examples
     --------

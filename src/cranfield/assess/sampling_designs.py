@@ -270,8 +270,7 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) ->
     Raises
     ------
     PolicyError
-        If `labels` is less than the sum of minimums, or more than the number of items; for invalid
-        sizes or spreads.
+        For invalid sizes or spreads, and `labels` below the sum of minimums or above that of sizes.
 
     Examples
     --------

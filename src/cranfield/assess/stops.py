@@ -427,8 +427,7 @@ def stopping(
     Raises
     ------
     PolicyError
-        For unknown rules, labels that are not numbers, more labels than `total`, and `targets` that
-        are missing or of another length.
+        For unknown rules, labels that are not numbers, more labels than `total`, or wrong targets.
 
     Examples
     --------

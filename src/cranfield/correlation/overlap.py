@@ -372,8 +372,7 @@ def rbo_of_runs(
     Raises
     ------
     PolicyError
-        For an unknown treatment of ties, a p that is not between 0 and 1, or an
-        argument that is not a run.
+        For an unknown treatment of ties, a p outside 0 to 1, or an argument that is not a run.
 
     Examples
     --------

@@ -103,8 +103,7 @@ def fuse(
     InputError
         For fewer than two runs, runs of the same name, and runs that cannot be read.
     PolicyError
-        For an unknown method, norm or option, for one that the method does not use, and for invalid
-        weights.
+        For an unknown method, an unknown or unused norm or option, and for invalid weights.
 
     Notes
     -----

@@ -311,8 +311,7 @@ class Scores(Averages, FrameMixin, WithPlots):
         Raises
         ------
         PolicyError
-            For an unknown system (the message suggests similar names), and for scores by shard or
-            replicate.
+            For an unknown system (the message suggests similar names), or a third axis of scores.
 
         Examples
         --------

@@ -632,8 +632,7 @@ def ppi_answers(
     InputError
         For an answer that people labelled but the judge did not.
     PolicyError
-        For fewer than three answers of a system that people labelled (two if lambda is set), and
-        for labels of different types.
+        For fewer than three labelled answers of a system (two if lambda is set), or unequal types.
 
     Examples
     --------

@@ -190,8 +190,7 @@ def make_prompts(pairs: Any, topics: Any, documents: Any, template: str) -> pl.D
     Raises
     ------
     InputError
-        For a topic or document without a text, a placeholder of an unknown column, and a pair that
-        occurs twice.
+        For a topic or document without a text, an unknown column, and a pair that occurs twice.
     PolicyError
         For a template without a placeholder for topics or for documents.
 

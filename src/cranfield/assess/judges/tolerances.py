@@ -233,8 +233,7 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
     Raises
     ------
     PolicyError
-        For an unknown quantity, a quantity that no result contains, an invalid tolerance, or
-        different confidence levels.
+        For a quantity that no result contains, invalid tolerances, or different confidence levels.
 
     Notes
     -----

@@ -258,9 +258,8 @@ def _score_runs(
     for worker in np.unique(labels.worker).tolist():
         rows = labels.worker == worker
         pair, docs = labels.pair[rows], labels.docs.gather(labels.pair[rows])
-        judgments[f"{worker}"] = Qrels(
-            labels.topics, labels.topic_of[pair], docs, labels.grade[rows]
-        )
+        codes, grades = labels.topic_of[pair], labels.grade[rows]
+        judgments[f"{worker}"] = Qrels(labels.topics, codes, docs, grades)
     assessors = list(judgments)
     n_kinds = len(RANDOM_PROBABILITIES) if draws else 0
     for kind, probability in enumerate(RANDOM_PROBABILITIES[:n_kinds]):

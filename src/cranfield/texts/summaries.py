@@ -254,7 +254,8 @@ def judge_summaries(
     Returns
     -------
     JudgedSummaries
-        Texts of all topics that have a reference; a missing or empty text scores 0.
+        Texts of all topics that have a reference. A missing text scores 0, and so does an empty
+        text unless a reference is empty.
 
     Raises
     ------

@@ -25,11 +25,11 @@ from numpy.random import Generator
 import cranfield as cf
 from cranfield.assess.agreement.coefficients import (
     Tables,
+    build_tables,
+    compute_percentile_intervals,
     jackknife,
     parse_coefficient,
-    percentile_intervals,
     read_ratings,
-    tables_from_joint,
 )
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
@@ -63,10 +63,10 @@ def populations(folder: Path | None) -> Iterator[tuple[str, Draw, Tables]]:
     """Yield a name, how topics are drawn, and the tables of the whole population."""
     grades = np.arange(GRADES, dtype=np.float64)
     whole = generated(stream(SEED, 0), POPULATION)
-    yield "generated", generated, tables_from_joint(whole.sum(axis=0), grades)
+    yield "generated", generated, build_tables(whole.sum(axis=0), grades)
     alike = partial(generated, alike=True)
     whole = alike(stream(SEED, 0), POPULATION)
-    yield "topics alike", alike, tables_from_joint(whole.sum(axis=0), grades)
+    yield "topics alike", alike, build_tables(whole.sum(axis=0), grades)
     if folder is None:
         return
     human = cf.read_qrels(folder / "llmjudge_test_qrel_idx.txt")
@@ -80,7 +80,7 @@ def populations(folder: Path | None) -> Iterator[tuple[str, Draw, Tables]]:
         def draw(rng: Generator, topics: int, joint: Floats = joint) -> Floats:
             return joint[rng.integers(0, len(joint), topics)]
 
-        yield f"human and {name}", draw, tables_from_joint(joint.sum(axis=0), tables.grades)
+        yield f"human and {name}", draw, build_tables(joint.sum(axis=0), tables.grades)
 
 
 def covered(
@@ -95,19 +95,19 @@ def covered(
         joint = draw(rng, topics)
         total = joint.sum(axis=0)
         pairs = int(total.sum())
-        value = one.compute(tables_from_joint(total, truth.grades))
-        without = one.compute(tables_from_joint(total - joint, truth.grades))
+        value = one.compute(build_tables(total, truth.grades))
+        without = one.compute(build_tables(total - joint, truth.grades))
         by_pair = rng.multinomial(pairs, (total / pairs).ravel(), size=resamples).astype(np.float64)
         counts = rng.multinomial(topics, np.full(topics, 1 / topics), size=resamples)
         by_topic = np.tensordot(counts.astype(np.float64), joint, axes=1)
         has = joint.sum(axis=(1, 2)) > 0
         limits = {
-            "pairs": percentile_intervals(
-                one.compute(tables_from_joint(by_pair.reshape(-1, *total.shape), truth.grades)),
+            "pairs": compute_percentile_intervals(
+                one.compute(build_tables(by_pair.reshape(-1, *total.shape), truth.grades)),
                 0.95,
             ),
-            "topics": percentile_intervals(
-                one.compute(tables_from_joint(by_topic, truth.grades)), 0.95
+            "topics": compute_percentile_intervals(
+                one.compute(build_tables(by_topic, truth.grades)), 0.95
             ),
             "jackknife": jackknife(
                 value, without, has, 0.95, is_proportion=one.formula.min_value == 0

@@ -24,7 +24,7 @@ from scipy.special import stdtrit
 
 from cranfield.assess import judges_as_runs, ppi_mean, stratified_mean
 from cranfield.assess.agreement import coefficients
-from cranfield.assess.agreement.coefficients import jackknife, tables_from_joint
+from cranfield.assess.agreement.coefficients import build_tables, jackknife
 from cranfield.assess.estimates.documents import SampledDocuments, estimate_scores
 from cranfield.assess.estimates.means import Fit
 from cranfield.assess.judges.comparison import PROPORTIONS, compute_calibration, list_statistics
@@ -177,9 +177,7 @@ def judges(folder: Path, samples: int) -> None:
     joint, grades = np.stack(counts, axis=1).astype(np.float64), np.arange(4.0)
     of_all = list_statistics(GradeScale(0, 3), "ordinal")
     of_all["overlap(rel=2)"] = lambda tables: coefficients.overlap(tables.binarize(2))
-    truth = {
-        name: law(tables_from_joint(joint.sum(axis=0), grades)) for name, law in of_all.items()
-    }
+    truth = {name: law(build_tables(joint.sum(axis=0), grades)) for name, law in of_all.items()}
     shares = {*PROPORTIONS, "overlap(rel=2)"}
     calibrated = np.stack([compute_calibration(one, 0.95)[0] for one in np.swapaxes(joint, 0, 1)])
     often = joint.sum(axis=(0, 2))[:, :, None] >= LEAST_PAIRS
@@ -192,8 +190,8 @@ def judges(folder: Path, samples: int) -> None:
             some = joint[rng.integers(many, size=size)]
             total = some.sum(axis=0)
             tables, without = (
-                tables_from_joint(total, grades),
-                tables_from_joint(total - some, grades),
+                build_tables(total, grades),
+                build_tables(total - some, grades),
             )
             has = some.sum(axis=(2, 3)) > 0
             for name, law in of_all.items():

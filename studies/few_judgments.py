@@ -228,7 +228,7 @@ def by_topic(name: str, people: Floats, judge: Floats, measure: str, samples: in
         data = TopicEstimates(y, f, Fit(seed=SEED))
         first, second = np.arange(samples), np.arange(samples, 2 * samples)
         difference = truth[pairs[0]] - truth[pairs[1]]
-        values, nothing = data.topic_values(), np.zeros(size)
+        values, nothing = data.compute_topic_values(), np.zeros(size)
         by_values = (values[:, first] - values[:, second]).T
         alone = (y[first] - y[second])[:, :size]
         limits = [

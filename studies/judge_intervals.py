@@ -18,7 +18,7 @@ import polars as pl
 from scipy.stats import norm
 
 import cranfield as cf
-from cranfield.assess.agreement.coefficients import jackknife, percentile_intervals
+from cranfield.assess.agreement.coefficients import compute_percentile_intervals, jackknife
 from cranfield.assess.judges.comparison import compute_calibration
 from cranfield.assess.judges.rankings import score_by_judges
 from cranfield.base.arrays import Floats
@@ -101,7 +101,7 @@ def rankings(samples: int = 400, resamples: int = 300) -> None:
                 weights = (
                     random.multinomial(topics, np.full(topics, 1 / topics), resamples) / topics
                 )
-                again = percentile_intervals(coefficients(one, other, weights).T, 0.95)
+                again = compute_percentile_intervals(coefficients(one, other, weights).T, 0.95)
                 for k, (low, high) in enumerate((limits, again)):
                     held[k] += (low <= truth) & (truth <= high)
                 found += value

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.assess.labels.table import Overview
+from cranfield.assess.labels.table import LabelSummary
 from cranfield.result import Result
 from tests.result_forms import check_forms
 
@@ -35,7 +35,7 @@ CITED = cf.texts.read_citations({"a": {topic: [["full"], ["none"]] for topic in 
 
 RESULTS: list[Result] = [
     LABELS,
-    Overview(LABELS),
+    LabelSummary(LABELS),
     cf.assess.measure_agreement(LABELS),
     cf.assess.measure_agreement(LABELS, "alpha", pairs=True),
     cf.assess.majority(LABELS),

@@ -107,7 +107,7 @@ def test_odd_things_are_counted_and_said(tmp_path: Path) -> None:
     with pytest.warns(CranfieldWarning) as warned:
         sessions = read_sessions(written(tmp_path, text))
     said = " ".join(str(one.message) for one in warned)
-    assert "1 click excluded: no result at the rank" in said
+    assert "1 click excluded: no such result" in said
     assert "1 document repeated in one list" in said
     assert "1 session without queries, such as '2'" in said
     counts = sessions.counts
@@ -115,7 +115,7 @@ def test_odd_things_are_counted_and_said(tmp_path: Path) -> None:
     assert counts.without_queries == counts.without_topic == ("2",)
     assert repr(sessions).endswith(
         "0 clicks; 1 session without a topic, 1 session without a query, 1 empty list,"
-        " 1 document repeated in one list, 1 click on ranks without a result)"
+        " 1 document repeated in one list, 1 click without a result)"
     )
 
 
@@ -202,7 +202,7 @@ def test_scores_become_ranks_and_named_queries_numbers() -> None:
 
 def test_clicks_on_no_result_are_counted() -> None:
     lost = [CLICKS[0] | change for change in ({"query": 9}, {"session": "?"}, {"system": "?"})]
-    with pytest.warns(CranfieldWarning, match="3 clicks excluded: no result at the rank"):
+    with pytest.warns(CranfieldWarning, match="3 clicks excluded: no such result"):
         assert read_sessions(ROWS, clicks=[*CLICKS, *lost]).lost_clicks == 3
 
 
@@ -217,7 +217,7 @@ def test_clicks_are_on_the_document_that_they_name() -> None:
         sessions = read_sessions(rows, clicks=clicks)
     assert sessions.clicks["rank"].to_list() == [3, 4, 2]
     # A document of no list, and no document.
-    with pytest.warns(CranfieldWarning, match="1 click excluded: no result at the rank"):
+    with pytest.warns(CranfieldWarning, match="1 click excluded: no such result"):
         lost = read_sessions(rows, clicks=[click | {"rank": 1, "doc": d} for d in ("x", None)])
     assert lost.clicks["rank"].to_list() == [1] and lost.lost_clicks == 1
 

@@ -191,7 +191,7 @@ def test_notes_on_changed_scores_are_kept() -> None:
     gap = [*OLD[:7], float("nan")]
     both = {"P@5": scores("P@5", OLD, gap), "AP": scores("AP", OLD, NEW)}
     found = cf.checklist(both["P@5"], test="t", missing="drop")
-    assert "1 topic excluded: no score" in found.notes
+    assert "1 topic excluded: no score of some systems" in found.notes
     assert json.loads(found.to_json())["notes"] == [*found.notes]
     # Only one of two measures has a gap; the note on two systems is common.
     notes = cf.checklist(both, test="t", missing="zero").notes

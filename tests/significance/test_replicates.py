@@ -145,7 +145,10 @@ def test_unequal_numbers_of_replicates() -> None:
     np.testing.assert_allclose(comparison.means, of_system)
     assert any("numbers of replicates differ, 1 to 3" in note for note in comparison.notes)
     dropped = cf.compare(scores, test="independent-replicates", missing="drop")
-    assert (dropped.topics, dropped.notes[0]) == (4, "1 topic excluded: no score")
+    assert (dropped.topics, dropped.notes[0]) == (
+        4,
+        "1 topic excluded: no score of some systems",
+    )
     zero = cf.compare(scores, test="independent-replicates", missing="zero")
     assert zero.means[0] == pytest.approx(
         SCORES.mean_along(2)[:3, 0].sum() / 5 + 0.5747 / 15 + (SCORES.mean_along(2)[4, 0] / 5)

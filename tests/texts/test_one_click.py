@@ -67,7 +67,7 @@ def test_what_is_lacking_is_said() -> None:
         evaluate_answers(judged, "SMeasure")
     gold = {"q": {"x": {"weight": 1, "vital_length": 3}}}
     judged = judge_answers({"a": {"q": ["x"]}}, gold)
-    with pytest.raises(MeasureError, match="each nugget, got none for topic 'q' and system 'a'"):
+    with pytest.raises(MeasureError, match="nugget, got none for topic 'q' and system 'a'"):
         evaluate_answers(judged, "SMeasure")
     with pytest.raises(MeasureError, match="TMeasure requires the length of each answer"):
         evaluate_answers(judged, "TMeasure")

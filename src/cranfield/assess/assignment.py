@@ -160,7 +160,7 @@ def sheets(
     Raises
     ------
     PolicyError
-        For unknown options, an overlap outside 0 to 1, no assessors, or repeated names.
+        For unknown options, an overlap outside 0 to 1, no assessors, and repeated names or pairs.
 
     Examples
     --------

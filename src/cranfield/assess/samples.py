@@ -77,7 +77,7 @@ class EstimatedRelevant(TableResult):
 
     @property
     def has_total_error(self) -> bool:
-        """Whether the error of the total is not 0, or is 0 because all documents were sampled."""
+        """Whether the error of the total is above 0, or is 0 because all documents were sampled."""
         return self.total_error > 0 or self.rows["sampled"].equals(self.rows["pooled"])
 
     def heading(self) -> list[str]:
@@ -88,25 +88,25 @@ class EstimatedRelevant(TableResult):
         return [f"{total}, standard error {error}, estimated {sample}"]
 
 
-def _sen_yates_grundy(cells: Cells, sampled: Floats, relevant: Floats) -> Floats:
+def _sen_yates_grundy(cells: Cells, n_sampled: Floats, n_relevant: Floats) -> Floats:
     """Compute variance terms by cell; the terms of a pair of cells belong to the later cell."""
     inclusion = cells.inclusion
-    weighted, weighted_squares = relevant / inclusion, relevant / inclusion**2
+    weighted, weighted_squares = n_relevant / inclusion, n_relevant / inclusion**2
     within_cells = ratio(inclusion**2 - cells.pair_inclusion, cells.pair_inclusion) / inclusion**2
-    within_cells *= relevant * (sampled - relevant)
-    squared_differences = sampled * cells.sum_before(weighted_squares)
-    squared_differences += weighted_squares * cells.sum_before(sampled)
+    within_cells *= n_relevant * (n_sampled - n_relevant)
+    squared_differences = n_sampled * cells.sum_before(weighted_squares)
+    squared_differences += weighted_squares * cells.sum_before(n_sampled)
     squared_differences -= 2 * weighted * cells.sum_before(weighted)
     between_cells = ratio(1 - cells.dependence, cells.dependence) * squared_differences
     return within_cells + between_cells + weighted_squares * cells.covariance / inclusion
 
 
-def _horvitz_thompson(cells: Cells, sampled: Floats, relevant: Floats) -> Floats:
+def _horvitz_thompson(cells: Cells, n_sampled: Floats, n_relevant: Floats) -> Floats:
     inclusion = cells.inclusion
-    diagonal = relevant * (1 - inclusion) / inclusion**2
-    pairs = relevant * (relevant - 1)
+    diagonal = n_relevant * (1 - inclusion) / inclusion**2
+    pairs = n_relevant * (n_relevant - 1)
     within_cells = pairs / inclusion**2 - ratio(pairs, cells.pair_inclusion)
-    between_cells = 2 * relevant / inclusion * cells.sum_before(relevant / inclusion)
+    between_cells = 2 * n_relevant / inclusion * cells.sum_before(n_relevant / inclusion)
     return diagonal + within_cells - between_cells * ratio(1 - cells.dependence, cells.dependence)
 
 
@@ -196,7 +196,7 @@ class Sample(Result):
                 "first and second must have the same length, got"
                 f" {first_docs.size:,} and {second_docs.size:,}"
             )
-        return self.cells.joint(first_docs, second_docs)
+        return self.cells.compute_joint(first_docs, second_docs)
 
     def redraw(self, seed: int) -> Sample:
         """Draw another sample by the same design, with another seed."""
@@ -420,7 +420,7 @@ def sample(
     Raises
     ------
     PolicyError
-        For an unknown design, missing sizes, and documents below the last stratum.
+        For an unknown design, missing or invalid sizes, and documents below the last stratum.
 
     Notes
     -----

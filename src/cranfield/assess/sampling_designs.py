@@ -57,7 +57,7 @@ class Cells:
         sums: Floats = np.bincount(self.topic, weights=values).astype(np.float64)
         return sums[self.topic]
 
-    def joint(self, first: Ints, second: Ints) -> Floats:
+    def compute_joint(self, first: Ints, second: Ints) -> Floats:
         """Compute the joint inclusion probabilities of pairs of documents."""
         cell, other = self.doc_cell[first], self.doc_cell[second]
         is_same_topic = self.topic[cell] == self.topic[other]
@@ -270,7 +270,7 @@ def allocation(sizes: Any, spreads: Any, labels: int, *, min_labels: int = 2) ->
     Raises
     ------
     PolicyError
-        If `labels` is less than the sum of minimums, or more than the number of items.
+        For invalid sizes or spreads, and `labels` below the sum of minimums or above that of sizes.
 
     Examples
     --------

@@ -427,7 +427,7 @@ def stopping(
     Raises
     ------
     PolicyError
-        For unknown rules, labels that are not numbers, or more labels than `total`.
+        For unknown rules, labels that are not numbers, more labels than `total`, or wrong targets.
 
     Examples
     --------
@@ -478,7 +478,7 @@ def stopping_by_topic(
         Judgments so far, in order of judging within each topic: any input of
         :func:`cranfield.read_qrels`, or None if there are none.
     rules, rel, every
-        As for :func:`stopping`.
+        As for :func:`stopping`, except the rule `Target`.
 
     Returns
     -------

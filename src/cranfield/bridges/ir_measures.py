@@ -1,7 +1,7 @@
 """Measures of cranfield for ir_measures, and so for PyTerrier's experiments.
 
 :func:`measure` creates a measure for ir_measures. :func:`register` makes cranfield the first
-provider of all measures that it supports, so that they break ties by the same rule.
+provider of ir_measures, so that all measures that cranfield supports break ties by the same rule.
 """
 
 from __future__ import annotations

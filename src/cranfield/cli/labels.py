@@ -132,7 +132,7 @@ def labels(
         raise PolicyError(f"--qrels must be a file other than --output, got {quoted(qrels)}")
     result_output.check(name for name in KEYS if gold is not None or name != "gold")
     from cranfield.assess.labels.reading import read_gold
-    from cranfield.assess.labels.table import Overview
+    from cranfield.assess.labels.table import LabelSummary
 
     label_columns, gold_columns = _parse_columns(columns)
     if gold_columns and gold is None:
@@ -151,8 +151,8 @@ def labels(
     consensus = CROWD_MODELS[method](
         annotations, tie=tie, seed=agreement_options["seed"], **known_grades
     )
-    overview, workers = Overview(annotations), consensus.workers()
-    frames, keys = {"grades": overview.to_polars(), "workers": workers}, {**KEYS}
+    summary, workers = LabelSummary(annotations), consensus.workers()
+    frames, keys = {"grades": summary.to_polars(), "workers": workers}, {**KEYS}
     notes = [*consensus.notes, *_describe_ties(consensus)]
     top_workers = workers.sort("labels", descending=True, maintain_order=True)[:MAX_WORKERS]
     n_hidden = workers.height - top_workers.height
@@ -191,12 +191,12 @@ def labels(
     if qrels is not None:
         notes.append(f"{counted(len(consensus.qrels), 'judgment')} written to {qrels}")
     results = ResultSet(
-        [*overview.heading(), *consensus.heading(), *(f"note: {note}" for note in notes)],
+        [*summary.heading(), *consensus.heading(), *(f"note: {note}" for note in notes)],
         tables,
         {name: (frame, keys[name]) for name, frame in frames.items()},
         {
             **{"method": method, "tie": tie, **agreement_options},
-            "notes": [*annotations.notes, *overview.anomalies(), *notes],
+            "notes": [*annotations.notes, *summary.anomalies(), *notes],
         },
     )
     write_more = None if qrels is None else partial(cf.write_qrels, consensus.qrels, qrels)

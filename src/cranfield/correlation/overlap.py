@@ -24,7 +24,7 @@ from cranfield.base.errors import (
 from cranfield.correlation.tau import pair_values
 
 MAX_TERMS = 100_000
-"""Maximum number of terms to add for an infinite sum; longer sums use an equally exact formula."""
+"""Maximum number of terms to add for an infinite sum; longer sums use a closed formula."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +50,10 @@ def compute_rbo(
     short_length, length = shorter.length, longer.length
     depth = np.arange(1, length + 1)
     is_common = (shorter.top > 0) & (longer.top > 0)
-    short_cut, short_size = _compute_cuts(shorter, length, ties)
-    long_cut, long_size = _compute_cuts(longer, length, ties)
+    short_cut, short_sum = _compute_cuts(shorter, length, ties)
+    long_cut, long_sum = _compute_cuts(longer, length, ties)
     overlaps = _compute_overlaps(shorter, longer, is_common, short_cut, long_cut)
-    norm = np.sqrt(short_size * long_size) if ties == "b" else (short_size + long_size) / 2
+    norm = np.sqrt(short_sum * long_sum) if ties == "b" else (short_sum + long_sum) / 2
     # Beyond its end, the shorter ranking has unseen items, which may be in the longer one.
     is_unshared = (longer.top > 0) & ~is_common
     n_complete = _count_reached(longer.bottom[is_unshared], length)
@@ -81,10 +81,10 @@ def compute_rbo(
 
 
 def _compute_cuts(groups: TieGroups, max_depth: int, ties: str) -> tuple[Floats, Floats]:
-    """Compute the proportion of the tie group at each depth, and the size of the ranking so far."""
+    """Compute the included proportion of the tie group at each depth, and the sum over items."""
     depth = np.arange(1, max_depth + 1)
-    # All k items of a group have its first rank, so the group covers k depths. Beyond its end a
-    # ranking is continued without ties.
+    # The sorted ranks list a group of k items k times, once for each depth that it covers. Beyond
+    # its end, a ranking is continued without ties. For `b`, squared proportions are summed.
     top, bottom = (
         np.append(np.sort(ranks[ranks > 0]), depth[groups.length :])
         for ranks in (groups.top, groups.bottom)
@@ -168,12 +168,12 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     Parameters
     ----------
     first, second
-        The ids of the items, best first; integers are read as text. A list, set or tuple in place
-        of an id contains tied ids.
+        The ids of the items, best first; integral numbers are read as text. A list, set or tuple in
+        place of an id contains tied ids.
         A mapping of ids to scores is ranked by score in descending order; equal scores are tied.
     p
         Persistence, between 0 and 1: the probability of continuing to the next depth. The first 10
-        ranks have 86% of the weight for p = 0.9, and 99.99% for p = 0.5.
+        ranks have 86% of the weight for p = 0.9, and 99.98% for p = 0.5.
     ties
         Treatment of ties. `a`: the order is unknown, and RBO is the mean over all ways to break the
         ties. `b`: as `a`, but corrected such that a ranking with ties agrees fully with itself.
@@ -187,7 +187,7 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     Raises
     ------
     CranfieldError
-        For a ranking that is empty, has duplicate items, or is not a sequence or mapping.
+        For a ranking that is empty, or not a sequence or mapping, and for invalid ids or scores.
     PolicyError
         For an unknown treatment of ties, or a p that is not between 0 and 1.
 
@@ -252,7 +252,7 @@ def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     Raises
     ------
     CranfieldError
-        For scores that are not numbers, or of different lengths.
+        For scores that are not numbers, or not of the same items and shape, and for no items.
     PolicyError
         For an unknown treatment of ties, or a p that is not between 0 and 1.
 
@@ -280,7 +280,7 @@ def check_rbo_options(p: Any, ties: Any) -> float:
 
 
 def group_scores(scores: Floats) -> TieGroups:
-    """Return the tie groups of items by score, in descending order."""
+    """Rank items by score in descending order; return the tie group of each item."""
     _, group, sizes = np.unique(-scores, return_inverse=True, return_counts=True)
     bottoms = np.cumsum(sizes)
     return TieGroups((bottoms - sizes + 1)[group], bottoms[group])
@@ -322,7 +322,7 @@ def _read_groups(ranking: Any) -> list[list[Any]]:
 
 
 def _as_id(item: Any) -> Any:
-    """Convert integers to text, like ids in files; return other ids unchanged."""
+    """Convert integral numbers to text, like ids in files; return other ids unchanged."""
     try:
         hash(item)
     except TypeError:
@@ -372,7 +372,7 @@ def rbo_of_runs(
     Raises
     ------
     PolicyError
-        For an unknown treatment of ties, a p that is not between 0 and 1, or an invalid run.
+        For an unknown treatment of ties, a p outside 0 to 1, or an argument that is not a run.
 
     Examples
     --------

@@ -88,7 +88,7 @@ def iterate_blocks(n_sets: int, n_items: int) -> Iterator[tuple[slice, slice]]:
 
 
 def compute_signs(values: Floats, rows: slice) -> Signs:
-    """Compare items with all items: 1 if the other is higher, -1 if lower; (sets, rows, items)."""
+    """Compare rows with items: 1 if the other item is higher, -1 if lower; (sets, rows, items)."""
     row_values, column_values = values[:, rows, None], values[:, None, :]
     return np.subtract(column_values > row_values, column_values < row_values, dtype=np.int8)
 
@@ -114,13 +114,13 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
     Returns
     -------
     array
-        Correlations from -1 to 1, shape () or (sets,). NaN if a value is NaN, for fewer than two
-        items, and, for tau-b, if all values of x or of y are equal.
+        Correlations from -1 to 1, shape () or (sets,). NaN if a value is NaN, if no pair of items
+        counts, and, for tau-b, if all pairs are tied in x, or all in y.
 
     Raises
     ------
     CranfieldError
-        For values that are not numbers, or arrays of different shape.
+        For values that are not numbers, or whose items, sets or labels do not match.
     PolicyError
         For an unknown variant, or a negative rounding.
 
@@ -231,7 +231,7 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
     Raises
     ------
     CranfieldError
-        For scores that are not numbers, or arrays of different shape.
+        For scores that are not numbers, or whose items, sets or labels do not match.
     PolicyError
         For an unknown treatment of ties.
 

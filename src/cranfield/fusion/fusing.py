@@ -85,8 +85,8 @@ def fuse(
     limit
         Maximum number of documents per topic in the fused run. None means no limit.
     ties
-        Order of documents with equal scores in the runs. See :func:`cranfield.judge`. Ranks are
-        computed from scores; rank columns are ignored.
+        Order of documents with equal scores in the runs. See :func:`cranfield.judge`. Except with
+        `rank` and `file`, ranks are computed from scores, and rank columns are ignored.
     name
         Name of the fused run; by default the method, such as `RRF(k=10)`.
     jobs, progress
@@ -103,15 +103,16 @@ def fuse(
     InputError
         For fewer than two runs, runs of the same name, and runs that cannot be read.
     PolicyError
-        For an unknown method, norm or option, and for invalid weights.
+        For an unknown method, an unknown or unused norm or option, and for invalid weights.
 
     Notes
     -----
     A run that does not rank a document adds nothing to the score of the document, with two
-    exceptions: with method `Borda` or norm `borda` the run gives the document the mean of the
-    remaining points, and with `CombMIN` and `CombMED` a score of 0. Fused scores are rounded to 12
-    significant digits, so that equal sums are tied. Ties are broken by document id in descending
-    order, as by trec_eval.
+    exceptions if the run ranks other documents of the topic: with method `Borda` or norm `borda`
+    the run gives the document the mean of the remaining points, which counts like a score of a
+    ranked document, and with `CombMIN` and `CombMED` a score of 0, unless `absent` is `out`. Fused
+    scores are rounded to 12 significant digits, so that equal sums are tied. Ties are broken by
+    document id in descending order, as by trec_eval.
 
     Sources: Cormack, Clarke and Büttcher (2009); Fox and Shaw (1994); Lee (1997); Aslam and
     Montague (2001); Montague and Aslam (2001, 2002); Renda and Straccia (2003); Mourão, Martins and
@@ -172,7 +173,7 @@ def fuse(
         first, block_tops, block_topics = block
         rankings = Rankings.from_tops(block_tops, names, block_topics, 0, ids)
         with np.errstate(over="ignore", invalid="ignore"):
-            values = fusion.values(rankings, run_weights, norm or DEFAULT_NORM)
+            values = fusion.score_documents(rankings, run_weights, norm or DEFAULT_NORM)
             scores = without_noise(refuse_infinite(values))
         # Documents of a topic are sorted by id; the reversal ranks ties by id in descending order.
         rows = scores.size - 1 - np.lexsort((-scores[::-1], rankings.topic[::-1]))
@@ -272,12 +273,13 @@ def _warn_of_scores(
     fusion: Fusion, norm: str | None, names: Sequence[str], tops: Sequence[RunTop]
 ) -> None:
     """Warn of mostly tied scores, of missing scores, and of raw scores below 0."""
-    tied = [k for k, top in enumerate(tops) if top.tied > _MANY_TIES]
+    tied = [k for k, top in enumerate(tops) if top.tied_proportion > _MANY_TIES]
     if tied and not fusion.by_score:
-        most_tied = max(tied, key=lambda k: tops[k].tied)
+        most_tied = max(tied, key=lambda k: tops[k].tied_proportion)
+        proportion = f"{tops[most_tied].tied_proportion:.0%}"
         warn(
-            f"{describe_runs(tied, names)} mostly tied scores ({tops[most_tied].tied:.0%} of the"
-            f" documents of {quoted(names[most_tied])}), so that document ids determine most ranks;"
+            f"{describe_runs(tied, names)} mostly tied scores ({proportion} of the documents"
+            f" of {quoted(names[most_tied])}), so that document ids determine most ranks;"
             " ties='rank' or ties='input' keeps the order of the run"
         )
     unscored = [k for k, top in enumerate(tops) if not top.has_scores]

@@ -43,7 +43,7 @@ class Fusion(Spec):
     by_score: ClassVar[bool] = False  # Whether the method uses normalised scores, or else ranks
     accepts_weights: ClassVar[bool] = True  # Whether runs can have weights
 
-    def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
+    def score_documents(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
         """Score the documents, where higher is better; shape (documents,).
 
         `weights` are those of the systems, shape (systems,), and `norm` is the normalisation of
@@ -62,14 +62,14 @@ class RankSum(Fusion):
         """Return the exact weight of each rank from 1 to `n_ranks`."""
         raise NotImplementedError
 
-    def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
+    def score_documents(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
         rank_weights = _round_weights(self, int(np.diff(rankings.lists).max(initial=1)))
         row_weights = rank_weights[rankings.rank - 1] * weights[rankings.system]
         sums = np.bincount(rankings.ranked, weights=row_weights, minlength=rankings.size)
-        return sums * self.factor(rankings.run_counts)
+        return sums * self.compute_factors(rankings.run_counts)
 
-    def factor(self, n_runs: Ints) -> Floats:
-        """Return the factor that multiplies the sum, given the number of runs with the document."""
+    def compute_factors(self, n_runs: Ints) -> Floats:
+        """Compute the factor of each sum from the number of runs that have the document."""
         return np.ones(n_runs.size)
 
 
@@ -115,7 +115,7 @@ class InverseSquareRank(RankSum):
     def rank_weights(self, n_ranks: int) -> list[Fraction]:
         return [Fraction(1, rank**2) for rank in range(1, n_ranks + 1)]
 
-    def factor(self, n_runs: Ints) -> Floats:
+    def compute_factors(self, n_runs: Ints) -> Floats:
         return n_runs.astype(np.float64)
 
 
@@ -130,18 +130,18 @@ class LogInverseSquareRank(InverseSquareRank):
         "constant in log(n + sigma), above 0 so that a document of one run has a weight",
     )
 
-    def factor(self, n_runs: Ints) -> Floats:
+    def compute_factors(self, n_runs: Ints) -> Floats:
         return np.asarray(np.log(n_runs + self.sigma))
 
 
 class Borda(Fusion):
-    """Borda count: n - r + 1 points for rank r of n; unranked documents share the other points."""
+    """Borda count: n - r + 1 points for rank r, n documents in all runs; others share the rest."""
 
     name = "Borda"
     aliases = ("bordafuse", "Borda-count")
     source = "Aslam and Montague 2001"
 
-    def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
+    def score_documents(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
         points = compute_borda_points(rankings) * weights[rankings.system]
         sums = np.bincount(rankings.ranked, weights=points, minlength=rankings.size)
         # Points by each run for the documents that it does not rank, doubled.
@@ -168,7 +168,7 @@ class Condorcet(Fusion):
     source = "Montague and Aslam 2002"
     accepts_weights = False
 
-    def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
+    def score_documents(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
         wins = [count_wins(rankings, topic) for topic in range(len(rankings.topics))]
         return np.concatenate(wins).astype(np.float64) if wins else np.zeros(0)
 
@@ -197,7 +197,7 @@ def count_wins(rankings: Rankings, topic: int) -> Ints:
 
 
 def min_max_norm(rankings: Rankings) -> Floats:
-    r"""Scale scores to 0 to 1: :math:`(s - \min s) / (\max s - \min s)`; 1 if all are equal."""
+    r"""Scale scores to [0, 1]: :math:`(s - \min s) / (\max s - \min s)`; 1 if all are equal."""
     # Halved, so that the difference of two scores cannot overflow.
     halves = rankings.scores / 2
     minimum = _reduce_rankings(rankings, halves, np.minimum)
@@ -264,7 +264,7 @@ NORMS: dict[str, Callable[[Rankings], Floats]] = {
 
 def _compute_unranked_borda_scores(rankings: Rankings) -> Floats:
     """Return the norm `borda` of documents that a run does not rank; shape (topics, systems)."""
-    # The mean of the remaining ranks, 1/2 - (m - 1)/(2 n) for a run with m of the n documents
+    # The mean value of the remaining ranks, 1/2 - (m - 1)/(2 n) for a run with m of the n documents
     # (Renda and Straccia 2003); infinite for runs without any document for a topic.
     lengths = np.diff(rankings.lists).reshape(len(rankings.topics), -1)
     mean_points = 0.5 - (lengths - 1) / (2 * np.diff(rankings.starts)[:, None])
@@ -303,7 +303,7 @@ class DocumentScores:
     n_counted: Ints  # number of scores that count in means and factors, by document
     n_runs: Ints  # number of runs with documents for the topic of each document
 
-    def sums(self) -> Floats:
+    def sum_scores(self) -> Floats:
         """Sum the scores of each document."""
         return np.add.reduceat(self.values, self.starts)
 
@@ -311,13 +311,14 @@ class DocumentScores:
 class Combination(Fusion):
     """Base class of methods that combine the scores of each document.
 
-    Runs without any document for the topic do not count.
+    Runs without any document for the topic do not count. With norm `borda`, each other run has a
+    score for all documents of the topic.
     """
 
     source = "Fox and Shaw 1994"
     by_score = True
 
-    def values(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
+    def score_documents(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
         if not rankings.size:
             return np.zeros(0)
         row_scores = refuse_infinite(NORMS[norm](rankings) * weights[rankings.system])
@@ -345,7 +346,7 @@ class CombSum(Combination):
     aliases = ("linear", "interpolation", "sum", "wsum", "relative-score-fusion", "RSF")
 
     def combine(self, scores: DocumentScores) -> Floats:
-        return scores.sums()
+        return scores.sum_scores()
 
 
 class CombMnz(Combination):
@@ -355,7 +356,7 @@ class CombMnz(Combination):
     aliases = ("mnz",)
 
     def combine(self, scores: DocumentScores) -> Floats:
-        return scores.sums() * scores.n_counted
+        return scores.sum_scores() * scores.n_counted
 
 
 class CombGmnz(Combination):
@@ -367,7 +368,7 @@ class CombGmnz(Combination):
     gamma: float = parameter(1.0, number(0), "exponent of the number of runs; 1 is CombMNZ")
 
     def combine(self, scores: DocumentScores) -> Floats:
-        return np.asarray(scores.sums() * scores.n_counted**self.gamma)
+        return np.asarray(scores.sum_scores() * scores.n_counted**self.gamma)
 
 
 class CombMax(Combination):
@@ -393,13 +394,13 @@ class CombMed(Combination):
         # In ascending order, zeros of runs without the document follow the negative scores.
         n_negative = np.add.reduceat(values < 0, starts, dtype=np.int64)
 
-        def value_at(index: Ints) -> Floats:
+        def select_values(index: Ints) -> Floats:
             score_index = np.where(index < n_negative, index, index - n_zeros)
             is_zero = (index >= n_negative) & (score_index < n_negative)
             return np.where(is_zero, 0.0, values[starts + np.clip(score_index, 0, sizes - 1)])
 
         n_values = sizes + n_zeros
-        return np.asarray(value_at((n_values - 1) // 2) / 2 + value_at(n_values // 2) / 2)
+        return np.asarray(select_values((n_values - 1) // 2) / 2 + select_values(n_values // 2) / 2)
 
 
 class CombAnz(Combination):
@@ -409,7 +410,7 @@ class CombAnz(Combination):
     aliases = ("anz", "mean")
 
     def combine(self, scores: DocumentScores) -> Floats:
-        return ratio(scores.sums(), scores.n_counted)
+        return ratio(scores.sum_scores(), scores.n_counted)
 
 
 class CombMin(Combination):

@@ -33,8 +33,8 @@ class RunTop:
     sizes: Ints  # number of documents of each topic; shape (topics,)
     docs: pl.Series
     scores: Floats  # score of each row; empty unless requested
-    contradictions: int = 0  # number of adjacent scores with ranks in the opposite order
-    tied: float = 0.0  # proportion of documents that share their score with another of the topic
+    n_contradictions: int = 0  # number of adjacent scores with ranks in the opposite order
+    tied_proportion: float = 0.0  # proportion of documents with the score of another of the topic
     has_scores: bool = True  # False if the requested scores are negated ranks
 
 
@@ -66,10 +66,9 @@ def select_top_rows(
     docs = run.docs[rows]
     ranks = join_ranges(0 * sizes, sizes)[1] + 1 if run.ranks is None else run.ranks[rows]
     has_scores = not (scored and sizes.max() > 1 and np.array_equal(scores, -ranks.astype(float)))
-    tied = 0.0 if ties in BY_ROW else order.n_tied / max(len(run.docs), 1)
-    return RunTop(
-        run.name, stem, run.topics, sizes, docs, scores, order.contradictions, tied, has_scores
-    )
+    tied_proportion = 0.0 if ties in BY_ROW else order.n_tied / max(len(run.docs), 1)
+    order_checks = order.contradictions, tied_proportion
+    return RunTop(run.name, stem, run.topics, sizes, docs, scores, *order_checks, has_scores)
 
 
 def describe_runs(run_indices: Sequence[int], names: Sequence[str]) -> str:
@@ -79,7 +78,7 @@ def describe_runs(run_indices: Sequence[int], names: Sequence[str]) -> str:
 
 def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop]) -> None:
     """Warn of ranks that contradict scores, and of runs without a common topic."""
-    counts = {name: top.contradictions for name, top in zip(names, tops, strict=True)}
+    counts = {name: top.n_contradictions for name, top in zip(names, tops, strict=True)}
     notes = describe_contradictions(counts)
     n_runs = Counter(topic for top in tops for topic in top.topics)
     isolated = [
@@ -139,7 +138,7 @@ class Rankings(Pairs):
 
     topics: tuple[str, ...]  # in numerical order if all are numbers, else by bytes
     systems: tuple[str, ...]
-    depth: int  # number of ranks used of each ranking
+    depth: int  # number of ranks used of each ranking; 0, and without a use, in fusion
     docs: pl.Series  # ids of documents by topic; other arrays contain indices into it
     starts: Ints
     """Documents of topic t are `starts[t]:starts[t + 1]`; shape (topics + 1,)."""

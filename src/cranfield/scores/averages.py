@@ -21,7 +21,7 @@ class Averages:
 
     values: Floats
 
-    def _over_topics(self, function: Callable[..., Floats]) -> Floats:
+    def _apply_over_topics(self, function: Callable[..., Floats]) -> Floats:
         """Apply a function to each system's scores; NaN for a system without scores."""
         averages = np.full(self.values.shape[1:], np.nan)
         has_scores = ~np.isnan(self.values).all(axis=0)
@@ -32,16 +32,16 @@ class Averages:
         return averages
 
     def counts(self) -> Ints:
-        """Count the topics with a score; shape (systems,)."""
+        """Count the topics with a score; shape (systems, ...)."""
         return np.asarray((~np.isnan(self.values)).sum(axis=0))
 
     def mean(self) -> Floats:
-        """Compute the arithmetic mean over the topics with a score; shape (systems,)."""
-        return self._over_topics(np.nanmean)
+        """Compute the arithmetic mean over the topics with a score; shape (systems, ...)."""
+        return self._apply_over_topics(np.nanmean)
 
     def median(self) -> Floats:
-        """Compute the median over the topics with a score; shape (systems,)."""
-        return self._over_topics(np.nanmedian)
+        """Compute the median over the topics with a score; shape (systems, ...)."""
+        return self._apply_over_topics(np.nanmedian)
 
     def std(self) -> Floats:
         """Compute the sample standard deviation over topics (divisor n - 1); NaN for one topic."""
@@ -52,11 +52,11 @@ class Averages:
         return np.where(counts > 1, deviation, np.nan)
 
     def sum(self) -> Floats:
-        """Compute the sum over topics; shape (systems,)."""
-        return self._over_topics(np.nansum)
+        """Compute the sum over the topics with a score; shape (systems, ...)."""
+        return self._apply_over_topics(np.nansum)
 
     def geometric_mean(self, floor: float = FLOOR) -> Floats:
-        """Compute the geometric mean, raising scores below `floor` to it; shape (systems,)."""
+        """Compute the geometric mean of max(score, floor); shape (systems, ...)."""
         check_number("floor", floor, 0, float("inf"))
         with np.errstate(divide="ignore"):
             logs = np.log(np.maximum(self.values, floor))
@@ -71,32 +71,34 @@ class Averages:
 
 
 MISSING = ("error", "drop", "zero")
-"""Policies for missing scores: raise an error, exclude topics that lack a score, or count 0."""
+"""Policies for missing scores: raise an error, exclude their topics, or count them as 0."""
 
 
 def fill_missing(
     tables: Sequence[Floats],
     missing: str,
-    cell: Callable[[int, Indices], str],
+    describe_cell: Callable[[int, Indices], str],
     hint: str = "",
     suffix: str = "",
 ) -> tuple[list[Floats], Bools, tuple[str, ...]]:
     """Apply a policy for missing scores; return the tables, a mask of included topics, and notes.
 
-    `cell` describes a missing score, given the index of the table and the index of the cell. The
-    error for missing scores ends with `hint`, the error for no complete topic with `suffix`.
+    `describe_cell` describes a missing score, given the index of the table and the index of the
+    cell. The error for missing scores ends with `hint`; `suffix` follows "no topic has a score of
+    every system".
     """
     check_choice("missing", missing, MISSING)
     masks = [np.isnan(table) for table in tables]
     n_missing = sum(int(mask.sum()) for mask in masks)
-    includes_all = np.ones(len(tables[0]), dtype=bool)
+    is_included = np.ones(len(tables[0]), dtype=bool)
     if not n_missing:
-        return list(tables), includes_all, ()
+        return list(tables), is_included, ()
     is_complete = ~np.any([mask.reshape(len(mask), -1).any(axis=1) for mask in masks], axis=0)
     incomplete = f"no topic has a score of every system{suffix}"
     if missing == "error":
         first = next(k for k, mask in enumerate(masks) if mask.any())
-        gap = f"{cell(first, np.argwhere(masks[first])[0])} ({counted(n_missing, 'score')} missing)"
+        cell = describe_cell(first, np.argwhere(masks[first])[0])
+        gap = f"{cell} ({counted(n_missing, 'score')} missing)"
         problem, advice = gap, "missing='drop' excludes topics that lack a score"
         if not is_complete.any():
             problem = f"{incomplete}: {gap}"
@@ -106,8 +108,8 @@ def fill_missing(
         )
     if missing == "zero":
         filled = [np.where(mask, 0.0, table) for mask, table in zip(masks, tables, strict=True)]
-        return filled, includes_all, (f"{counted(n_missing, 'missing score')} counted as 0",)
+        return filled, is_included, (f"{counted(n_missing, 'missing score')} counted as 0",)
     if not is_complete.any():
         raise CranfieldError(incomplete)
-    note = f"{counted(int((~is_complete).sum()), 'topic')} excluded: no score"
+    note = f"{counted(int((~is_complete).sum()), 'topic')} excluded: no score of some systems"
     return [table[is_complete] for table in tables], is_complete, (note,)

@@ -68,7 +68,7 @@ def suggests_lower(name: str) -> bool:
 
 
 def direction_note(name: str, reader: str = " to read_scores") -> str:
-    """Return the note on a measure without a stated direction if its name suggests lower is better.
+    """Return the note on a measure without a direction whose name suggests that lower is better.
 
     `reader` ends the advice for users of Python; commands name their option instead.
     """
@@ -106,7 +106,7 @@ def label_indices(selection: Any, labels: Sequence[str], kind: str = "system") -
 
 
 def _check_frame_labels(data: Any, labels: Mapping[str, Sequence[str]]) -> None:
-    """Refuse a data frame whose columns or rows have the same labels in another order."""
+    """Refuse a data frame with the labels of the scores in another order or on the other axis."""
     for name, axis in (("columns", "system"), ("index", "topic")):
         expected = [str(plain_id(label)) for label in getattr(data, name, ())]
         if expected != [*labels[axis]] and {*expected} in ({*labels["topic"]}, {*labels["system"]}):
@@ -311,7 +311,7 @@ class Scores(Averages, FrameMixin, WithPlots):
         Raises
         ------
         PolicyError
-            For an unknown system (the message suggests similar names), and for scores by shard.
+            For an unknown system (the message suggests similar names), or a third axis of scores.
 
         Examples
         --------
@@ -345,8 +345,8 @@ class Scores(Averages, FrameMixin, WithPlots):
         Raises
         ------
         PolicyError
-            For an unknown label (the message suggests similar labels), and if `shards` is given
-            but the scores have none.
+            For an unknown label (the message suggests similar labels), for a mask of another
+            length, and if `shards` is given but the scores have none.
         """
         if shards is not None and not self.shards:
             raise PolicyError(f"selecting shards requires scores by shard, got {self!r}")
@@ -428,7 +428,7 @@ class Scores(Averages, FrameMixin, WithPlots):
         return self.values
 
     def finite(self, suffix: str = "") -> Scores:
-        """Return the scores; raise if one is infinite, with `suffix` after the cell in the text."""
+        """Return the scores; raise if one is infinite, with `suffix` after its cell in the text."""
         infinite_cells = np.argwhere(np.isinf(self.values))
         if infinite_cells.size:
             raise CranfieldError(f"{self.cell(infinite_cells[0])}{suffix} has an infinite score")
@@ -589,7 +589,7 @@ def align_scores(
 ) -> dict[Any, Scores]:
     """Align the scores of each measure with the topics and systems of the first.
 
-    Infinite scores raise an error, and so do scores by shard, unless `shards` is True.
+    Raise an error for infinite scores and, unless `shards` is True, for scores by shard.
     """
     (first, reference), *_ = scores.items()
     aligned = {}
@@ -609,7 +609,7 @@ def complete_scores(
     filled_values, is_complete, notes = fill_missing(
         [measure_scores.values for measure_scores in scores.values()],
         missing,
-        cell=lambda k, cell: f"{scores[names[k]].cell(cell)} has no score of {quoted(names[k])}",
+        lambda k, cell: f"{scores[names[k]].cell(cell)} has no score of {quoted(names[k])}",
         suffix=" by every measure",
     )
     topics = tuple(compress(scores[names[0]].topics, is_complete))

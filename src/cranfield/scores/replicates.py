@@ -43,7 +43,7 @@ def replicate_labels(
     InputError
         For a run that occurs twice in the table, or two runs of one replicate.
     PolicyError
-        For a run that is not in the table, or whose name has no replicate.
+        For a run that is not in the table, or without a table (unless `single`) has no replicate.
 
     Examples
     --------

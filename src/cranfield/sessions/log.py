@@ -78,7 +78,7 @@ class SessionCounts:
     repeated_in_list
         Number of results whose document has a higher rank in the same list.
     lost_clicks
-        Number of clicks excluded because their rank has no result.
+        Number of clicks excluded because their list has no result with their rank or document.
     """
 
     sessions: int
@@ -119,7 +119,8 @@ class Sessions:
     source
         Name of the source, for messages.
     lost_clicks
-        Number of clicks on ranks without a result; they are not in `clicks`.
+        Number of clicks on ranks or documents that their lists do not have; they are not in
+        `clicks`.
     runs_read
         Settings with which the runs of :func:`append_runs` were read; empty without runs.
 
@@ -172,10 +173,10 @@ class Sessions:
         ----------
         qrels
             Judgments by topic: any input of :func:`cranfield.read_qrels`. Or `clicks`, or
-            `clicks:SECONDS`, for the judgments of :meth:`clicked`.
+            `clicks:SECONDS`, for the judgments of :meth:`clicks_to_qrels`.
         current
             Keep only the sessions with a current query, for which runs of the TREC Session track
-            rank documents.
+            rank documents; without effect on judgments from clicks.
 
         Returns
         -------
@@ -185,7 +186,7 @@ class Sessions:
         Raises
         ------
         InputError
-            If no session has a judged topic.
+            If no session has a judged topic, or no click counts.
         """
         if isinstance(qrels, str) and (match := CLICK_JUDGMENTS.fullmatch(qrels)):
             return self.clicks_to_qrels(None if match[1] is None else float(match[1]))
@@ -309,7 +310,7 @@ class Sessions:
             (counts.empty_lists, "empty list", ""),
             (counts.repeated, "repeated result", ""),
             (counts.repeated_in_list, "document", " repeated in one list"),
-            (counts.lost_clicks, "click", " on ranks without a result"),
+            (counts.lost_clicks, "click", " without a result"),
         ]
         notes = [f"{counted(n, noun)}{detail}" for n, noun, detail in anomalies if n]
         return f"Sessions({', '.join(sizes)}{'; ' if notes else ''}{', '.join(notes)})"
@@ -381,7 +382,7 @@ class ConcatenatedSessions(Sequence[Run]):
         Parameters
         ----------
         qrels
-            Judgments by topic: any input of :func:`cranfield.read_qrels`.
+            As for :meth:`Sessions.qrels`.
         policies
             As for :func:`cranfield.judge`, except `ties`, because results of sessions have ranks.
 
@@ -393,9 +394,9 @@ class ConcatenatedSessions(Sequence[Run]):
         Raises
         ------
         InputError
-            If no session has a judged topic.
+            If no session has a judged topic, or no click counts.
         PolicyError
-            For an unknown policy.
+            For an unknown policy, and for `ties`.
         """
         is_condensed = policies.get("unjudged") == "condensed"
         if is_condensed:
@@ -602,7 +603,7 @@ def append_runs(
     Raises
     ------
     InputError
-        If no topic of a run is a session.
+        If no topic of a run is a session, or for no runs.
     PolicyError
         For sessions of several systems, or an unknown policy for ties.
 

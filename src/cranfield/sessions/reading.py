@@ -202,9 +202,9 @@ def read_sessions(
         appearance. Equal scores are ordered by document, descending, as in trec_eval.
     clicks
         A table in any of these forms with a row for each click: `session`, `query`, `rank` or
-        `doc`, and optionally `system`, `start` (or `time`), and `end` or `dwell`, in seconds or as
-        times of ISO 8601. Rows with 0 in a column `clicks` or `clicked` are not clicks. A log in
-        XML has its own clicks and cannot be combined with this table.
+        `doc`, and optionally `system`, `start` (or `time`) and `end`, in seconds or as times of ISO
+        8601, or `dwell` in seconds. Rows with 0 in a column `clicks` or `clicked` are not clicks. A
+        log in XML has its own clicks and cannot be combined with this table.
     topics
         The topic of each session: a dict, a table with columns `session` and `topic`, or a text
         file with a session and its topic on each line, such as the track's `sessiontopicmap`. A
@@ -222,8 +222,9 @@ def read_sessions(
     Warns
     -----
     CranfieldWarning
-        For clicks on ranks without a result, which are excluded; for documents repeated in one
-        list; for sessions without queries; for queries whose order contradicts their times.
+        For clicks on ranks or documents that their lists do not have, which are excluded; for
+        documents repeated in one list; for sessions without queries; for queries whose order
+        contradicts their times; for ranks that contradict scores, and for many tied scores.
 
     Examples
     --------
@@ -248,7 +249,7 @@ def read_sessions(
         sessions = _read_session_table(data, clicks, topics, on_duplicate)
     counts, name = sessions.counts, sessions.source
     if counts.lost_clicks:
-        warn(f"{name}: {counted(counts.lost_clicks, 'click')} excluded: no result at the rank")
+        warn(f"{name}: {counted(counts.lost_clicks, 'click')} excluded: no such result")
     if counts.repeated_in_list:
         warn(f"{name}: {counted(counts.repeated_in_list, 'document')} repeated in one list")
     if empty_sessions := counts.without_queries:
@@ -295,7 +296,7 @@ def _is_xml(source: Source) -> bool:
 
 
 def _read_value_by_session(frame: pl.DataFrame, column: str, source: str) -> dict[str, str]:
-    """Read the topic or the user of each session; refuse a session with two."""
+    """Read the topic or the user of each session; refuse a session with several values."""
     pairs = frame.select("session", column).unique(maintain_order=True)
     values: dict[str, str] = {}
     for session, value in pairs.iter_rows():

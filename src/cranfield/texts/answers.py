@@ -146,7 +146,7 @@ class JudgedAnswers(Scorable):
                 requirement = "the length of each answer"
                 cells = np.flatnonzero(self.answered & np.isnan(self.length))
             elif attribute == "position":
-                requirement = "the position of each nugget"
+                requirement = "the position of each fully supported nugget"
                 cells = self.cell[np.isnan(self.position) & (self.full > 0)]
             else:
                 labels = {"vital": "importance", "vital_length": "vital string length"}

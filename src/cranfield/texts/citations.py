@@ -236,6 +236,8 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
     InputError
         With file, line and reason: a document that a sentence cites twice, a second row of a
         sentence without citations, an unknown label, a citation without support.
+    PolicyError
+        For a table of support although the citations have support, and if `name` has no effect.
 
     Warns
     -----

@@ -109,7 +109,7 @@ _UNICODE_ADVICE = "; use tokeniser='unicode' for words of all scripts"
 _WORD = re.compile(r"[a-z0-9]+")
 
 
-def alphanumeric(text: str) -> list[str]:
+def split_alphanumeric(text: str) -> list[str]:
     """Split a text into words of the letters a to z and digits, in lower case."""
     return _WORD.findall(text.lower())
 
@@ -121,14 +121,14 @@ _WITHOUT_SPACES = re.compile(
 """Characters of scripts without spaces: Thai, Lao, Burmese, Khmer, Japanese and Chinese."""
 
 
-def unicode_words(text: str) -> list[str]:
+def split_unicode_words(text: str) -> list[str]:
     """Split a text into runs of letters, marks and digits of any script, in lower case.
 
     In scripts without spaces between words, each character is a word.
 
     Examples
     --------
-    >>> unicode_words("Съешь ещё! 我爱 BM25")
+    >>> split_unicode_words("Съешь ещё! 我爱 BM25")
     ['съешь', 'ещё', '我', '爱', 'bm25']
     """
     words: list[str] = []
@@ -157,21 +157,21 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
 
 
-def squad_words(text: str) -> list[str]:
+def split_squad_words(text: str) -> list[str]:
     """Split a text as SQuAD's evaluation does: lower case, no ASCII punctuation, no articles.
 
     Examples
     --------
-    >>> squad_words("The U.S. Navy's flag")
+    >>> split_squad_words("The U.S. Navy's flag")
     ['us', 'navys', 'flag']
     """
     return _ARTICLE.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()
 
 
 TOKENISERS: dict[str, Tokeniser] = {
-    "alphanumeric": alphanumeric,
-    "unicode": unicode_words,
-    "squad": squad_words,
+    "alphanumeric": split_alphanumeric,
+    "unicode": split_unicode_words,
+    "squad": split_squad_words,
     "whitespace": str.split,
 }
 """Functions that split a text into words, by name."""
@@ -208,7 +208,7 @@ class JudgedSummaries(Scorable):
     def score_texts(
         self, score: Callable[[Sentences, Sentences], float], average: bool
     ) -> NDArray[np.float64]:
-        """Score each text against the references of its topic, and return the maximum or mean.
+        """Score each text against the references of its topic; return the mean or the maximum.
 
         Shape (topics, systems); 0 for missing texts.
         """
@@ -254,16 +254,17 @@ def judge_summaries(
     Returns
     -------
     JudgedSummaries
-        Texts of all topics that have a reference; a missing or empty text scores 0.
+        Texts of all topics that have a reference. A missing text scores 0, and so does an empty
+        text unless a reference is empty.
 
     Raises
     ------
     InputError
         For a second text of a system for a topic, for a system without a text of a topic with
-        references, for a value that is not text, and for a text with letters or digits in which the
-        tokeniser finds no word.
+        references, for a value that is not text, and for a text with letters or digits in which a
+        tokeniser other than `squad` finds no word.
     PolicyError
-        For an unknown tokeniser.
+        For an unknown tokeniser, or one that does not return a list of words.
 
     Warns
     -----
@@ -303,13 +304,13 @@ def judge_summaries(
 
     def encode(text: str, topic: str) -> Sentences:
         lines = [_tokenise(tokenise, line) for line in text.split("\n")]
-        expects_words = tokenise is not squad_words and any(map(str.isalnum, text))
+        expects_words = tokenise is not split_squad_words and any(map(str.isalnum, text))
         if expects_words and not any(lines):
-            advice = _UNICODE_ADVICE if tokenise is alphanumeric else ""
+            advice = _UNICODE_ADVICE if tokenise is split_alphanumeric else ""
             raise InputError(f"the tokeniser found no words in {quoted(text)}{advice}", topic=topic)
         if text.strip() and not any(lines):
             wordless_topics.append(quoted(topic))
-        if tokenise is alphanumeric and (letter := _OTHER_LETTER.search(text.lower())):
+        if tokenise is split_alphanumeric and (letter := _OTHER_LETTER.search(text.lower())):
             ignored_letters.setdefault(topic, letter[0])
         return tuple(
             tuple(word_codes.setdefault(word, len(word_codes)) for word in line)
@@ -351,7 +352,7 @@ def judge_summaries(
 def _choose_tokeniser(texts: Iterable[tuple[str, str]]) -> str:
     """Choose the default tokeniser for texts with their topics; warn if it is `unicode`."""
     for topic, text in texts:
-        if any(map(str.isalnum, text)) and not alphanumeric(text):
+        if any(map(str.isalnum, text)) and not split_alphanumeric(text):
             warn(
                 "texts are split by tokeniser='unicode', as tokeniser='alphanumeric' finds no words"
                 f" in {quoted(text)} (topic {quoted(topic)})"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.assess.agreement.coefficients import Tables, read_ratings, tables_from_joint
+from cranfield.assess.agreement.coefficients import Tables, build_tables, read_ratings
 
 NONE = np.nan
 KRIPPENDORFF = np.array(
@@ -30,4 +30,4 @@ def two_assessors(first: Any, second: Any, *, topics: Any = None, grades: Any = 
     ratings = np.column_stack([first, second]).astype(float)
     _, tables = read_ratings(ratings, axis=1, topics=topics, grades=grades).count_pairs(None)
     assert tables.joint is not None
-    return tables_from_joint(tables.joint[:, 0], tables.grades)
+    return build_tables(tables.joint[:, 0], tables.grades)

@@ -35,7 +35,7 @@ def test_alpha_as_the_package_krippendorff(level: str) -> None:
             continue
         expected = krippendorff.alpha(ratings.T, level_of_measurement=level)  # type: ignore[arg-type]
         assert close(
-            coefficients.krippendorff_alpha(many_assessors(ratings).total(), level), expected
+            coefficients.krippendorff_alpha(many_assessors(ratings).sum_topics(), level), expected
         )
 
 
@@ -63,7 +63,7 @@ def test_laws_as_they_are_written(seed: int, units: int, assessors: int) -> None
     weights = np.array([1 / (m * (m - 1)) for _, _, m in listed])
     equal = np.array([a == b for a, b, _ in listed])
     agreed = float((weights * equal).sum() / weights.sum())
-    tables = many_assessors(ratings).total()
+    tables = many_assessors(ratings).sum_topics()
     assert close(coefficients.observed_agreement(tables), agreed)
     share = np.mean(
         [[(row == g).sum() for g in grades] / (~np.isnan(row)).sum() for row in ratings
@@ -87,7 +87,7 @@ def test_laws_as_they_are_written(seed: int, units: int, assessors: int) -> None
 
 def test_one_grade_is_undefined() -> None:
     """Neither 0 nor 1: nothing could have been disagreed on."""
-    tables = two_assessors([1, 1, 1], [1, 1, 1]).total()
+    tables = two_assessors([1, 1, 1], [1, 1, 1]).sum_topics()
     for law in (*LAWS[1:], coefficients.cohen_kappa, coefficients.gwet_ac):
         assert np.isnan(law(tables))
     assert close(coefficients.observed_agreement(tables), 1.0)
@@ -95,7 +95,7 @@ def test_one_grade_is_undefined() -> None:
 
 
 def test_no_common_unit() -> None:
-    tables = many_assessors([[1, NONE], [NONE, 0]]).total()
+    tables = many_assessors([[1, NONE], [NONE, 0]]).sum_topics()
     assert np.isnan([law(tables) for law in LAWS]).all()
 
 
@@ -108,7 +108,7 @@ def test_axes_of_samples() -> None:
         two_assessors(first, second, topics=topics),
         many_assessors(np.column_stack([first, second, first]), topics=topics),
     ):
-        doubled = Tables.weighted_sum(tables, np.array([[1.0, 2.0, 0.0], [1.0, 1.0, 1.0]]))
+        doubled = Tables.sum_weighted(tables, np.array([[1.0, 2.0, 0.0], [1.0, 1.0, 1.0]]))
         alone = np.concatenate([np.flatnonzero(topics == t) for t in (0, 1, 1)])
         again = two_assessors(first[alone], second[alone], grades=[0, 1, 2])
         if tables.joint is None:
@@ -119,10 +119,10 @@ def test_axes_of_samples() -> None:
         )
         assert close(
             coefficients.observed_agreement(doubled)[1],
-            float(coefficients.observed_agreement(tables.total())),
+            float(coefficients.observed_agreement(tables.sum_topics())),
         )
-        without = tables.leave_one_out()
-        rest = tables.weighted_sum(1 - np.eye(3))
+        without = tables.sum_other_topics()
+        rest = tables.sum_weighted(1 - np.eye(3))
         np.testing.assert_allclose(
             coefficients.gwet_ac(without), coefficients.gwet_ac(rest), atol=1e-12
         )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cranfield.assess.agreement import coefficients
-from cranfield.assess.agreement.coefficients import parse_coefficient, tables_from_joint
+from cranfield.assess.agreement.coefficients import build_tables, parse_coefficient
 from tests.assess.agreement.ratings import many_assessors, two_assessors
 
 FIRST = [0, 0, 1, 2, 3, 3, 2, 2, 0, 0, 2, 2, 2, 2, 2, 2, 1, 0, 3, 3, 2, 0, 2, 2, 0, 3, 2, 0, 3, 0]
@@ -29,7 +29,7 @@ FOUR = (
 )
 def test_kappa_of_scikit_learn(distance: str, expected: float) -> None:
     """scikit-learn 1.9.1: cohen_kappa_score(first, other, weights=distance), None for nominal."""
-    found = coefficients.cohen_kappa(two_assessors(FIRST, OTHER).total(), distance)
+    found = coefficients.cohen_kappa(two_assessors(FIRST, OTHER).sum_topics(), distance)
     assert float(found) == pytest.approx(expected, abs=1e-14)
 
 
@@ -47,7 +47,7 @@ def test_gwet_and_fleiss_of_irrcac(distance: str, ac: float, fleiss: float) -> N
     ratings = np.array([[*row] for row in FOUR.split()], dtype=float)
     if distance == "ratio":
         ratings += 1  # it divides by a grade of 0
-    tables = many_assessors(ratings).total()
+    tables = many_assessors(ratings).sum_topics()
     assert float(coefficients.gwet_ac(tables, distance)) == pytest.approx(ac, abs=2e-14)
     assert float(coefficients.fleiss_kappa(tables, distance)) == pytest.approx(fleiss, abs=2e-14)
 
@@ -68,7 +68,7 @@ PUBLISHED = [
 
 @pytest.mark.parametrize(("joint", "expected"), PUBLISHED)
 def test_published_tables(joint: list[list[int]], expected: list[float]) -> None:
-    tables = tables_from_joint(np.array(joint, dtype=float), np.arange(4.0))
+    tables = build_tables(np.array(joint, dtype=float), np.arange(4.0))
     cuts = [f"{name}(nominal, rel={rel})" for name in ("kappa", "alpha") for rel in (1, 2, 3)]
     asked = ["kappa", *cuts[:3], "alpha(ordinal)", *cuts[3:]]
     assert [round(float(parse_coefficient(one).compute(tables)), 4) for one in asked] == expected

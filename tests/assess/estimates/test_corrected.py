@@ -373,7 +373,7 @@ def test_variance_of_these_values(judged: int, topics: int) -> None:
         both = rng.multivariate_normal(np.zeros(4), cov, topics).T
         human = both[:2].copy()
         human[:, judged:] = np.nan
-        values = TopicEstimates(human, both[2:], Fit(0.4)).topic_values()
+        values = TopicEstimates(human, both[2:], Fit(0.4)).compute_topic_values()
         gap = values @ [1.0, -1.0]
         means.append(gap.mean())
         told.append(gap.var(ddof=1) / judged)

@@ -159,7 +159,7 @@ def test_what_is_not_defined_is_said() -> None:
     row = found.to_polars().row(0, named=True)
     assert row["kappa"] is row["alpha"] is None
     assert row["agreement"] == 1
-    assert found.notes == ("x: kappa, alpha undefined, as all grades are equal",)
+    assert found.notes == ("x: kappa, alpha undefined, as all (binary) grades are equal",)
 
 
 @pytest.mark.parametrize(

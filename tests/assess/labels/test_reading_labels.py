@@ -107,7 +107,7 @@ def test_repeats() -> None:
     bare = [row[:4] for row in rows[::-1]]
     assert read_labels(bare, repeats="last").grade.tolist() == [2, 0, 2]
     kept = read_labels(rows, repeats="keep")
-    assert (len(kept), kept.repeats, kept.notes) == (4, 1, ("1 repeated label kept",))
+    assert (len(kept), kept.n_repeats, kept.notes) == (4, 1, ("1 repeated label kept",))
     with pytest.raises(PolicyError, match="one label per worker and pair"):
         kept.ratings()
 
@@ -172,7 +172,7 @@ def test_restricted_keeps_topics_workers_and_scale() -> None:
     assert some.to_polars().rows() == ROWS[2:]
     assert (some.workers, some.topics) == (labels.workers, labels.topics)
     assert some.grades.tolist() == [0, 1, 2]
-    with pytest.raises(InputError, match="at least one label"):
+    with pytest.raises(InputError, match="mask must select a label"):
         labels.restricted(labels.grade > 2)
     with pytest.raises(PolicyError):
         labels.restricted(np.array([True]))

@@ -194,7 +194,7 @@ def test_missing_scores() -> None:
     gap[2, 1] = np.nan
     dropped = generalizability(gap, missing="drop")
     assert dropped.topics == 5
-    assert dropped.notes[0] == "1 topic excluded: no score"
+    assert dropped.notes[0] == "1 topic excluded: no score of some systems"
     same = generalizability(np.delete(values, 2, axis=0))
     assert dropped.components.equals(same.components)
     gap[2, 1] = 0.0

@@ -256,7 +256,7 @@ def test_missing_scores() -> None:
     values[3, 2] = np.nan
     found = stability(values, repeats=2, missing="drop")
     assert found.topics == 11
-    assert found.notes == ("1 topic excluded: no score",)
+    assert found.notes == ("1 topic excluded: no score of some systems",)
     assert found.by_size["topics"].to_list() == [2, 3, 4, 6, 7, 8, 9, 10]
 
 

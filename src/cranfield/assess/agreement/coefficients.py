@@ -44,16 +44,16 @@ class Tables:
     proportions: Floats  # Proportions of labels, summed over units with a label; (..., grades)
     joint: Floats | None = None  # Units by the first and the second grade, for two assessors only
 
-    def weighted_sum(self, weights: Floats) -> Tables:
-        """Return weighted sums over topics, for weights of shape (..., topics)."""
+    def sum_weighted(self, weights: Floats) -> Tables:
+        """Compute weighted sums over topics, for weights of shape (..., topics)."""
         return self._map(lambda values: np.tensordot(weights, values, axes=1))
 
-    def leave_one_out(self) -> Tables:
-        """Return the sums without each topic; shape (topics, ...)."""
+    def sum_other_topics(self) -> Tables:
+        """Sum over the other topics, for each topic; shape (topics, ...)."""
         return self._map(lambda values: values.sum(axis=0) - values)
 
-    def total(self) -> Tables:
-        """Return the sums over topics, the first axis."""
+    def sum_topics(self) -> Tables:
+        """Sum over topics, the first axis."""
         return self._map(lambda values: values.sum(axis=0))
 
     def binarize(self, rel: float) -> Tables:
@@ -79,7 +79,7 @@ class Tables:
         return Tables(self.grades, pairs, units, proportions, joint)
 
 
-def tables_from_joint(joint: Floats, grades: Floats) -> Tables:
+def build_tables(joint: Floats, grades: Floats) -> Tables:
     """Build tables from counts of units by the grades of two assessors; shape (..., q, q)."""
     pairs = joint + np.swapaxes(joint, -1, -2)
     return Tables(grades, pairs, pairs / 2, pairs.sum(axis=-1) / 2, joint)
@@ -145,7 +145,7 @@ class Ratings:
             raise CranfieldError("no two assessors labelled the same unit")
         names = [tuple(self.assessors[k] for k in divmod(code, n_assessors)) for code in codes]
         joint = self._count_joint(codes.size, first_labels, second_labels, pair_index)
-        return names, tables_from_joint(joint, self.scale)
+        return names, build_tables(joint, self.scale)
 
     def _pair_labels(self) -> tuple[Indices, Indices]:
         """Return the indices of the first and the second label of all pairs of labels of a unit."""
@@ -176,7 +176,7 @@ class Ratings:
 def read_ratings(
     annotations: Any, *, topics: Any = None, grades: Any = None, names: Any = None, axis: Any = None
 ) -> Ratings:
-    """Read ratings from labels, an array, or a data frame with a column for each assessor."""
+    """Read ratings from labels, or from an array or data frame with assessors on one axis."""
     if is_frame(annotations) and (content := _read_rating_frame(annotations)) is not None:
         columns, ratings, unit_topics = content
         topics = unit_topics if topics is None else topics
@@ -207,19 +207,19 @@ def read_ratings(
                     " columns that are not assessors"
                 )
             names, axis = columns, 1
-        return _ratings_from_array(ratings, topics, grades, names, axis)
+        return _convert_array(ratings, topics, grades, names, axis)
     is_array = isinstance(annotations, (list, np.ndarray))
     if isinstance(annotations, list) and annotations:
         # Rows of ratings consist of numbers only; rows of labels have text.
         row = annotations[0]
         is_array = isinstance(row, (tuple, list)) and not any(isinstance(cell, str) for cell in row)
     if is_array:
-        return _ratings_from_array(annotations, topics, grades, names, axis)
+        return _convert_array(annotations, topics, grades, names, axis)
     if topics is not None or names is not None or axis is not None:
         raise PolicyError("topics, names and axis apply to arrays and data frames, got labels")
     scale = None if isinstance(annotations, Labels) else grades
     try:
-        return _ratings_from_labels(read_labels(annotations, grades=scale))
+        return _convert_labels(read_labels(annotations, grades=scale))
     except InputError as error:
         advice = "; use cf.assess.read_labels with worker_columns="
         error.args = (str(error).replace("; use worker_columns=", advice),)
@@ -309,7 +309,7 @@ def _read_rating_frame(data: Any) -> tuple[list[str], Any, list[Any] | None] | N
     return list(map(str, ratings.columns)), ratings.to_numpy(), topics[0] if topics else None
 
 
-def _ratings_from_labels(labels: Labels) -> Ratings:
+def _convert_labels(labels: Labels) -> Ratings:
     sequence = labels.order if labels.order is not None else np.arange(len(labels))
     rows = np.lexsort((sequence, labels.worker, labels.pair))
     pair, worker = labels.pair[rows], labels.worker[rows]
@@ -340,9 +340,7 @@ def _warn_of_counts(ratings: Floats) -> None:
         )
 
 
-def _ratings_from_array(
-    annotations: Any, topics: Any, grades: Any, names: Any, axis: Any
-) -> Ratings:
+def _convert_array(annotations: Any, topics: Any, grades: Any, names: Any, axis: Any) -> Ratings:
     message = "ratings must be numbers, of shape (units, assessors)"
     ratings = np.asarray(as_array(annotations, message, np.float64))
     if ratings.ndim != 2:
@@ -399,33 +397,33 @@ def _ratings_from_array(
     )
 
 
-def _linear_distances(grades: Floats) -> Floats:
+def _compute_linear_distances(grades: Floats) -> Floats:
     return np.abs(grades[..., :, None] - grades[..., None, :])
 
 
-def _quadratic_distances(grades: Floats) -> Floats:
-    return _linear_distances(grades) ** 2
+def _compute_quadratic_distances(grades: Floats) -> Floats:
+    return _compute_linear_distances(grades) ** 2
 
 
-def _ratio_distances(grades: Floats) -> Floats:
+def _compute_ratio_distances(grades: Floats) -> Floats:
     if (grades < 0).any():
         raise PolicyError("ratio distances require grades >= 0, got grades below 0")
     sums = grades[..., :, None] + grades[..., None, :]
-    return np.asarray((_linear_distances(grades) / np.where(sums > 0, sums, 1)) ** 2)
+    return np.asarray((_compute_linear_distances(grades) / np.where(sums > 0, sums, 1)) ** 2)
 
 
 DISTANCES: dict[str, Callable[[Floats], Floats]] = {
-    "nominal": lambda grades: (_linear_distances(grades) != 0).astype(np.float64),
-    "ordinal": _quadratic_distances,
-    "interval": _quadratic_distances,
-    "ratio": _ratio_distances,
-    "linear": _linear_distances,
-    "quadratic": _quadratic_distances,
+    "nominal": lambda grades: (_compute_linear_distances(grades) != 0).astype(np.float64),
+    "ordinal": _compute_quadratic_distances,
+    "interval": _compute_quadratic_distances,
+    "ratio": _compute_ratio_distances,
+    "linear": _compute_linear_distances,
+    "quadratic": _compute_quadratic_distances,
 }
 """Distance functions by name; the function of `ordinal` is applied to mean ranks, not grades."""
 
 
-def grade_distances(name: str, grades: Floats, frequencies: Floats | None = None) -> Floats:
+def compute_grade_distances(name: str, grades: Floats, frequencies: Floats | None = None) -> Floats:
     r"""Compute the distances between all pairs of grades; shape (..., grades, grades).
 
     The distance between grades c and v is, for `nominal`, 1 if they differ; for `linear`,
@@ -438,7 +436,7 @@ def grade_distances(name: str, grades: Floats, frequencies: Floats | None = None
     if name == "ordinal":
         assert frequencies is not None
         # The ordinal distance is the squared difference of mean ranks.
-        return _quadratic_distances(np.cumsum(frequencies, axis=-1) - frequencies / 2)
+        return _compute_quadratic_distances(np.cumsum(frequencies, axis=-1) - frequencies / 2)
     span = np.ptp(grades) if grades.size else 0.0
     return DISTANCES[name](grades / span if span > 0 else grades)
 
@@ -486,9 +484,9 @@ def fleiss_kappa(tables: Tables, distance: str = "nominal") -> Floats:
     With missing labels, observed agreement is over units with two labels or more, and the
     proportion of a grade is the mean over all units with a label (Gwet 2014).
     """
-    proportions = tables.proportions / _nan_if_zero(tables.proportions.sum(axis=-1, keepdims=True))
+    proportions = tables.proportions / _mask_zeros(tables.proportions.sum(axis=-1, keepdims=True))
     expected = proportions[..., :, None] * proportions[..., None, :]
-    joint = tables.units / _nan_if_zero(_sum(tables.units))
+    joint = tables.units / _mask_zeros(_sum(tables.units))
     return _correct_for_chance(joint, expected, 1.0, tables, distance)
 
 
@@ -515,13 +513,13 @@ def gwet_ac(tables: Tables, distance: str = "nominal") -> Floats:
     with q grades on the scale, used or not, and pi_c the proportion of grade c, averaged over units
     with a label.
     """
-    distances, n_grades = grade_distances(distance, tables.grades), tables.grades.size
+    distances, n_grades = compute_grade_distances(distance, tables.grades), tables.grades.size
     if not (largest := distances.max(initial=0.0)) > 0:
         return np.full(tables.units.shape[:-2], np.nan)
     weights = 1 - distances / largest
     n_units = tables.units.sum(axis=(-2, -1))
     agreement = _divide((tables.units * weights).sum(axis=(-2, -1)), n_units)
-    proportions = tables.proportions / _nan_if_zero(tables.proportions.sum(axis=-1))[..., None]
+    proportions = tables.proportions / _mask_zeros(tables.proportions.sum(axis=-1))[..., None]
     mean_weight = weights.sum() / (n_grades * (n_grades - 1))
     expected = mean_weight * (proportions * (1 - proportions)).sum(axis=-1)
     return _divide(agreement - expected, 1 - expected)
@@ -531,7 +529,7 @@ def _correct_for_chance(
     joint: Floats, expected: Floats, size: Floats | float, tables: Tables, distance: str
 ) -> Floats:
     """Return 1 - observed/expected disagreement, with `expected` scaled by `size`."""
-    distance_matrix = grade_distances(distance, tables.grades, tables.pairs.sum(axis=-1))
+    distance_matrix = compute_grade_distances(distance, tables.grades, tables.pairs.sum(axis=-1))
     disagreement = (joint * size * distance_matrix).sum(axis=(-2, -1))
     return 1 - _divide(disagreement, (expected * distance_matrix).sum(axis=(-2, -1)))
 
@@ -540,13 +538,13 @@ def _sum(table: Floats) -> Floats:
     return np.asarray(table.sum(axis=(-2, -1), keepdims=True))
 
 
-def _nan_if_zero(size: Floats) -> Floats:
+def _mask_zeros(size: Floats) -> Floats:
     """Replace sizes of 0 by NaN, so that quotients are undefined."""
     return np.asarray(np.where(size > 0, size, np.nan))
 
 
 def _divide(numerator: Floats, denominator: Floats) -> Floats:
-    return np.asarray(numerator / _nan_if_zero(denominator))
+    return np.asarray(numerator / _mask_zeros(denominator))
 
 
 @dataclass(frozen=True)
@@ -674,7 +672,7 @@ def bootstrap(
     weights = np.concatenate(blocks)[:resamples].astype(np.float64)
     n_values = sum(counts[0].size for counts in (tables.pairs, tables.units, tables.proportions))
     slices = row_slices(resamples, n_values * 2, MAX_VALUES)
-    return np.concatenate([statistic(tables.weighted_sum(weights[rows])) for rows in slices])
+    return np.concatenate([statistic(tables.sum_weighted(weights[rows])) for rows in slices])
 
 
 def jackknife(
@@ -692,7 +690,7 @@ def jackknife(
     marks the topics that contribute to a value. If `is_bounded` (by 1), intervals are computed on
     the scale of :math:`\ln(1 - \theta)` and end below 1. If `is_proportion`, the scale is the log
     odds, unless a replicate is 0 or 1. With n topics, the half-width is s times a t quantile, with
-    the degrees of freedom of :func:`degrees_of_freedom`:
+    the degrees of freedom of :func:`estimate_degrees_of_freedom`:
 
     .. math:: s^2 = \frac{n-1}{n} \sum_i (\theta_{(i)} - \bar\theta_{(\cdot)})^2
 
@@ -717,7 +715,7 @@ def jackknife(
         mean = np.where(has_units, transformed, 0).sum(axis=0) / n_topics
         deviations = np.where(has_units, transformed - mean, 0)
         spread = np.sqrt((n_topics - 1) / n_topics * (deviations**2).sum(axis=0))
-        df = degrees_of_freedom(deviations, n_topics)
+        df = estimate_degrees_of_freedom(deviations, n_topics)
         half_width = stdtrit(df, (1 + confidence) / 2) * spread
         low, high = back_transform(centre - half_width), back_transform(centre + half_width)
     # Without differences between topics, the variance cannot be estimated.
@@ -725,13 +723,14 @@ def jackknife(
     return np.where(is_defined, low, np.nan), np.where(is_defined, high, np.nan)
 
 
-def degrees_of_freedom(deviations: Floats, n_topics: Ints) -> Floats:
+def estimate_degrees_of_freedom(deviations: Floats, n_topics: Ints) -> Floats:
     r"""Estimate the degrees of freedom of a variance over topics (O'Neill 2014).
 
     .. math:: \nu = \min\left(n - 1, \frac{2n}{\hat\kappa - 1}\right), \qquad
         \hat\kappa = \frac{n \sum_i d_i^4}{(\sum_i d_i^2)^2}
 
-    `deviations` has shape (topics, ...), and is 0 for topics that `n_topics` does not count.
+    but at least 1. `deviations` has shape (topics, ...), and is 0 for topics that `n_topics` does
+    not count.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         kurtosis = n_topics * (deviations**4).sum(axis=0) / (deviations**2).sum(axis=0) ** 2
@@ -739,7 +738,7 @@ def degrees_of_freedom(deviations: Floats, n_topics: Ints) -> Floats:
     return np.asarray(np.fmax(np.fmin(n_topics - 1, estimate), 1.0))
 
 
-def percentile_intervals(resampled: Floats, confidence: float) -> tuple[Floats, Floats]:
+def compute_percentile_intervals(resampled: Floats, confidence: float) -> tuple[Floats, Floats]:
     """Compute percentile intervals from bootstrap values; NaN values are ignored."""
     is_defined = ~np.isnan(resampled).all(axis=0)
     low, high = np.full((2, *resampled.shape[1:]), np.nan)

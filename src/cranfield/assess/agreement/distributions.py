@@ -12,7 +12,7 @@ JSD    Jensen-Shannon divergence with the binary logarithm, which ignores the or
 =====  ============================================================================================
 
 All are 0 for equal distributions and at most 1. RNOD is symmetric unless a class has no labels in
-one of the distributions. Source: Sakai (2021).
+only one of the distributions. Source: Sakai (2021).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from cranfield.base.kinds import OneOf
 ROUNDING = 1e-6  # Maximum deviation from 1 of a sum of rounded proportions
 
 
-def _order_aware(p: Floats, q: Floats) -> Floats:
+def _compute_order_distance(p: Floats, q: Floats) -> Floats:
     """Compute OD(p || q), a mean over the classes with q > 0."""
     classes = np.arange(p.shape[-1])
     weighted_squares = (p - q) ** 2 @ np.abs(classes[:, None] - classes).astype(np.float64)
@@ -38,7 +38,7 @@ def _order_aware(p: Floats, q: Floats) -> Floats:
     return np.asarray(np.where(q > 0, weighted_squares, 0.0).sum(axis=-1) / n_used)
 
 
-def _jensen_shannon(p: Floats, q: Floats) -> Floats:
+def _compute_jensen_shannon(p: Floats, q: Floats) -> Floats:
     middle = (p + q) / 2
     divergence = np.zeros(np.broadcast_shapes(p.shape, q.shape)[:-1])
     for proportions in (p, q):
@@ -50,11 +50,11 @@ def _jensen_shannon(p: Floats, q: Floats) -> Floats:
 
 DIVERGENCES: dict[str, Callable[[Floats, Floats], Floats]] = {
     "NMD": lambda p, q: np.abs(np.cumsum(p - q, axis=-1)).sum(axis=-1) / (p.shape[-1] - 1),
-    "RNOD": lambda p, q: np.sqrt(_order_aware(p, q) / (p.shape[-1] - 1)),
+    "RNOD": lambda p, q: np.sqrt(_compute_order_distance(p, q) / (p.shape[-1] - 1)),
     "RSNOD": lambda p, q: np.sqrt(
-        (_order_aware(p, q) + _order_aware(q, p)) / 2 / (p.shape[-1] - 1)
+        (_compute_order_distance(p, q) + _compute_order_distance(q, p)) / 2 / (p.shape[-1] - 1)
     ),
-    "JSD": _jensen_shannon,
+    "JSD": _compute_jensen_shannon,
 }
 
 
@@ -119,7 +119,7 @@ def _check_distribution(name: str, values: Any) -> Floats:
     return table
 
 
-def closeness(joint: Floats) -> Floats:
+def compute_closeness(joint: Floats) -> Floats:
     """Compute CEM-ORD from counts of items by gold and assigned class, the last two axes."""
     counts = joint.sum(axis=-1)
     cumulative = np.cumsum(counts, axis=-1)
@@ -196,4 +196,4 @@ def cem_ord(assigned: Iterable[Any], gold: Iterable[Any], classes: Iterable[Any]
     joint = np.zeros((len(index_of), len(index_of)))
     for gold_label, label in zip(gold_labels, labels, strict=True):
         joint[index_of[gold_label], index_of[label]] += 1
-    return float(closeness(joint))
+    return float(compute_closeness(joint))

@@ -14,9 +14,9 @@ from cranfield.assess.agreement.coefficients import (
     Coefficient,
     Tables,
     bootstrap,
+    compute_percentile_intervals,
     jackknife,
     parse_coefficients,
-    percentile_intervals,
     read_ratings,
 )
 from cranfield.base.arrays import Bools, Floats, Ints
@@ -185,14 +185,14 @@ class Agreement(Result):
             paired=False,
             difference=True,
         )
-        return difference._with_intervals(is_bounded=False)
+        return difference._add_intervals(is_bounded=False)
 
-    def _with_intervals(self, is_bounded: bool = True, lower_bounds: Any = -np.inf) -> Agreement:
-        """Compute confidence intervals from replicates, clipped to lower bounds of the measures."""
+    def _add_intervals(self, is_bounded: bool = True, lower_bounds: Any = -np.inf) -> Agreement:
+        """Add confidence intervals from replicates, by the jackknife clipped to lower bounds."""
         topics = self.has_units.sum(axis=0)
         low, high = np.full((2, *self.value.shape), np.nan)
         if self.interval == "bootstrap":
-            low, high = percentile_intervals(self.replicates, self.confidence)
+            low, high = compute_percentile_intervals(self.replicates, self.confidence)
             is_undefined = (topics < 2)[:, None] | ~(high - low > MIN_SPREAD)
             low, high = np.where(is_undefined, np.nan, (low, high))
         elif self.interval == "jackknife":
@@ -371,7 +371,7 @@ def measure_agreement(
     reference
         Name of an assessor with whom each other assessor is compared.
     rel
-        Lowest relevant grade, for coefficients that do not set it.
+        Lowest relevant grade, which makes grades binary, for coefficients that do not set it.
     grades
         Grades of the scale, if some do not occur: AC1 and AC2 depend on them.
     topics, names
@@ -404,7 +404,8 @@ def measure_agreement(
     PolicyError
         For unknown measures, distances, intervals or assessors.
     CranfieldError
-        For a single assessor, or for more grades, topics or pairs than fit into memory.
+        For a single assessor, pairs of assessors without a common unit, and more grades, topics or
+        pairs than fit into memory.
 
     Notes
     -----
@@ -445,11 +446,11 @@ def measure_agreement(
         units = counted(n_single, "unit")
         note = f"AC1 and AC2: chance agreement is also estimated from {units} with only one label"
         notes = (*notes, note)
-    value = compute_values(tables.total())
+    value = compute_values(tables.sum_topics())
     has_units = tables.units.sum(axis=(-2, -1)) > 0
     replicates = np.empty((0, *value.shape))
     if interval == "jackknife":
-        replicates = compute_values(tables.leave_one_out())
+        replicates = compute_values(tables.sum_other_topics())
     elif interval == "bootstrap":
         replicates = bootstrap(tables, compute_values, resamples, seed)
     agreement = Agreement(
@@ -470,6 +471,6 @@ def measure_agreement(
         notes=notes,
         paired=paired,
     )
-    return agreement._with_intervals(
+    return agreement._add_intervals(
         lower_bounds=np.array([measure.formula.min_value for measure in coefficients])
     )

@@ -14,7 +14,7 @@ from cranfield.assess.estimates.means import (
     HumanMean,
     PPIMeans,
     compute_intervals,
-    satterthwaite,
+    compute_satterthwaite,
     sum_rows,
 )
 from cranfield.assess.judges.reading import Panel, describe_unparsed
@@ -197,10 +197,10 @@ class DocumentEstimates:
                 np.where(np.abs(terms) > ROUNDING * scale[:, None], terms / n_topics, 0.0) ** 2
                 for terms in (self.error_terms, self.human_error_terms)
             )
-            variance, freedom = squares.sum(axis=1), satterthwaite(squares, 2)
+            variance, freedom = squares.sum(axis=1), compute_satterthwaite(squares, 2)
             has_few_errors = (freedom < MIN_ERRORS) | (variance == 0)
             human_variance = human_squares.sum(axis=1)
-            human_freedom = satterthwaite(human_squares, 2)
+            human_freedom = compute_satterthwaite(human_squares, 2)
             human_mean = HumanMean(has_few_errors, human_variance, human_freedom)
         return compute_intervals(
             self.values.mean(axis=0),

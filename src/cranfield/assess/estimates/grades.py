@@ -55,7 +55,7 @@ class PPIGrades(Result):
             "pairs": Column("Number of pairs with this grade by the judge."),
             "human": Column("Number of these pairs that people judged."),
             "mean": Column("Mean human grade."),
-            "deviation": Column("Standard deviation of human grades; null for a single grade."),
+            "deviation": Column("Standard deviation of human grades; null for a single judgment."),
             "allocation": Column("Optimal number of judgments of this grade, for the same total."),
         },
     }

@@ -50,7 +50,7 @@ class Fit:
             check_number("lambda_", self.lambda_, 0, 1)
 
     def count_folds(self, size: int) -> int:
-        """Return the number of nonempty folds for `size` items."""
+        """Return the number of folds for `size` items."""
         return min(int(self.folds), max(2, size))
 
 
@@ -169,7 +169,7 @@ class GradeIntervals:
 
 
 def find_highest_grade(y: Floats, f: Floats) -> Floats:
-    """Return the highest label of each mean; NaN if labels are not grades from 0 to 100."""
+    """Return the highest label of each mean, at least 1; NaN if labels are not grades from 0."""
     max_grade = np.maximum(np.fmax.reduce(y, axis=1), f.max(axis=1)).clip(1.0)
     min_grade = np.minimum(np.fmin.reduce(y, axis=1), f.min(axis=1))
     is_integer = (np.isnan(y) | (y == np.trunc(y))).all(axis=1)
@@ -228,7 +228,7 @@ def compute_intervals(
     return PPIMeans(**values, items=n_items, notes=tuple(texts), _remarks=tuple(remarks))
 
 
-def satterthwaite(variances: Floats, counts: Any) -> Floats:
+def compute_satterthwaite(variances: Floats, counts: Any) -> Floats:
     """Compute Satterthwaite's degrees of freedom of sums of variances of `counts` values each."""
     denominator = ratio(variances**2, np.maximum(counts - 1, 1)).sum(axis=1)
     freedom = ratio(variances.sum(axis=1) ** 2, denominator)
@@ -287,8 +287,9 @@ def ppi_mean(
     and the lambda of a fold is learned from the other folds (cross-fitting). With fewer than two
     other items lambda is 0, whatever `lambda_` is.
 
-    If human labels are grades, integers from 0 to 100 such as 0 and 1, the interval is our own
-    extension of the interval of Agresti and Coull (1998) to residuals: z^2 pseudo-labels are added,
+    If human labels are grades, integers from 0 to 100 such as 0 and 1, and the lowest label of
+    humans and judge is 0 (or the highest is 1), the interval is our own extension of the interval
+    of Agresti and Coull (1998) to residuals: z^2 pseudo-labels are added,
     a quarter each of the pairs (y, f) = (0, 0), (0, g), (g, 0) and (g, g), with g the highest grade
     of humans and judge. Its width is above 0 even if the sample has no error of the judge. Other
     labels have the t interval with n - 1 degrees of freedom. If humans and judge differ on fewer
@@ -589,7 +590,7 @@ def stratified_mean(
 
     sums = sum_by_cell(label - weight * correction, cell, n.shape)
     (variance, freedom), (human_variance, human_freedom) = (
-        (terms.sum(axis=1), satterthwaite(terms, n))
+        (terms.sum(axis=1), compute_satterthwaite(terms, n))
         for terms in (compute_variances(label - weight * pred), compute_variances(label))
     )
     n_labels = n.sum(axis=1)

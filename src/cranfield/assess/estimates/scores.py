@@ -77,7 +77,7 @@ class TopicEstimates:
         human, judge = (scores[first] - scores[second] for scores in (self.human, self.judge))
         return replace(self, human=human, judge=judge).compute_means(has_grade_intervals=False)
 
-    def topic_values(self) -> Floats:
+    def compute_topic_values(self) -> Floats:
         r"""Compute values by judged topic, whose means are the estimates; shape (topics, systems).
 
         The unjudged topics are randomly distributed over the n judged topics. Judged topic t, with
@@ -187,7 +187,7 @@ class PPIScores(Result):
             interval = f"{level} interval {bounds}" if bounds else "no interval"
             notes.append(
                 f"{plain(row['system'])} minus {plain(row['other'])}:"
-                f" {format_number(row['estimate'])} ({interval}), with its own lambda,"
+                f" {format_number(row['estimate'])} ({interval}), lambda"
                 f" {format_number(row['lambda'])}"
             )
         return [replace(readable_table(self._frame(), title, self.columns), notes=notes)]
@@ -202,7 +202,7 @@ class PPIScores(Result):
         Returns
         -------
         polars.DataFrame
-            `system`, `other`, and the estimate, standard error and interval of the score of
+            `system`, `other`, and the estimate, standard error, interval and lambda of the score of
             `system` minus the score of `other`.
 
         Raises
@@ -267,7 +267,7 @@ def ppi_scores(
     other measures, such as AP and nDCG, would be biased; they are refused. The columns of human
     judgments determine the sampling design:
 
-    - with a column `inclusion`, documents were sampled independently with this probability;
+    - with a column `inclusion` only, documents were sampled independently with this probability;
     - with a column `stratum`, a fixed number of documents was sampled from each stratum; documents
       outside the sample have grades below 0, or `inclusion` is present too;
     - with neither, a fixed number of the judge's documents was sampled from each topic.
@@ -290,7 +290,8 @@ def ppi_scores(
     lambda_
         Weight of the judge, from 0 (human labels only) to 1; by default learned for each system.
     folds, seed
-        Number of folds of cross-fitting, and seed of random numbers, also of the corrected scores.
+        Number of folds of cross-fitting, and seed of the random numbers, which also distribute
+        unjudged topics over the values of `scores`.
     alpha
         One minus the confidence level of the intervals.
     fixed_topics
@@ -317,7 +318,8 @@ def ppi_scores(
     InputError
         For a topic that people judged but the judge did not, or a topic without sampled documents.
     PolicyError
-        For an option out of its range; for fewer than three judged topics (two if lambda is set).
+        For an option out of its range; for the unit `topic` and fewer than three judged topics (two
+        if lambda is set); for the unit `document` and one topic, unless `fixed_topics`.
 
     Examples
     --------
@@ -350,7 +352,7 @@ def ppi_scores(
         estimates, topics, judge_scores, notes = _estimate_by_topic(
             runs, panel, parsed, fit, options
         )
-        values = estimates.topic_values()
+        values = estimates.compute_topic_values()
     else:
         estimates, judge_scores, notes = _estimate_by_document(
             runs, panel, parsed, fit, options, fixed_topics
@@ -630,7 +632,7 @@ def ppi_answers(
     InputError
         For an answer that people labelled but the judge did not.
     PolicyError
-        For fewer than three answers of a system that people labelled.
+        For fewer than three labelled answers of a system (two if lambda is set), or unequal types.
 
     Examples
     --------

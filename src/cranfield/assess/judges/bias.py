@@ -77,8 +77,8 @@ class SelfPreference(TableResult):
     confidence
         Confidence level of the intervals.
     notes
-        Notes on judges without an estimate, estimates without an interval, and how labels were
-        read.
+        Notes on judges without an estimate, on estimates without an interval, and on how labels
+        were read.
     """
 
     name: ClassVar[str] = "self-preference"
@@ -90,19 +90,20 @@ class SelfPreference(TableResult):
             "Number of topics that have labels of the judge and scores of all systems."
         ),
         "shift of family": Column(
-            "Mean score by the judge's labels minus that by human labels, of the systems of its"
-            " family."
+            "Mean score by the judge's labels minus that by human labels, of the systems of the"
+            " judge's family; scores are negated if lower scores are better."
         ),
         "shift of others": Column(
-            "Mean score by the judge's labels minus that by human labels, of all other systems."
+            "Mean score by the judge's labels minus that by human labels, of all other systems;"
+            " scores are negated if lower scores are better."
         ),
         "bias": Column(
             "`shift of family` minus `shift of others`: above 0 if the judge favours its family;"
             " null if either is null."
         ),
         "low": Column(
-            "Lower bound of the t interval of the bias; null if the bias is the same on every"
-            " topic."
+            "Lower bound of the t interval of the bias; null for one topic, or if the bias is the"
+            " same on every topic."
         ),
         "high": Column("Upper bound of the t interval of the bias."),
         "simultaneous low": Column(
@@ -110,7 +111,7 @@ class SelfPreference(TableResult):
         ),
         "simultaneous high": Column("Upper bound of the simultaneous interval."),
         "p": Column(
-            "Two-sided p-value of the t-test that the bias is 0, without correction.", pvalue=True
+            "Two-sided p-value of the t-test of a bias of 0, without correction.", pvalue=True
         ),
         "own human rank": Column(
             "Rank, by human labels, of the system with the judge's name; null if there is none."
@@ -129,8 +130,8 @@ class SelfPreference(TableResult):
         n_judges = self.rows.filter(measure=self.measures[0])["bias"].count()
         notes = [
             "bias: mean over topics of the shift of the judge's family minus the shift of all other"
-            " systems; shift: score by the judge minus score by human labels; the judge's own run"
-            " counts in neither group",
+            " systems; shift: score by the judge minus score by human labels, negated if lower"
+            " scores are better; the judge's own run counts in neither group",
             f"low, high: {level} t interval over topics; simultaneous low, simultaneous high:"
             f" simultaneous for {counted(n_judges, 'judge')} (Bonferroni)",
         ]
@@ -167,7 +168,7 @@ def self_preference(
 
     with :math:`K_j` the systems of the judge's family. The bias is 0 if the judge shifts the
     scores of all systems equally. A judge that scores its family higher than other systems is not
-    biased if people do so by the same amount.
+    biased if people do so by the same amount. If lower scores are better, scores are negated.
 
     Parameters
     ----------
@@ -241,23 +242,24 @@ def self_preference(
     shape = judge_scores.judges.shape[:2]
     n_topics, human_rank, judge_rank = np.zeros((3, *shape), dtype=np.int64)
     family_shift, other_shift, standard_error = np.full((3, *shape), np.nan)
-    for m, k in np.ndindex(*shape):
-        human_values, judge_values = judge_scores.complete_scores(m, k)
-        n_topics[m, k] = len(human_values)
-        if is_own_run[k].any() and n_topics[m, k]:
-            human_rank[m, k], judge_rank[m, k] = (
-                compute_ranks(round_for_ranking(values.mean(axis=0)))[is_own_run[k]][0]
+    for cell in np.ndindex(*shape):
+        measure, judge = cell
+        human_values, judge_values = judge_scores.complete_scores(measure, judge)
+        n_topics[cell] = len(human_values)
+        if is_own_run[judge].any() and n_topics[cell]:
+            human_rank[cell], judge_rank[cell] = (
+                compute_ranks(round_for_ranking(values.mean(axis=0)))[is_own_run[judge]][0]
                 for values in (human_values, judge_values)
             )
-        if is_estimable[k] and n_topics[m, k]:
+        if is_estimable[judge] and n_topics[cell]:
             shifts = judge_values - human_values
             family_by_topic, others_by_topic = (
-                shifts[:, group].mean(axis=1) for group in (is_in_family[k], is_other[k])
+                shifts[:, group].mean(axis=1) for group in (is_in_family[judge], is_other[judge])
             )
-            family_shift[m, k], other_shift[m, k] = family_by_topic.mean(), others_by_topic.mean()
+            family_shift[cell], other_shift[cell] = family_by_topic.mean(), others_by_topic.mean()
             differences = family_by_topic - others_by_topic
-            if n_topics[m, k] > 1 and np.ptp(differences) > MIN_SPREAD:
-                standard_error[m, k] = differences.std(ddof=1) / np.sqrt(n_topics[m, k])
+            if n_topics[cell] > 1 and np.ptp(differences) > MIN_SPREAD:
+                standard_error[cell] = differences.std(ddof=1) / np.sqrt(n_topics[cell])
     bias = family_shift - other_shift
     if (is_constant := (n_topics > 1) & np.isnan(standard_error) & ~np.isnan(bias)).any():
         n_pairs = f"{counted(int(is_constant.sum()), 'pair')} of measure and judge"
@@ -311,11 +313,12 @@ class ScoreBias(TableResult):
             "Number of topics with scores of all systems by human labels and by the judge."
         ),
         "bias": Column(
-            "Mean over topics of the score by the judge minus the score by human labels."
+            "Mean over topics of the score by the judge minus the score by human labels; scores are"
+            " negated if lower scores are better."
         ),
         "low": Column(
             "Lower bound of the confidence interval of the bias, simultaneous for all systems"
-            " (Bonferroni); null if the bias is the same on every topic."
+            " (Bonferroni); null for one topic, or if the bias is the same on every topic."
         ),
         "high": Column("Upper bound of the simultaneous interval."),
     }
@@ -370,8 +373,8 @@ def score_bias(
     [0.3333]
     """
     check_arguments(score_bias, locals(), judge_runs)
-    scored = score_by_judges(runs, human, judges, measures, scale=scale, clip=clip, **options)
-    values = scored.judges - scored.human[:, None]
+    judge_scores = score_by_judges(runs, human, judges, measures, scale=scale, clip=clip, **options)
+    values = judge_scores.judges - judge_scores.human[:, None]
     is_missing = np.isnan(values).any(axis=-1, keepdims=True)
     differences = np.ma.array(values, mask=np.broadcast_to(is_missing, values.shape))
     n_topics = differences.count(axis=2)
@@ -379,7 +382,7 @@ def score_bias(
     deviation = differences.std(axis=2, ddof=1).filled(0.0)
     deviation = np.where(deviation > MIN_SPREAD, deviation, np.nan)
     standard_error = deviation / np.sqrt(np.maximum(n_topics, 1))
-    tail = (1 - confidence) / (2 * len(scored.systems))
+    tail = (1 - confidence) / (2 * len(judge_scores.systems))
     half_width = stdtrit(np.maximum(n_topics - 1, 1), 1 - tail) * standard_error
     columns = {
         "topics": n_topics,
@@ -387,5 +390,5 @@ def score_bias(
         "low": bias - half_width,
         "high": bias + half_width,
     }
-    rows = tabulate(columns, **scored.names, system=scored.systems)
-    return ScoreBias(rows, confidence, scored.notes)
+    rows = tabulate(columns, **judge_scores.names, system=judge_scores.systems)
+    return ScoreBias(rows, confidence, judge_scores.notes)

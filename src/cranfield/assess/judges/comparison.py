@@ -15,13 +15,13 @@ from scipy.special import stdtrit
 from cranfield.assess.agreement.coefficients import (
     MAX_ENTRIES,
     Tables,
-    degrees_of_freedom,
+    build_tables,
+    estimate_degrees_of_freedom,
     jackknife,
     observed_agreement,
     parse_coefficient,
-    tables_from_joint,
 )
-from cranfield.assess.agreement.distributions import DIVERGENCES, closeness
+from cranfield.assess.agreement.distributions import DIVERGENCES, compute_closeness
 from cranfield.assess.judges.reading import (
     GradeScale,
     count_grade_pairs,
@@ -52,8 +52,8 @@ def compute_calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats
     .. math:: \frac{T-1}{T} \sum_t \left(\frac{n_{t1} - p\, n_t}{n - n_t}\right)^2,
 
     divided by p (1 - p) / n. The degrees of freedom of the t quantile are estimated from these
-    terms by ``degrees_of_freedom``. For proportions of 0 and 1, whose variance cannot be estimated,
-    n is the number of topics.
+    terms by ``estimate_degrees_of_freedom``. For proportions of 0 and 1, whose variance cannot be
+    estimated, n is the number of topics.
     """
     counts = np.swapaxes(tables, 1, 2).astype(np.float64)
     label_counts = counts.sum(axis=2, keepdims=True)
@@ -69,7 +69,7 @@ def compute_calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats
     effective_size = np.where(
         is_extreme, n_topics, n_labels / np.where(is_extreme, 1.0, design_effect)
     )
-    df = np.where(is_extreme, n_topics - 1, degrees_of_freedom(changes, n_topics))
+    df = np.where(is_extreme, n_topics - 1, estimate_degrees_of_freedom(changes, n_topics))
     low, high = wilson(proportion, effective_size, stdtrit(np.maximum(df, 1), (1 + confidence) / 2))
     # With a single topic, the spread over topics is unknown.
     is_single = (n_topics < 2) & ~np.isnan(proportion)
@@ -130,7 +130,7 @@ def _compute_divergence(function: Callable[[Floats, Floats], Floats], joint: Flo
 
 ORDINAL_MEASURES: dict[str, Callable[[Floats], Floats]] = {
     **{name: partial(_compute_divergence, function) for name, function in DIVERGENCES.items()},
-    "CEM-ORD": closeness,
+    "CEM-ORD": compute_closeness,
 }
 """Functions that compute measures of ordinal quantification and classification from counts."""
 
@@ -185,7 +185,7 @@ class JudgeComparison(Result):
             "statistic": Column("Statistic, a column of the table `agreement`.", key=True),
             "estimate": Column("Value of the statistic; null if undefined.", 3),
             "low": Column(
-                "Lower bound of its confidence interval over topics; null if undefined.", 3
+                "Lower bound of the confidence interval over topics; null if undefined.", 3
             ),
             "high": Column("Upper bound of the same confidence interval as `low`.", 3),
         },
@@ -213,7 +213,7 @@ class JudgeComparison(Result):
             ),
             "value": Column("Value of the measure over all pairs, from 0 to 1.", 4),
             "low": Column(
-                "Lower bound of its confidence interval over topics; null if undefined.", 4
+                "Lower bound of the confidence interval over topics; null if undefined.", 4
             ),
             "high": Column("Upper bound of the same confidence interval as `low`.", 4),
             "mean": Column("Mean over topics of the value of the measure on a single topic.", 4),
@@ -379,9 +379,9 @@ def compare_judges(
     -----
     Only pairs with labels by both people and the judge are compared; others are only counted.
     Cohen's kappa and Krippendorff's alpha are computed as by :func:`measure_agreement`. Intervals
-    are jackknife t intervals over topics, on the scale of ln(1 - value), or of log odds for
-    proportions; their degrees of freedom depend on how evenly topics contribute. Scale and binary
-    cuts follow Rahmani et al. (2025), LLMJudge.
+    are jackknife t intervals over topics, on the scale of ln(1 - value) for kappa and alpha, of log
+    odds for proportions, and of the grades for the bias; their degrees of freedom depend on how
+    evenly topics contribute. Scale and binary cuts follow Rahmani et al. (2025), LLMJudge.
 
     Examples
     --------
@@ -404,10 +404,10 @@ def compare_judges(
     joint = np.stack(joints)
     # Topics come first, as statistics are computed for all judges at once.
     topic_counts = np.swapaxes(joint, 0, 1).astype(np.float64)
-    tables = tables_from_joint(topic_counts, np.array(panel.scale.grades, float))
+    tables = build_tables(topic_counts, np.array(panel.scale.grades, float))
     has_pairs = topic_counts.sum(axis=(-2, -1)) > 0
     functions = list_statistics(panel.scale, level)
-    totals, leave_one_out = tables.total(), tables.leave_one_out()
+    totals, leave_one_out = tables.sum_topics(), tables.sum_other_topics()
     values, low, high = np.empty((3, len(functions), len(joint)))
     for k, (name, statistic) in enumerate(functions.items()):
         values[k], replicates = statistic(totals), statistic(leave_one_out)
@@ -422,7 +422,7 @@ def compare_judges(
     notes = [*panel.notes, *_note_unequal_sampling(panel.human)]
     for name, is_undefined in zip(names, np.isnan(values.T), strict=True):
         if undefined := ", ".join(compress(functions, is_undefined)):
-            notes.append(f"{name}: {undefined} undefined, as all grades are equal")
+            notes.append(f"{name}: {undefined} undefined, as all (binary) grades are equal")
     for judge, pairs in zip(panel.judges, joint.sum(axis=1), strict=True):
         used = [np.flatnonzero(pairs.any(axis=axis)) + panel.scale.low for axis in (1, 0)]
         (low_human, high_human), (low_judge, high_judge) = [(g[0], g[-1]) for g in used]

@@ -190,7 +190,7 @@ def make_prompts(pairs: Any, topics: Any, documents: Any, template: str) -> pl.D
     Raises
     ------
     InputError
-        For a topic or document without a text, and for a pair that occurs twice.
+        For a topic or document without a text, an unknown column, and a pair that occurs twice.
     PolicyError
         For a template without a placeholder for topics or for documents.
 
@@ -346,7 +346,7 @@ def _parse_grades(texts: pl.Series, grade_map: GradeMap) -> pl.Series:
     words: dict[str, set[int]] = {}
     for word, grade in grade_map.grades.items():
         words.setdefault(_normalise_word(word), set()).add(grade)
-    # Words that differ in case or punctuation only must be written as in the mapping.
+    # Words with different grades, but equal up to case and punctuation, must be written as given.
     grade_of = {word: min(group) for word, group in words.items() if word and len(group) == 1}
     plain_words = pl.Series([None if text is None else _normalise_word(text) for text in texts])
     plain_grades = plain_words.cast(pl.String).replace_strict(

@@ -203,7 +203,7 @@ class JudgeRankings(Result):
             "tau by topic": Column("Mean of tau by topic, over topics where tau is defined.", 3),
             "flips": Column("Number of pairs of systems in opposite orders."),
             "largest change": Column(
-                "Largest change of rank; above 0 if the judge ranks the system higher."
+                "Largest change of rank up or down; above 0 if the judge ranks the system higher."
             ),
             "of system": Column(
                 "System with the largest change of rank; the first by name if several have it."
@@ -287,8 +287,8 @@ def judge_rankings(
     runs
         Runs: any input of :func:`cranfield.read_runs`; each run is read once.
     human, judges, scale, clip
-        As for :func:`compare_judges`. The labels of a judge are used for all topics with human
-        labels, including documents without one.
+        As for :func:`compare_judges`. In topics with human labels, all labels of a judge are used,
+        also of documents without a human label (except with `unjudged='condensed'`).
     measures
         Measures or their text forms. A measure that depends on the highest grade uses the highest
         grade of the scale, for human labels and for judges.
@@ -317,10 +317,10 @@ def judge_rankings(
     by rounding errors only are tied.
 
     The intervals are for the same systems on other topics. They are jackknife intervals with t
-    quantiles, clipped to [-1, 1]; no interval is computed if no excluded topic changes the
-    coefficient. Bootstrap percentile intervals would be biased downwards, and often exclude
-    the coefficient itself: resampling topics adds noise to both rankings, and this noise lowers
-    their agreement.
+    quantiles, clipped to [-1, 1]; no interval is computed for one topic, or if excluding any
+    topic leaves the coefficient unchanged. Bootstrap percentile intervals would be biased
+    downwards, and often exclude the coefficient itself: resampling topics adds noise to both
+    rankings, and this noise lowers their agreement.
 
     Examples
     --------
@@ -335,17 +335,17 @@ def judge_rankings(
     [('llm', -1.0, 1, -1, 'a')]
     """
     check_arguments(judge_rankings, locals(), judge_runs)
-    scored = score_by_judges(
+    judge_scores = score_by_judges(
         runs, human, judges, measures, scale=scale, clip=clip, log_geometric=True, **options
     )
-    names, n_systems = scored.names, len(scored.systems)
+    names, n_systems = judge_scores.names, len(judge_scores.systems)
     rows: list[dict[str, Any]] = []
-    means = np.full((2, *scored.judges.shape[:2], n_systems), np.nan)
+    means = np.full((2, *judge_scores.judges.shape[:2], n_systems), np.nan)
     # Systems are sorted by name, so that sums are bit-identical for any order of runs.
-    name_order = np.array(sorted(range(n_systems), key=scored.systems.__getitem__))
+    name_order = np.array(sorted(range(n_systems), key=judge_scores.systems.__getitem__))
     for m, k in np.ndindex(*means.shape[1:3]):
         measure, judge = names["measure"][m], names["judge"][k]
-        scores = [values[:, name_order] for values in scored.complete_scores(m, k)]
+        scores = [values[:, name_order] for values in judge_scores.complete_scores(m, k)]
         n_topics = len(scores[0])
         if not n_topics:
             raise CranfieldError(f"no topic has scores of {measure} by human labels and by {judge}")
@@ -379,17 +379,17 @@ def judge_rankings(
     rankings = pl.DataFrame(rows).with_columns(
         pl.selectors.float().fill_nan(None),
         pl.Series("largest change", largest_change.ravel()),
-        pl.Series("of system", scored.systems).gather(most_moved.ravel()),
+        pl.Series("of system", judge_scores.systems).gather(most_moved.ravel()),
     )
     return JudgeRankings(
         rankings=rankings,
-        means=tabulate(columns, **names, system=scored.systems),
+        means=tabulate(columns, **names, system=judge_scores.systems),
         measures=names["measure"],
         judges=names["judge"],
-        systems=scored.systems,
+        systems=judge_scores.systems,
         p=p,
         confidence=confidence,
-        notes=scored.notes,
+        notes=judge_scores.notes,
     )
 
 

@@ -59,7 +59,8 @@ class Judge:
     labels
         Grades of the judge, as judgments.
     unparsed
-        Number of answers without a grade: `result_status` is 0, or `judgment` is missing.
+        Number of answers without a grade: `result_status` is 0, or `judgment` is missing or has no
+        grade by `grades`.
     n_clipped
         Number of grades outside the scale, which were clipped to it.
     """
@@ -260,7 +261,7 @@ def _check_ids(columns: Columns, own_names: Mapping[str, str]) -> None:
         )
 
 
-MAX_GRADES = 101  # Maximum number of grades of a scale, as each topic has a table of their pairs
+MAX_GRADES = 101  # Maximum number of grades of a scale; each topic has a table of pairs of grades
 
 
 @dataclass(frozen=True)
@@ -416,7 +417,7 @@ def describe_unlabelled(panel: Panel) -> list[str]:
         if n_missing > MAX_GAPS * len(documents):
             notes.append(
                 f"{judge.name}: no label for {n_missing:,} of {len(documents):,} documents that"
-                " people judged in its topics; they count as not relevant in scores by the judge"
+                " people judged in its topics; these count as not relevant in scores by the judge"
             )
     return notes
 

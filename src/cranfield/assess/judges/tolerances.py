@@ -154,7 +154,7 @@ class Decisions(TableResult):
         "verdict": Column(
             "`met` if the interval is within the tolerance, `not met` if outside, else `undecided`."
         ),
-        "topics": Column("Number of topics required to decide all undecided t intervals."),
+        "topics": Column("Number of topics to decide all undecided t intervals; null if unknown."),
     }
 
     confidence: float
@@ -168,14 +168,14 @@ class Decisions(TableResult):
             subject = f"{quantity} of {measure}" if measure else str(quantity)
             condition = f"{group['comparison'][0]} {group['tolerance'][0]:g}"
             if group.height <= MAX_SENTENCES:
-                sentences += [self._sentence(row, subject, condition) for row in group.to_dicts()]
+                sentences += [self._describe(row, subject, condition) for row in group.to_dicts()]
                 continue
             judges = {name: group.filter(verdict=name)["judge"].to_list() for name in VERDICTS}
             counts = [f"{k} for {names_or_count(v, 'judge')}" for k, v in judges.items() if v]
             sentences.append(f"{subject}: {condition}: {'; '.join(counts)}.")
         return tuple(sentences)
 
-    def _sentence(self, row: Mapping[str, Any], subject: str, condition: str) -> str:
+    def _describe(self, row: Mapping[str, Any], subject: str, condition: str) -> str:
         system = f", system {row['system']}" if row["system"] else ""
         subject += f"{system}, judge {row['judge']}"
         if row["estimate"] is None:
@@ -193,8 +193,9 @@ class Decisions(TableResult):
             )
         if str(row["quantity"]).startswith("difference("):
             text += (
-                f" The weight lambda of the labels of {row['judge']} is learned for the difference"
-                " itself, so it may not equal the difference of the estimated means."
+                f" If the unit is the topic, the weight lambda of the labels of {row['judge']} is"
+                " learned for the difference itself, so the estimate may not equal the difference"
+                " of the estimated means."
             )
         return text
 
@@ -232,7 +233,7 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
     Raises
     ------
     PolicyError
-        For an unknown quantity, a quantity that no result contains, or different confidence levels.
+        For a quantity that no result contains, invalid tolerances, or different confidence levels.
 
     Notes
     -----

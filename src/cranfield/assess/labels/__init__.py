@@ -15,7 +15,7 @@ QUALITIES = {
     "dawid-skene": "probability that a label of the worker is the true grade",
     "one-coin": "probability that a label of the worker is the true grade, equal for all grades",
     "glad": "probability that a label of a pair of ease 1 is the true grade",
-    "mace": "probability that the worker reports the true grade",
+    "mace": "probability that the worker copies the true grade instead of spamming",
 }
 """Quality of a worker by each crowd model."""
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.assess.agreement.coefficients import (
+    build_tables,
     cohen_kappa,
     observed_agreement,
-    tables_from_joint,
 )
 from cranfield.assess.judges.reading import find_judged_topics, set_highest_grade
 from cranfield.assess.labels.consensus import align_weights, compute_proportions, majority
@@ -46,7 +46,7 @@ def compute_gold_agreement(labels: Labels, gold: Any, weights: str) -> Floats:
     n_grades = labels.grades.size
     joint = np.zeros((len(labels.workers), n_grades, n_grades))
     np.add.at(joint, (labels.worker[rows], labels.level[rows], truth[rows]), 1)
-    tables = tables_from_joint(joint, np.arange(n_grades, dtype=np.float64))
+    tables = build_tables(joint, np.arange(n_grades, dtype=np.float64))
     coefficient = observed_agreement if weights == "accuracy" else cohen_kappa
     agreement = np.maximum(np.nan_to_num(coefficient(tables)), 0)
     if not agreement.any():
@@ -62,7 +62,7 @@ def draw_random_grades(
     """Draw grades of all pairs; all relevant grades are equally likely; shape (draws, pairs)."""
     relevant = labels.grades[labels.grades > 0]
     if not relevant.size:
-        raise CranfieldError("no label is relevant, so random assessors cannot be simulated")
+        raise CranfieldError("random assessors require a scale with a grade above 0, got none")
     grades = np.zeros((draws, len(labels.docs)), dtype=np.int32)
     order = labels.docs.arg_sort().to_numpy()
     order = order[np.argsort(labels.topic_of[order], kind="stable")]
@@ -85,7 +85,7 @@ def compute_random_distances(
             distance = _compute_distances(
                 values[k, topics], np.nan_to_num(random_values[:, :, topics]), weights, by
             )
-            # An undefined correlation counts as 0.
+            # An undefined correlation counts as 0, a distance of 1.
             distances[k, topics] = np.nan_to_num(distance, nan=1.0).mean(axis=1).min(axis=0)
     if not distances.any():
         raise CranfieldError(
@@ -143,8 +143,8 @@ def aware(
     weights
         `uniform`. With gold judgments: `accuracy`, or `kappa` (Cohen's; negative values count as
         0). Without gold judgments: the distance of an assessor's scores from those of random
-        assessors, as `rmse`, the root mean square difference, or `tau_ap`, 1 minus the AP
-        correlation of the systems. Or numbers, 0 or more, of shape (assessors,) or (assessors,
+        assessors, as `rmse`, the root mean square difference, or `tau_ap`, 1 minus tau AP
+        of the two rankings of systems. Or numbers, 0 or more, of shape (assessors,) or (assessors,
         topics), in the order of the topics of the scores, or a mapping or pandas series by
         assessor.
     gold
@@ -164,20 +164,22 @@ def aware(
     -------
     Scores
         Scores of the measure `AWARE(...)`; `settings["aware"]` has the mean weight of each assessor
-        and counts of missing assessors and scores. NaN for topics where all weights are 0.
+        and the numbers of assessors without labels in a topic and of topics without a score. NaN
+        for topics where all weights are 0.
 
     Raises
     ------
-    PolicyError
-        For several measures, unknown weights, repeated labels, or unused gold judgments.
+    PolicyError, CranfieldError
+        For several measures, unknown or invalid weights, repeated labels, missing or unused gold
+        judgments, and `aspects`; if all weights are 0, or no grade of the scale is relevant.
 
     Notes
     -----
     Source: Ferrante, Ferro and Maistro (2017), AWARE: exploiting evaluation measures to combine
     multiple assessors. The weights `rmse` and `tau_ap` follow its idea of a distance from random
     assessors, but their definitions and values were not compared with the article. The Frobenius
-    norm of the differences is not offered: it is the root mean square times a constant, which
-    cancels when weights are scaled to sum to 1.
+    norm of the differences is not offered: it is the root mean square times the square root of the
+    number of scores, which cancels if all assessors labelled the same number of topics.
 
     Random assessors differ from each other, so the weight of an assessor who judges at random is
     above 0; `squared` lowers it. With few relevant documents the order of systems is mostly noise,
@@ -245,18 +247,19 @@ def _score_runs(
     runs: Any, labels: Labels, measure: Measure, draws: int, seed: int, options: dict[str, Any]
 ) -> tuple[Scores, Floats, Floats]:
     """Return scores by the first assessor, and values by all assessors and random assessors."""
-    if labels.repeats:
+    if labels.n_repeats:
         raise PolicyError(
-            f"expected one label per assessor and pair, got {labels.repeats:,} repeated;"
+            f"expected one label per assessor and pair, got {labels.n_repeats:,} repeated;"
             " use repeats='last' to keep the last label"
         )
     if options.pop("aspects", None):
         raise PolicyError("aspects cannot be combined with AWARE, where each assessor is an aspect")
     judgments: dict[str, Qrels] = {}
-    for k in np.unique(labels.worker).tolist():
-        rows = labels.worker == k
+    for worker in np.unique(labels.worker).tolist():
+        rows = labels.worker == worker
         pair, docs = labels.pair[rows], labels.docs.gather(labels.pair[rows])
-        judgments[f"{k}"] = Qrels(labels.topics, labels.topic_of[pair], docs, labels.grade[rows])
+        codes, grades = labels.topic_of[pair], labels.grade[rows]
+        judgments[f"{worker}"] = Qrels(labels.topics, codes, docs, grades)
     assessors = list(judgments)
     n_kinds = len(RANDOM_PROBABILITIES) if draws else 0
     for kind, probability in enumerate(RANDOM_PROBABILITIES[:n_kinds]):

@@ -70,7 +70,7 @@ class Consensus(Result):
         Proportion of each grade among pairs, fixed or estimated; shape (grades,).
     objective
         Objective after each step: the log-likelihood, plus the log density of priors if the method
-        has priors. Empty for a majority vote.
+        has priors (for variational MACE, a lower bound). Empty for a majority vote.
     converged
         Whether the iterations converged before their maximum number.
     tie, seed
@@ -305,7 +305,7 @@ class LabelCounts:
         return np.asarray(table.reshape(-1, table.shape[2])[self.rows])
 
 
-def one_hot(labels: Labels, values: Any) -> Floats:
+def encode_one_hot(labels: Labels, values: Any) -> Floats:
     """Return the value of each label in the column of its grade; shape (labels, grades)."""
     table = np.zeros((len(labels), labels.grades.size))
     table[np.arange(len(labels)), labels.level] = values
@@ -436,7 +436,7 @@ def _count_weighted_votes(
         seed=seed,
         gold=np.zeros(shape[0], dtype=bool),
         evidence=votes,
-        parts=lambda: one_hot(labels, label_weight),
+        parts=lambda: encode_one_hot(labels, label_weight),
         settings=settings,
     )
 
@@ -532,7 +532,7 @@ class LeadRule:
             sums_before = np.concatenate([np.zeros((1, *values.shape[1:])), sums])[starts]
             return np.asarray(sums - sums_before[pair])
 
-        votes = one_hot(labels, weight[labels.worker])[rows]
+        votes = encode_one_hot(labels, weight[labels.worker])[rows]
         is_stopped = self.stops(accumulate(votes), accumulate(votes.sum(axis=1) ** 2))
         ends = np.full(starts.size, rows.size)
         np.minimum.at(ends, pair[is_stopped], np.flatnonzero(is_stopped))
@@ -552,7 +552,7 @@ class Stopped(Result):
     all_labels
         All labels, used or not.
     used
-        Whether a label was used; the last one used is the label at which the rule stopped; shape
+        Whether a label was used; in decided pairs the rule stopped at the last used label; shape
         (labels,).
     decided
         Whether the rule stopped; shape (pairs,).
@@ -562,7 +562,7 @@ class Stopped(Result):
         "topic": Column("Topic of the pair.", key=True),
         "doc": Column("Document of the pair.", key=True),
         "labels": Column("Number of labels of the pair."),
-        "used": Column("Number of labels used until the rule stopped."),
+        "used": Column("Number of labels used until the rule stopped, or all labels."),
         "decided": Column("Whether the rule stopped."),
     }
 

@@ -8,7 +8,12 @@ from typing import Annotated, Any
 import numpy as np
 
 from cranfield.assess.labels import crowd_model
-from cranfield.assess.labels.consensus import Consensus, LabelCounts, compute_proportions, one_hot
+from cranfield.assess.labels.consensus import (
+    Consensus,
+    LabelCounts,
+    compute_proportions,
+    encode_one_hot,
+)
 from cranfield.assess.labels.reading import match_gold
 from cranfield.assess.labels.table import Labels, check_size
 from cranfield.base.arrays import Floats, Ints
@@ -99,7 +104,7 @@ class Crowd:
 
     def expect(self, table: Floats, prior: Floats) -> Expectation:
         """Return posterior, log evidence and log-likelihood, given the probabilities of labels."""
-        return self.compute_posterior(self.counts.sum_evidence(safe_log(table)) + safe_log(prior))
+        return self.compute_posterior(self.counts.sum_evidence(take_log(table)) + take_log(prior))
 
     def compute_posterior(self, evidence: Floats) -> Expectation:
         gold_evidence = evidence[self.gold_cells]
@@ -115,7 +120,7 @@ class Crowd:
         return Consensus(labels=self.labels, tie=self.tie, seed=self.seed, **values)
 
 
-def safe_log(probabilities: Floats) -> Floats:
+def take_log(probabilities: Floats) -> Floats:
     return np.log(np.maximum(probabilities, MIN_PROBABILITY))
 
 
@@ -215,8 +220,8 @@ def dawid_skene(
     def expect(state: tuple[Floats, Floats]) -> Expectation:
         table, grade_prior = state
         # Labels with probability 0 stay impossible: their logarithm is minus infinity here.
-        logs = np.where(table > 0, safe_log(table), -np.inf)
-        evidence = crowd.counts.sum_evidence(logs) + safe_log(grade_prior)
+        logs = np.where(table > 0, take_log(table), -np.inf)
+        evidence = crowd.counts.sum_evidence(logs) + take_log(grade_prior)
         posterior, evidence, value = crowd.compute_posterior(evidence)
         return posterior, evidence, value + (smoothing and smoothing * float(logs.sum()))
 
@@ -228,7 +233,7 @@ def dawid_skene(
         method="dawid-skene",
         prior=grade_prior,
         quality=np.einsum("wkk,k->w", table, grade_prior),
-        parts=lambda: crowd.counts.get_label_evidence(safe_log(table)),
+        parts=lambda: crowd.counts.get_label_evidence(take_log(table)),
         settings={"smoothing": smoothing, "prior": prior, "unmet": unmet, "tolerance": tolerance},
     )
 
@@ -293,7 +298,7 @@ def one_coin(
         method="one-coin",
         prior=grade_prior,
         quality=accuracy,
-        parts=lambda: crowd.counts.get_label_evidence(safe_log(make_table(accuracy))),
+        parts=lambda: crowd.counts.get_label_evidence(take_log(make_table(accuracy))),
         settings={"prior": prior, "tolerance": tolerance},
     )
 
@@ -330,7 +335,7 @@ def glad(
     spread
         Standard deviation of the normal priors.
     tie, seed, tolerance, iterations
-        As for :func:`dawid_skene`.
+        As for :func:`dawid_skene`; `tolerance` has no effect, as a gradient of 1e-5 stops L-BFGS.
 
     Returns
     -------
@@ -360,7 +365,7 @@ def glad(
     crowd = Crowd(labels, gold, prior, tolerance, iterations, tie, seed)
     grade_prior = np.asarray(crowd.fixed_prior)
     n_workers, shape = len(labels.workers), (len(labels.docs), labels.grades.size)
-    log_prior, log_others = safe_log(grade_prior), np.log(max(1, shape[1] - 1))
+    log_prior, log_others = take_log(grade_prior), np.log(max(1, shape[1] - 1))
     cell = labels.pair * np.int64(shape[1]) + labels.level
 
     def compute_logits(point: Floats) -> tuple[Floats, Floats]:
@@ -379,7 +384,7 @@ def glad(
         )
         return posterior, evidence, value - ((point - 1) ** 2).sum() / (2 * spread**2)
 
-    def negative_objective(point: Floats) -> tuple[float, Floats]:
+    def compute_negative_objective(point: Floats) -> tuple[float, Floats]:
         ease, logits = compute_logits(point)
         posterior, _, value = expect(point)
         residuals = (posterior.ravel()[cell] - expit(logits)) * ease[labels.pair]
@@ -391,7 +396,7 @@ def glad(
     start = np.ones(n_workers + shape[0])
     objective = [expect(start)[2]]
     result = minimize(
-        negative_objective,
+        compute_negative_objective,
         start,
         jac=True,
         method="L-BFGS-B",
@@ -408,7 +413,7 @@ def glad(
         method="glad",
         prior=grade_prior,
         quality=expit(ability),
-        parts=lambda: one_hot(labels, logits + log_others),
+        parts=lambda: encode_one_hot(labels, logits + log_others),
         settings={"prior": prior, "spread": spread, "tolerance": tolerance},
         parameters={"ability": ability, "ease": ease},
     )
@@ -523,7 +528,7 @@ def mace(
         method="mace",
         prior=state[3],
         quality=copying[:, 0],
-        parts=lambda: crowd.counts.get_label_evidence(safe_log(make_table(state))),
+        parts=lambda: crowd.counts.get_label_evidence(take_log(make_table(state))),
         settings={"inference": inference, "restarts": restarts, "prior": prior},
         parameters={"copying": copying[:, 0], "spam": spam, "restarts": objectives},
     )

@@ -448,7 +448,7 @@ class _Reader:
         return Table(frame, qrels.origin.name, (), qrels.origin.lines)
 
     def apply_policies(self, table: Table) -> tuple[Table, list[str]]:
-        """Set missing topics, check grades and apply the policies; also return notes."""
+        """Set topics if there are none, check grades and apply the policies; also return notes."""
         # In a sample by strata, grades below 0 mark documents that were not sampled.
         is_unsampled = table.frame["stratum"].is_not_null() & (table.frame["grade"] < 0)
         if is_unsampled.any():

@@ -129,7 +129,7 @@ class Labels(Result):
         return self.pair * np.int64(len(self.workers)) + self.worker
 
     @cached_property
-    def repeats(self) -> int:
+    def n_repeats(self) -> int:
         """Number of labels by a worker who had already labelled the pair."""
         return len(self) - np.unique(self.cell).size
 
@@ -152,9 +152,9 @@ class Labels(Result):
             If a worker labelled a pair twice, or the table would not fit into memory.
         """
         shape = (len(self.docs), len(self.workers))
-        if self.repeats:
+        if self.n_repeats:
             raise PolicyError(
-                f"expected one label per worker and pair, got {self.repeats:,} repeated;"
+                f"expected one label per worker and pair, got {self.n_repeats:,} repeated;"
                 " use repeats='last' to keep the last label"
             )
         check_size({"pair": shape[0], "worker": shape[1]})
@@ -188,7 +188,7 @@ class Labels(Result):
         """
         rows = mask_to_rows(mask, len(self))
         if not rows.size:
-            raise InputError("expected at least one label, got none", source=self.origin.name)
+            raise InputError("mask must select a label, got none", source=self.origin.name)
         pairs, pair = np.unique(self.pair[rows], return_inverse=True)
         return replace(
             self,
@@ -211,7 +211,7 @@ MIN_LABELS = 10  # Minimum number of labels of a worker for which a single grade
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Overview(Result):
+class LabelSummary(Result):
     """Summary of labels: their grades, and anomalies to check before they are aggregated."""
 
     name: ClassVar[str] = "grades"

@@ -30,7 +30,7 @@ class DocumentState(MethodState):
 
 
 class WeightedSumState(DocumentState):
-    """State of methods that sum the value of a document's rank times the weight of the run."""
+    """State of methods that sum, over runs, the value of a document's rank times a weight."""
 
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
@@ -76,7 +76,7 @@ class WeightedSumState(DocumentState):
 class RankBiased(Method):
     """Choose the document with the largest sum over runs of (1 - p) p^(rank - 1) times residual.
 
-    The residual of a run is the RBP weight of its unjudged documents.
+    The residual of a run is the RBP weight of its unjudged documents and ranks below its end.
     """
 
     name = "RBP-B"
@@ -95,7 +95,7 @@ class RankBiasedWithBase(RankBiased):
     """Choose the document with the largest sum over runs; runs with relevant documents weigh more.
 
     The sum over runs is of (1 - p) p^(rank - 1) times residual times (base + residual/2)^3. The
-    base is the RBP of the run's judged documents, the residual that of its unjudged documents.
+    base is the RBP of the run's judged documents; the residual is as for RBP-B.
     """
 
     name = "RBP-C"
@@ -272,7 +272,7 @@ class QueueState(MethodState):
         self._next, self._end = pool.lists[:-1].tolist(), pool.lists[1:].tolist()
         self._source = np.full(len(pool), -1, dtype=np.int64).data
         self._outcomes = np.zeros(len(pool), dtype=np.int8).data
-        # Penalties are negative priorities; heap keys combine penalty and ranking in one integer.
+        # Penalties are negated priorities; heap keys combine penalty and ranking in one integer.
         self._penalties = [0] * self._n_cells
         self._queues = [
             [*range(i * self._n_rankings, (i + 1) * self._n_rankings)] for i in range(n_groups)
@@ -344,7 +344,7 @@ class Bandit(Method):
     def initial_state(self, pool: Pool, seed: int) -> MethodState:
         return BanditState(self, pool, seed)
 
-    def values(self, state: BanditState, topics: Indices) -> Floats:
+    def compute_values(self, state: BanditState, topics: Indices) -> Floats:
         """Return the value of each run for each of the topics; shape (topics, systems)."""
         raise NotImplementedError
 
@@ -356,10 +356,10 @@ class BanditState(DocumentState):
         super().__init__(pool)
         shape = (len(pool.topics), len(pool.systems))
         self.method = method
-        self.judged = np.zeros(shape)
-        self.relevant = np.zeros(shape)
+        self.n_judged = np.zeros(shape)
+        self.n_relevant = np.zeros(shape)
         self.n_left = np.diff(pool.lists).reshape(shape)
-        self.steps = np.zeros(shape[0], dtype=np.int64)
+        self.n_steps = np.zeros(shape[0], dtype=np.int64)
         self.streams = [named_stream(seed, topic) for topic in pool.topics]
         self._next = pool.lists[:-1].tolist()
         self._source = np.full(len(pool), -1, dtype=np.int64)
@@ -367,7 +367,8 @@ class BanditState(DocumentState):
         self._free = self.is_free.data
 
     def choose(self, groups: Indices) -> Indices:
-        values = np.where(self.n_left[groups] > 0, self.method.values(self, groups), -np.inf)
+        values = self.method.compute_values(self, groups)
+        values = np.where(self.n_left[groups] > 0, values, -np.inf)
         is_best = values >= values.max(axis=1, keepdims=True) - TIE_TOLERANCE
         run = (
             is_best.argmax(axis=1) if self.method.ties == "name" else self.draw_run(is_best, groups)
@@ -381,7 +382,7 @@ class BanditState(DocumentState):
         self._source[docs] = cells
         self.is_free[docs] = False
         self.n_left.ravel()[self.cells[self.find_rows(docs)]] -= 1
-        self.steps[groups] += 1
+        self.n_steps[groups] += 1
         return docs
 
     def learn(self, docs: Indices, is_relevant: Bools) -> None:
@@ -389,9 +390,9 @@ class BanditState(DocumentState):
         if self.method.reward == "all":
             cells = self.cells[self.find_rows(docs)]
             rewards = np.repeat(is_relevant, self.pool.run_counts[docs])
-        rate, judged, relevant_counts = self.method.rate, self.judged.ravel(), self.relevant.ravel()
-        judged[cells] = rate * judged[cells] + 1
-        relevant_counts[cells] = rate * relevant_counts[cells] + rewards
+        n_judged, n_relevant = self.n_judged.ravel(), self.n_relevant.ravel()
+        n_judged[cells] = self.method.rate * n_judged[cells] + 1
+        n_relevant[cells] = self.method.rate * n_relevant[cells] + rewards
 
     def draw_uniform(self, topics: Indices) -> Floats:
         """Draw a uniform random number from the stream of each topic."""
@@ -410,7 +411,7 @@ class BanditState(DocumentState):
 
     def compute_precision(self, topics: Indices) -> Floats:
         """Compute the proportion of relevant among judged documents by run; 0 without judgments."""
-        return self.relevant[topics] / np.maximum(self.judged[topics], 1)
+        return self.n_relevant[topics] / np.maximum(self.n_judged[topics], 1)
 
 
 class Random(Bandit):
@@ -421,7 +422,7 @@ class Random(Bandit):
     draws = True
     reward: str = "all"
 
-    def values(self, state: BanditState, topics: Indices) -> Floats:
+    def compute_values(self, state: BanditState, topics: Indices) -> Floats:
         return state.draw_run_values(topics)
 
 
@@ -442,9 +443,9 @@ class EpsilonGreedy(Bandit):
     )
     ties: str = parameter("name", choice("name", "random"), "how to choose among equally good runs")
 
-    def values(self, state: BanditState, topics: Indices) -> Floats:
+    def compute_values(self, state: BanditState, topics: Indices) -> Floats:
         # Divide twice, as the square of a small d underflows to 0.
-        probability = self.c * state.n_left.shape[1] / self.d / self.d / (state.steps[topics] + 1)
+        probability = self.c * state.n_left.shape[1] / self.d / self.d / (state.n_steps[topics] + 1)
         is_exploring = state.draw_uniform(topics) < probability
         # Draw for every topic, so that the draws of a topic do not depend on other topics.
         return np.where(
@@ -453,7 +454,7 @@ class EpsilonGreedy(Bandit):
 
 
 class UcbTuned(Bandit):
-    r"""Choose from the run with the highest upper bound of its proportion of relevant documents.
+    r"""Choose from the run with the highest upper confidence bound of its precision.
 
     .. math:: \mu + \sqrt{\frac{\ln N}{n} \min(1/4, \mu (1 - \mu) + \sqrt{2 \ln N / n})}
 
@@ -466,16 +467,16 @@ class UcbTuned(Bandit):
     source = "Auer, Cesa-Bianchi and Fischer 2002; Losada, Parapar and Barreiro 2016"
     ties: str = parameter("name", choice("name", "random"), "how to choose among equally good runs")
 
-    def values(self, state: BanditState, topics: Indices) -> Floats:
-        judged, mean = state.judged[topics], state.compute_precision(topics)
-        log = np.log(np.maximum(state.steps[topics], 1))[:, None] / np.maximum(judged, 1)
+    def compute_values(self, state: BanditState, topics: Indices) -> Floats:
+        n_judged, mean = state.n_judged[topics], state.compute_precision(topics)
+        log = np.log(np.maximum(state.n_steps[topics], 1))[:, None] / np.maximum(n_judged, 1)
         bound = mean + np.sqrt(log * np.minimum(0.25, mean * (1 - mean) + np.sqrt(2 * log)))
         # Bounds are at most 1 + sqrt(log / 4), so unjudged runs come first.
-        return np.where(judged > 0, bound, 1e6)
+        return np.where(n_judged > 0, bound, 1e6)
 
 
 class Thompson(Bandit):
-    """Choose from the run with the highest draw of Beta(1 + R, 1 + N - R), if R of N are relevant.
+    """Choose from the run with the highest draw of Beta(1 + R, 1 + N - R), with R of N relevant.
 
     N and R are the numbers of judged and of relevant documents of the run. Each judgment of a run
     multiplies its earlier counts by `rate`.
@@ -487,15 +488,15 @@ class Thompson(Bandit):
     draws = True
     rate: float = parameter(1.0, number(0, 1), "weight of earlier judgments")
 
-    def values(self, state: BanditState, topics: Indices) -> Floats:
-        a = state.relevant[topics] + 1
-        b = state.judged[topics] - a + 2
+    def compute_values(self, state: BanditState, topics: Indices) -> Floats:
+        a = state.n_relevant[topics] + 1
+        b = state.n_judged[topics] - a + 2
         draws = [state.streams[topic].beta(a[i], b[i]) for i, topic in enumerate(topics.tolist())]
         return np.array(draws).reshape(a.shape)
 
 
 class MaxMean(Bandit):
-    """Choose from the run with the highest (1 + R)/(2 + N), if R of N judged ones are relevant.
+    """Choose from the run with the highest (1 + R)/(2 + N), with R of N judged documents relevant.
 
     N and R are the numbers of judged and of relevant documents of the run. Each judgment of a run
     multiplies its earlier counts by `rate`.
@@ -507,8 +508,8 @@ class MaxMean(Bandit):
     rate: float = parameter(1.0, number(0, 1), "weight of earlier judgments")
     ties: str = parameter("name", choice("name", "random"), "how to choose among equally good runs")
 
-    def values(self, state: BanditState, topics: Indices) -> Floats:
-        return (1 + state.relevant[topics]) / (2 + state.judged[topics])
+    def compute_values(self, state: BanditState, topics: Indices) -> Floats:
+        return (1 + state.n_relevant[topics]) / (2 + state.n_judged[topics])
 
 
 _LARGEST = np.finfo(np.float64).max  # Minimum loss of a topic without runs

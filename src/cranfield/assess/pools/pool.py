@@ -306,8 +306,8 @@ def pool(
     depth
         Number of top ranks of each ranking to pool, 1 or more.
     ties
-        Order of documents with equal scores, as for :func:`cranfield.judge`. Documents are ranked
-        by score, not by the rank column.
+        Order of documents with equal scores, as for :func:`cranfield.judge`. Except with `rank` and
+        `file`, documents are ranked by score, not by the rank column.
     contributors
         Names of the pooled systems; all by default.
     topics
@@ -318,7 +318,8 @@ def pool(
     Warns
     -----
     CranfieldWarning
-        For topics of the runs that are not among `topics`.
+        For topics of the runs that are not among `topics`, for ranks that contradict scores, and
+        for runs without a common topic.
 
     Raises
     ------

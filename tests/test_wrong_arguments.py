@@ -57,7 +57,7 @@ INTERLEAVER = cf.online.interleave([["a"], ["b"]], length=1)
         (UNTYPED.assess.sheets, [POOL], {"assessors": ["ann", "bob"]}, ["overlap", "each", "seed"]),
         (UNTYPED.assess.ppi_mean, [[0, 1, 1, 0], [0, 1, 0, 1]], {}, ["lambda_", "folds", "seed"]),
         (UNTYPED.assess.stopping, [[1, 0, 1], "Budget"], {"total": 5}, ["rel", "every", "total"]),
-        (UNTYPED.assess.measure_agreement, [[QRELS, QRELS]], {}, ["rel", "resamples", "seed"]),
+        (UNTYPED.assess.agreement_of, [[QRELS, QRELS]], {}, ["rel", "resamples", "seed"]),
         (UNTYPED.write_run, [RUN, "-"], {}, ["limit"]),
         (UNTYPED.correlation.kendall_tau, [[1, 2, 3], [1, 3, 2]], {}, ["rounding"]),
         (UNTYPED.online.experiment_size, [], SIZE, [*SIZE, "daily", "correlation"]),

@@ -36,8 +36,8 @@ CITED = cf.texts.read_citations({"a": {topic: [["full"], ["none"]] for topic in 
 RESULTS: list[Result] = [
     LABELS,
     LabelSummary(LABELS),
-    cf.assess.measure_agreement(LABELS),
-    cf.assess.measure_agreement(LABELS, "alpha", pairs=True),
+    cf.assess.agreement_of(LABELS),
+    cf.assess.agreement_of(LABELS, "alpha", pairs=True),
     cf.assess.majority(LABELS),
     cf.assess.LeadRule(c=1.5).replay(LABELS),
     cf.assess.compare_judges(PEOPLE, {"machine": MACHINE}),

@@ -422,14 +422,14 @@ def test_labels_without_a_topic_by_name(tmp_path: Path) -> None:
 
 def test_a_column_for_each_worker_has_a_way(tmp_path: Path) -> None:
     frame = pd.DataFrame({"Judge A": [2, 0], "Judge B": [3, 0], "Judge C": [3, None]})
-    found = cf.assess.measure_agreement(frame, "alpha", interval="none")
-    array = cf.assess.measure_agreement(frame.to_numpy(), "alpha", axis=1, interval="none")
+    found = cf.assess.agreement_of(frame, "alpha", interval="none")
+    array = cf.assess.agreement_of(frame.to_numpy(), "alpha", axis=1, interval="none")
     assert found.value.tolist() == array.value.tolist()
     frame.assign(query="q", docid=["a", "b"]).to_csv(tmp_path / "wide.csv", index=False)
     with pytest.raises(cf.InputError, match="worker_columns="):
         read_labels(tmp_path / "wide.csv")
     labels = read_labels(tmp_path / "wide.csv", worker_columns=["Judge A", "Judge B", "Judge C"])
-    assert cf.assess.measure_agreement(labels, "alpha", interval="none").value == found.value
+    assert cf.assess.agreement_of(labels, "alpha", interval="none").value == found.value
 
 
 def test_columns_reach_gold_grades(tmp_path: Path) -> None:

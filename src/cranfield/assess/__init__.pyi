@@ -23,7 +23,7 @@ from .estimates.means import stratified_mean as stratified_mean
 from .estimates.scores import PPIAnswers as PPIAnswers, ppi_answers as ppi_answers
 from .estimates.scores import PPIScores as PPIScores, ppi_scores as ppi_scores
 from .estimates.grades import PPIGrades as PPIGrades, ppi_grades as ppi_grades
-from .agreement.result import Agreement as Agreement, measure_agreement as measure_agreement
+from .agreement.result import Agreement as Agreement, agreement_of as agreement_of
 from .agreement.distributions import cem_ord as cem_ord, divergence as divergence
 from .sampling_designs import allocation as allocation
 from .samples import EstimatedRelevant as EstimatedRelevant, Sample as Sample, sample as sample

@@ -72,7 +72,7 @@ MAX_PAIRS = 40  # maximum number of pairs of assessors in text output
     qrels={"type": cli.OUTPUT_FILE},
 )
 @cli.options_from(
-    "cranfield.assess.measure_agreement",
+    "cranfield.assess.agreement_of",
     "measure=measures pairs reference rel interval confidence resamples seed",
     measures="Agreement coefficient, such as kappa(quadratic) or alpha; may be given several"
     " times. By default observed agreement, kappa (for more than two assessors Fleiss'),"
@@ -169,7 +169,7 @@ def labels(
         ),
     ]
     if len(annotations.workers) > 1:
-        agreement = cf.assess.measure_agreement(annotations, measures or None, **agreement_options)
+        agreement = cf.assess.agreement_of(annotations, measures or None, **agreement_options)
         frames["agreement"] = agreement.to_polars()
         if "first" in frames["agreement"].columns:
             keys["agreement"] = ("first", "second", "measure")

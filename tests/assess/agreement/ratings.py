@@ -1,4 +1,4 @@
-"""Tables of ratings in arrays, by the way that measure_agreement goes."""
+"""Tables of ratings in arrays, by the way that agreement_of goes."""
 
 from __future__ import annotations
 

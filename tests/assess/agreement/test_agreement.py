@@ -16,7 +16,7 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield import CranfieldError, PolicyError
-from cranfield.assess import measure_agreement, read_labels
+from cranfield.assess import agreement_of, read_labels
 from cranfield.assess.agreement.coefficients import COEFFICIENTS
 from cranfield.base.streams import stream
 from tests.assess.agreement.ratings import KRIPPENDORFF
@@ -46,7 +46,7 @@ def naive_kappa(a: Any, b: Any) -> float:
 
 def test_jackknife_as_it_is_written() -> None:
     ratings, topics = people()
-    found = measure_agreement(ratings, "kappa", pairs=True, topics=topics, confidence=0.9)
+    found = agreement_of(ratings, "kappa", pairs=True, topics=topics, confidence=0.9)
     assert found.comparisons == (("1", "2"), ("1", "3"), ("2", "3"))
     both = ~np.isnan(ratings[:, [0, 2]]).any(axis=1)
     a, b, of = ratings[both, 0], ratings[both, 2], topics[both]
@@ -61,7 +61,7 @@ def test_jackknife_as_it_is_written() -> None:
 
 def test_bootstrap_draws_whole_topics() -> None:
     ratings, topics = people(gaps=0.0)
-    found = measure_agreement(
+    found = agreement_of(
         ratings[:, :2], "kappa", topics=topics, interval="bootstrap", resamples=40, seed=3
     )
     counts = stream(3, 0).multinomial(12, np.full(12, 1 / 12), size=500)[:40]
@@ -75,7 +75,7 @@ def test_bootstrap_draws_whole_topics() -> None:
     )
     assert (found.resamples, found.seed) == (40, 3)
     assert "40 resamples, seed 3" in str(found)
-    more = measure_agreement(
+    more = agreement_of(
         ratings[:, :2], "kappa", topics=topics, interval="bootstrap", resamples=900, seed=3
     )
     np.testing.assert_array_equal(more.replicates[:40], found.replicates)
@@ -85,7 +85,7 @@ def test_bootstrap_draws_whole_topics() -> None:
 def test_differences_cancel_what_topics_share(interval: str) -> None:
     ratings, topics = people()
     common: dict[str, Any] = {"topics": topics, "interval": interval, "resamples": 300}
-    pairs = measure_agreement(ratings, ["kappa", "alpha"], pairs=True, **common)
+    pairs = agreement_of(ratings, ["kappa", "alpha"], pairs=True, **common)
     one, other = pairs.pick("2", "1"), pairs.pick("1", "3")
     less = one.minus(other)
     np.testing.assert_allclose(less.value, one.value - other.value)
@@ -99,11 +99,9 @@ def test_differences_cancel_what_topics_share(interval: str) -> None:
         assert less.high[0, 0] == pytest.approx(less.value[0, 0] + half, abs=1e-12)
     with pytest.raises(PolicyError, match="the same topic names"):
         alone = common | {"topics": None, "axis": 1}
-        one.minus(measure_agreement(ratings, ["kappa", "alpha"], pairs=True, **alone))
+        one.minus(agreement_of(ratings, ["kappa", "alpha"], pairs=True, **alone))
     with pytest.raises(PolicyError, match="the same confidence"):
-        one.minus(
-            measure_agreement(ratings, ["kappa", "alpha"], pairs=True, confidence=0.9, **common)
-        )
+        one.minus(agreement_of(ratings, ["kappa", "alpha"], pairs=True, confidence=0.9, **common))
     with pytest.raises(PolicyError, match="assessors that were compared, got '1', '4'"):
         pairs.pick("1", "4")
 
@@ -121,43 +119,41 @@ def test_forms_of_labels_agree(tmp_path: Path) -> None:
         by_name[name].setdefault(topic, {})[doc] = grade
     file = tmp_path / "labels.csv"
     pl.DataFrame(rows, schema=["topic", "doc", "worker", "grade"], orient="row").write_csv(file)
-    first = measure_agreement(ratings, topics=[f"t{t}" for t in topics], names=names)
+    first = agreement_of(ratings, topics=[f"t{t}" for t in topics], names=names)
     # Which label comes first does not matter.
     mixed = [rows[k] for k in np.random.default_rng(2).permutation(len(rows))]
     for form in (by_name, rows, mixed, file, cf.assess.read_labels(rows)):
-        again = measure_agreement(form)
+        again = agreement_of(form)
         for name in ("value", "low", "high", "units", "topics"):
             np.testing.assert_allclose(getattr(again, name), getattr(first, name), atol=1e-12)
-        pairs = measure_agreement(form, ALL, pairs=True).to_polars()
+        pairs = agreement_of(form, ALL, pairs=True).to_polars()
         own = pl.concat(
             [pairs, pairs.rename({"first": "second", "second": "first"})[pairs.columns]]
         )
         wanted = own.filter((pl.col("first") == "ann") & (pl.col("second") == "cid"))
-        both = measure_agreement(
-            ratings[:, [0, 2]], ALL, topics=[f"t{t}" for t in topics], pairs=True
-        )
+        both = agreement_of(ratings[:, [0, 2]], ALL, topics=[f"t{t}" for t in topics], pairs=True)
         np.testing.assert_allclose(wanted["value"].to_numpy(), both.value[0], atol=1e-12)
 
 
 def test_against_one() -> None:
     ratings, topics = people()
     names = ["ann", "bob", "cid"]
-    found = measure_agreement(ratings, "kappa", reference="bob", topics=topics, names=names)
+    found = agreement_of(ratings, "kappa", reference="bob", topics=topics, names=names)
     assert {*found.comparisons} == {("bob", "ann"), ("bob", "cid")}
     assert found.to_polars().columns[:3] == ["first", "second", "measure"]
     with pytest.raises(PolicyError, match="unknown assessor 'eve'"):
-        measure_agreement(ratings, reference="eve", topics=topics, names=names)
-    square = measure_agreement(ratings, "kappa", pairs=True, names=names).matrix()
+        agreement_of(ratings, reference="eve", topics=topics, names=names)
+    square = agreement_of(ratings, "kappa", pairs=True, names=names).matrix()
     assert square["assessor"].to_list() == names
     assert square["bob"][0] == square["ann"][1]
     with pytest.raises(PolicyError, match="use pairs=True"):
-        measure_agreement(ratings, "alpha", axis=1).matrix()
+        agreement_of(ratings, "alpha", axis=1).matrix()
 
 
 def test_of_two_with_gaps_all_labels_count_for_chance() -> None:
     """Gwet (2014): shares of grades are of all units with a label, agreement of those of two."""
     ratings = np.array([[0, 0], [1, 1], [0, 1], [1, NONE], [1, NONE]])
-    found = measure_agreement(ratings, ["AC1", "kappa", "observed"], axis=1, interval="none")
+    found = agreement_of(ratings, ["AC1", "kappa", "observed"], axis=1, interval="none")
     share = (1 + 0 + 0.5 + 0 + 0) / 5
     chance = 2 * share * (1 - share)
     np.testing.assert_allclose(found.value[0], [(2 / 3 - chance) / (1 - chance), 0.4, 2 / 3])
@@ -166,7 +162,7 @@ def test_of_two_with_gaps_all_labels_count_for_chance() -> None:
     assert found.notes == (
         "AC1 and AC2: chance agreement is also estimated from 2 units with only one label",
     )
-    paired = measure_agreement(ratings, "AC1", axis=1, pairs=True, interval="none")
+    paired = agreement_of(ratings, "AC1", axis=1, pairs=True, interval="none")
     assert paired.units.tolist() == [3] and paired.notes == ()
 
 
@@ -174,7 +170,7 @@ def test_scale_that_was_not_used_up() -> None:
     """AC1 depends on the number of grades, kappa and alpha do not."""
     ratings = [[0, 0], [1, 1], [0, 1]]
     used, whole = (
-        measure_agreement(
+        agreement_of(
             ratings, ["AC1", "kappa", "alpha"], axis=1, grades=grades, interval="none"
         ).value[0]
         for grades in (None, range(4))
@@ -188,7 +184,7 @@ def test_repeated_labels_are_not_agreement() -> None:
     rows = [("q", "d", "ann", 1, 1), ("q", "d", "ann", 0, 2), ("q", "d", "bob", 0, 3)]
     rows += [("q", "e", "ann", 1, 4), ("q", "e", "bob", 1, 5)]
     labels = cf.assess.read_labels(rows, repeats="keep")
-    found = measure_agreement(labels, "observed", interval="none")
+    found = agreement_of(labels, "observed", interval="none")
     assert found.value[0, 0] == 1.0
     assert "1 label replaced by a later one" in found.notes[0]
 
@@ -207,9 +203,7 @@ NOTED = [
 def test_what_is_undefined_is_said(
     ratings: Any, topics: list[str], note: str, interval: str
 ) -> None:
-    found = measure_agreement(
-        ratings, "kappa", topics=topics, axis=1, interval=interval, resamples=50
-    )
+    found = agreement_of(ratings, "kappa", topics=topics, axis=1, interval=interval, resamples=50)
     assert any(note in line for line in found.notes)
     if "approximate" not in note:
         assert np.isnan(found.low).all() and np.isnan(found.high).all()
@@ -232,7 +226,7 @@ def test_an_array_says_which_axis_are_the_assessors() -> None:
         (pd.DataFrame(KRIPPENDORFF), {"axis": 0}),
         (pd.DataFrame(KRIPPENDORFF, columns=[f"d{k}" for k in range(12)]), {"axis": 0}),
     ):
-        found = measure_agreement(data, measures, interval="none", **options)
+        found = agreement_of(data, measures, interval="none", **options)
         # Krippendorff's own results.
         np.testing.assert_allclose(found.value[0], [0.743, 0.815, 0.849, 0.797], atol=5e-4)
     square = KRIPPENDORFF[:, :4]
@@ -247,7 +241,7 @@ def test_an_array_says_which_axis_are_the_assessors() -> None:
         (frame.transpose(column_names=[f"d{k}" for k in range(12)]), {}),
     ):
         with pytest.raises(PolicyError, match="axis"):
-            measure_agreement(data, measures, **options)
+            agreement_of(data, measures, **options)
 
 
 REFUSED = [
@@ -290,7 +284,7 @@ REFUSED = [
 @pytest.mark.parametrize(("options", "reason"), REFUSED)
 def test_refused_in_one_line(options: dict[str, Any], reason: str) -> None:
     with pytest.raises(CranfieldError, match=reason) as caught:
-        measure_agreement(
+        agreement_of(
             **options if isinstance(options["annotations"], dict) else {"axis": 1} | options
         )
     assert "\n" not in str(caught.value)
@@ -301,7 +295,7 @@ def test_too_many_grades_are_refused_before_memory_is_gone() -> None:
     with pytest.raises(
         CranfieldError, match="1 topic by 40,000 grades by 40,000 other grades; merge"
     ):
-        measure_agreement(rng.random((20_000, 2)), axis=1)
+        agreement_of(rng.random((20_000, 2)), axis=1)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -318,7 +312,7 @@ def test_hostile_ratings_end_in_numbers_or_one_line(seed: int) -> None:
     pairs = bool(rng.integers(2))
     measures = [one for one in ALL if one != "kappa" or pairs or shape[1] == 2]
     try:
-        found = measure_agreement(
+        found = agreement_of(
             ratings, measures, pairs=pairs, topics=topics, interval=interval, resamples=20
         )
     except CranfieldError as error:
@@ -343,13 +337,13 @@ def test_names_and_orders_do_not_matter(seed: int) -> None:
     ratings, topics = people(seed, topics=4, units=5)
     rng = np.random.default_rng(seed)
     rows, columns = rng.permutation(len(ratings)), rng.permutation(3)
-    first = measure_agreement(ratings, topics=topics)
-    again = measure_agreement(ratings[rows][:, columns], topics=topics[rows])
+    first = agreement_of(ratings, topics=topics)
+    again = agreement_of(ratings[rows][:, columns], topics=topics[rows])
     np.testing.assert_allclose(again.value, first.value, atol=1e-12)
     np.testing.assert_allclose(again.low, first.low, atol=1e-9)
     # A scale shifted or stretched changes nothing but ratios.
-    moved = measure_agreement(ratings * 7 - 3, ["alpha", "AC2", "alpha(interval)"], topics=topics)
-    plain = measure_agreement(ratings, ["alpha", "AC2", "alpha(interval)"], topics=topics)
+    moved = agreement_of(ratings * 7 - 3, ["alpha", "AC2", "alpha(interval)"], topics=topics)
+    plain = agreement_of(ratings, ["alpha", "AC2", "alpha(interval)"], topics=topics)
     np.testing.assert_allclose(moved.value, plain.value, atol=1e-12)
 
 
@@ -367,20 +361,20 @@ NOT_ASSESSORS: dict[str, list[float]] = {
 def test_columns_that_are_no_assessors(name: str) -> None:
     ratings = pl.DataFrame({"ann": [0, 1, 2], "bob": [0, 1, 1]})
     with pytest.warns(cf.CranfieldWarning, match=f"read as assessors: '{name}'"):
-        measure_agreement(ratings.with_columns(pl.Series(name, NOT_ASSESSORS[name])))
+        agreement_of(ratings.with_columns(pl.Series(name, NOT_ASSESSORS[name])))
 
 
 @pytest.mark.parametrize("names", ["meana norman", "ann_final bob_final", "carl dora"])
 def test_columns_that_are_assessors(names: str) -> None:
     ratings = pl.DataFrame({"ann": [3, 4, 3], "bob": [0, 1, 1]})
     others = [pl.Series(name, [0, 3, 4]) for name in names.split()]
-    measure_agreement(pl.DataFrame(others) if "final" in names else ratings.with_columns(*others))
-    measure_agreement(ratings.with_columns(pl.lit(None, pl.Float64).alias("carl")))
+    agreement_of(pl.DataFrame(others) if "final" in names else ratings.with_columns(*others))
+    agreement_of(ratings.with_columns(pl.lit(None, pl.Float64).alias("carl")))
 
 
 def test_a_column_of_grades_among_assessors_is_named() -> None:
     ratings = pl.DataFrame({"ann": [0, 1, 2], "bob": [0, 1, 1], "gold": [0, 1, 2]})
-    refuses("got column 'gold', .* remove or rename it", measure_agreement, ratings)
+    refuses("got column 'gold', .* remove or rename it", agreement_of, ratings)
 
 
 @pytest.mark.parametrize("name", ["id", "Subject", "wine"])
@@ -388,38 +382,38 @@ def test_ids_of_units_are_not_ratings(name: str) -> None:
     """Frames of R and pandas often count the units in their first column."""
     ratings = pl.DataFrame({"ann": [0, 1, 2, 2, 0, 1], "bob": [0, 1, 1, 2, 0, 0]})
     units = pl.DataFrame({name: [1, 2, 3, 4, 5, 6]})
-    expected = measure_agreement(ratings).value
+    expected = agreement_of(ratings).value
     with pytest.warns(cf.CranfieldWarning, match=f"columns read as ids of units: '{name}'"):
-        agreement = measure_agreement(pl.concat([units, ratings], how="horizontal"))
+        agreement = agreement_of(pl.concat([units, ratings], how="horizontal"))
     assert agreement.comparisons == (("ann", "bob"),)
     assert agreement.value == pytest.approx(expected)
 
 
 def test_ranks_are_ratings() -> None:
     ranks = pl.DataFrame({"ann": [1, 2, 3, 4, 5], "bob": [2, 1, 3, 5, 4]})
-    assert measure_agreement(ranks).comparisons == (("ann", "bob"),)
+    assert agreement_of(ranks).comparisons == (("ann", "bob"),)
 
 
 def test_counts_of_labels_are_not_ratings() -> None:
     """The input of statsmodels' fleiss_kappa has a column for each grade."""
     counts = np.array([[3, 0], [0, 3], [1, 2], [3, 0]])
     with pytest.warns(cf.CranfieldWarning, match="the values of each unit sum to 3, as counts"):
-        measure_agreement(counts, axis=1)
-    measure_agreement(np.array([[3, 0], [0, 3], [1, 2], [3, 1]]), axis=1)
+        agreement_of(counts, axis=1)
+    agreement_of(np.array([[3, 0], [0, 3], [1, 2], [3, 1]]), axis=1)
 
 
 def test_ratings_of_words_and_truth_values() -> None:
     truths = pl.DataFrame({"ann": [True, False, True], "bob": [True, True, True]})
-    assert measure_agreement(truths, "observed").value.item() == pytest.approx(2 / 3)
+    assert agreement_of(truths, "observed").value.item() == pytest.approx(2 / 3)
     words = pl.DataFrame({"ann": ["yes", "no"], "bob": ["yes", "yes"]})
     with pytest.raises(cf.InputError, match="got text in column 'ann'; for other names, use read"):
-        measure_agreement(words)
+        agreement_of(words)
     labels = read_labels(words, worker_columns=["ann", "bob"], grades={"yes": 1, "no": 0})
     assert any(note.startswith("no column of documents: each row is a") for note in labels.notes)
-    assert measure_agreement(labels, "observed").value.item() == 0.5
+    assert agreement_of(labels, "observed").value.item() == 0.5
 
 
 def test_advice_names_the_function_with_the_option() -> None:
     rows = [{"doc": "a", "who": "ann", "grade": 1}]
     with pytest.raises(cf.InputError, match="use cf.assess.read_labels with worker_columns="):
-        measure_agreement(rows)
+        agreement_of(rows)

@@ -196,7 +196,7 @@ def test_mturk_batch(tmp_path: Path) -> None:
         labels = read_labels(path)
     expected = [("q1", "d1", "w1", 2), ("q1", "d1", "w2", 1)]
     assert _rows(labels) == [*expected, ("q1", "d2", "w1", 0), ("q1", "d2", "w2", 0)]
-    agreement = cf.assess.measure_agreement(labels, "observed", interval="none")
+    agreement = cf.assess.agreement_of(labels, "observed", interval="none")
     assert agreement.to_polars()["value"].to_list() == [0.5]
     # Rejected assignments do not count, and are not dropped silently.
     path.write_text("\n".join([head, *rows]).replace("w2,Approved", "w2,Rejected"))
@@ -340,6 +340,6 @@ def test_a_frame_of_ratings_with_ids() -> None:
     frame = pl.DataFrame(
         {"query": ["q", "q", "r"], "docid": ["a", "b", "c"], "Ann": [3, 0, 1], "Bob": [2, 0, None]}
     )
-    agreement = cf.assess.measure_agreement(frame, "observed", interval="none")
+    agreement = cf.assess.agreement_of(frame, "observed", interval="none")
     row = agreement.to_polars().row(0, named=True)
     assert (row["value"], row["assessors"]) == (0.5, "Ann, Bob")

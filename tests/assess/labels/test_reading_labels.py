@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield import CranfieldError, CranfieldWarning, InputError, PolicyError, read_qrels
-from cranfield.assess import Labels, dawid_skene, majority, measure_agreement, read_labels
+from cranfield.assess import Labels, agreement_of, dawid_skene, majority, read_labels
 from cranfield.assess.labels.reading import read_gold
 
 ROWS = [("q1", "d1", "ann", 1, 3), ("q1", "d1", "bob", 0, 1), ("q2", "d1", "ann", 2, 2)]
@@ -297,7 +297,7 @@ def test_rows_of_totals_are_reported(recwarn: pytest.WarningsRecorder) -> None:
             read_labels(items)
         ratings = pl.DataFrame({"doc": ["a", "b", name], "x": [1, 0, 1], "y": [0, 0, 1]})
         with pytest.warns(CranfieldWarning, match=f"doc '{name}' looks like"):
-            measure_agreement(ratings, ["alpha"], interval="none")
+            agreement_of(ratings, ["alpha"], interval="none")
     recwarn.clear()
     read_labels(rows)
     read_labels([("all", "mean", "x", 1), ("all", "total", "x", 0)])
@@ -317,7 +317,7 @@ def test_documents_of_a_sample_by_strata_that_were_not_drawn_have_no_label() -> 
     for data in ({"ann": rows, "bob": bob}, {"ann": qrels, "bob": bob}, long):
         labels = read_labels(data)
         assert labels.grades.tolist() == [0, 1]
-        kappa = measure_agreement(labels, "kappa").to_polars()
+        kappa = agreement_of(labels, "kappa").to_polars()
         assert kappa.select("value", "units").row(0) == (1.0, 4)
     # Without a stratum, -1 is a grade.
     plain = [{name: row[name] for name in ("topic", "doc", "grade")} for row in rows]

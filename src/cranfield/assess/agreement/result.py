@@ -32,7 +32,7 @@ MIN_TOPICS = 10  # Number of topics below which intervals are reported as approx
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Agreement(Result):
-    """Agreement of assessors; returned by :func:`measure_agreement`.
+    """Agreement of assessors; returned by :func:`agreement_of`.
 
     Each comparison is between all assessors jointly, or between two of them.
 
@@ -144,11 +144,11 @@ class Agreement(Result):
         Examples
         --------
         >>> import numpy as np
-        >>> from cranfield.assess import measure_agreement
+        >>> from cranfield.assess import agreement_of
         >>> rng = np.random.default_rng(1)
         >>> human, noise = rng.integers(0, 3, 400), rng.integers(0, 3, (2, 400))
         >>> good, poor = np.where(rng.random((2, 400)) < [[0.7], [0.4]], human, noise)
-        >>> pairs = measure_agreement(
+        >>> pairs = agreement_of(
         ...     np.column_stack([human, good, poor]),
         ...     "kappa",
         ...     topics=np.repeat(range(20), 20),
@@ -335,7 +335,7 @@ def format_assessors(names: tuple[str, ...]) -> str:
 INTERVAL_METHODS = ("jackknife", "bootstrap", "none")
 
 
-def measure_agreement(
+def agreement_of(
     annotations: Any,
     measures: str | Coefficient | Iterable[str | Coefficient] | None = None,
     *,
@@ -419,13 +419,13 @@ def measure_agreement(
     >>> first = {"q1": {"a": 1, "b": 0, "c": 0}, "q2": {"a": 1, "b": 1, "c": 0}}
     >>> other = {"q1": {"a": 1, "b": 1, "c": 0}, "q2": {"a": 1, "b": 1, "c": 0}}
     >>> labels = {"ann": first, "bob": other}
-    >>> print(measure_agreement(labels, ["observed", "kappa"], interval="none"))
+    >>> print(agreement_of(labels, ["observed", "kappa"], interval="none"))
     observed, kappa: 1 comparison, 2 topics
     <BLANKLINE>
     assessors  units  topics  observed   kappa
     ann, bob       6       2    0.8333  0.6667
     """
-    check_arguments(measure_agreement, locals())
+    check_arguments(agreement_of, locals())
     check_list("grades", grades)
     check_list("topics", topics)
     check_list("names", names)

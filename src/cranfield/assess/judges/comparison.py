@@ -378,7 +378,7 @@ def compare_judges(
     Notes
     -----
     Only pairs with labels by both people and the judge are compared; others are only counted.
-    Cohen's kappa and Krippendorff's alpha are computed as by :func:`measure_agreement`. Intervals
+    Cohen's kappa and Krippendorff's alpha are computed as by :func:`agreement_of`. Intervals
     are jackknife t intervals over topics, on the scale of ln(1 - value) for kappa and alpha, of log
     odds for proportions, and of the grades for the bias; their degrees of freedom depend on how
     evenly topics contribute. Scale and binary cuts follow Rahmani et al. (2025), LLMJudge.

@@ -40,7 +40,7 @@ Columns = Mapping[str, Column]
 """Columns by name, in order. The name "*" declares all columns that are not declared by name."""
 
 
-def interval_columns(interval: str, note: str = "", *, prefix: str = "") -> dict[str, Column]:
+def declare_bounds(interval: str, note: str = "", *, prefix: str = "") -> dict[str, Column]:
     """Declare the columns `low` and `high` of an interval; `prefix` precedes their names."""
     return {
         f"{prefix}low": Column(f"Lower bound of the {interval}{note}."),
@@ -156,7 +156,7 @@ class Result(WithPlots):
                     for column, text in cls.nulls.items()
                     if column in declared[name]
                 )
-                tables.append(readable_table(frame, title, declared[name]))
+                tables.append(format_table(frame, title, declared[name]))
         return tables
 
     def as_table(self, **options: Any) -> Table:
@@ -185,7 +185,7 @@ class Result(WithPlots):
         frames = self.frames()
         name = next(iter(frames)) if table is None else table
         if name not in frames:
-            raise _unknown_table_error(name, frames)
+            raise _make_unknown_table_error(name, frames)
         return frames[name]
 
     def to_pandas(self, table: str | None = None) -> pd.DataFrame:
@@ -281,7 +281,7 @@ def is_fact(value: Any) -> bool:
     return value is None or isinstance(value, (str, int, float))
 
 
-def _unknown_table_error(table: str, names: Iterable[str]) -> PolicyError:
+def _make_unknown_table_error(table: str, names: Iterable[str]) -> PolicyError:
     return PolicyError(f"unknown table {quoted(table)}; expected one of: {', '.join(names)}")
 
 
@@ -296,7 +296,7 @@ def format_columns_section(result_class: type[Result]) -> str:
     return "\n".join(lines) + "\n    "
 
 
-def readable_table(frame: pl.DataFrame, title: str, columns: Columns) -> Table:
+def format_table(frame: pl.DataFrame, title: str, columns: Columns) -> Table:
     """Format a data frame as a table, with the declared decimals of its columns.
 
     A long frame is cut to its first rows; the title then reports the total number of rows.
@@ -438,7 +438,7 @@ def check_table(table: str, names: Iterable[str]) -> None:
     """Check that a table name is `all` or one of the names."""
     names = list(names)
     if table not in (*names, ALL):
-        raise _unknown_table_error(table, names)
+        raise _make_unknown_table_error(table, names)
 
 
 def _write_text(results: ResultSet) -> str:

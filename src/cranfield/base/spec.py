@@ -502,10 +502,10 @@ class Registry(MutableMapping[str, T]):
         if needs_module and name in self.module_by_name:
             module = import_module(self.module_by_name[name])
             if name not in self.components:
-                self.components[name] = self._component(vars(module), name)
+                self.components[name] = self._find_component(vars(module), name)
         return self.components[name]
 
-    def _component(self, module: Mapping[str, Any], name: str) -> Any:
+    def _find_component(self, module: Mapping[str, Any], name: str) -> Any:
         if self.base is None:
             return module[name.replace("-", "_")]
         classes = (value for value in module.values() if isinstance(value, type))

@@ -74,7 +74,7 @@ def as_scores(scores: Any) -> Scores:
                 f" {scores.dtype} of shape {scores.shape}"
             )
         topics, systems = (tuple(str(k + 1) for k in range(n)) for n in scores.shape[:2])
-        if len(systems) > len(topics) and _columns_vary_more(scores):
+        if len(systems) > len(topics) and _is_probably_transposed(scores):
             warn(
                 f"an array of scores has shape (topics, systems), so this one has"
                 f" {counted(len(topics), 'topic')} and {counted(len(systems), 'system')}; if its"
@@ -96,7 +96,7 @@ def as_scores(scores: Any) -> Scores:
     )
 
 
-def _columns_vary_more(scores: Floats) -> bool:
+def _is_probably_transposed(scores: Floats) -> bool:
     """Return True if means of columns vary more than means of rows, as means of topics do."""
     values = np.nan_to_num(scores.reshape(*scores.shape[:2], -1).mean(axis=2))
     return bool(values.mean(axis=0).var() > values.mean(axis=1).var())
@@ -159,7 +159,7 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
             f"missing='available' cannot be combined with {info.name}, which requires the same"
             " topics for all systems"
         )
-    selection, notes = scores, _missing_notes(scores)
+    selection, notes = scores, _describe_missing_scores(scores)
     if policy != "available":
         hint = "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
         if info.shards == "needed":
@@ -204,7 +204,7 @@ def _prepare_replicates(scores: Scores, info: TestInfo, policy: str) -> Prepared
     return PreparedScores(complete, notes)
 
 
-def _missing_notes(scores: Scores) -> tuple[str, ...]:
+def _describe_missing_scores(scores: Scores) -> tuple[str, ...]:
     """Return a note on missing scores, for tests that use the available ones."""
     is_missing = np.isnan(scores.values)
     if not is_missing.any():
@@ -216,7 +216,7 @@ def _missing_notes(scores: Scores) -> tuple[str, ...]:
     return (f"{missing_scores}: each system is compared by its available scores",)
 
 
-def replicate_notes(scores: Scores) -> list[str]:
+def describe_replicates(scores: Scores) -> list[str]:
     """Return a note on scores by replicate, for results that average them."""
     return ["scores are means over replicates"] if scores.axis == "replicate" else []
 
@@ -400,7 +400,7 @@ def _find_cluster(row: str, clusters: Mapping[str, str] | Callable[[str], str]) 
     return str(clusters[row])
 
 
-def cluster_notes(scores: Scores) -> list[str]:
+def describe_clusters(scores: Scores) -> list[str]:
     """Return a note if the topics of a comparison are clusters."""
     settings = scores.settings.get("clusters")
     if settings is None:

@@ -12,8 +12,8 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import quoted
 from cranfield.base.kinds import OneOf, Probability, check_arguments
 from cranfield.base.text import counted
-from cranfield.result import Column, Columns, TableResult, interval_columns
-from cranfield.significance.differences import orient, t_pvalue, with_values
+from cranfield.result import Column, Columns, TableResult, declare_bounds
+from cranfield.significance.differences import compute_t_pvalue, orient, with_values
 from cranfield.significance.effects import find_noncentrality
 from cranfield.significance.power_and_width import compute_t_test_power
 from cranfield.significance.registry import ALTERNATIVES
@@ -65,7 +65,7 @@ class PublishedPower(TableResult):
         "effect": Column(
             "Effect size t / sqrt(n): the mean divided by the standard deviation of differences."
         ),
-        **interval_columns("confidence interval of the effect, of level 1 - alpha"),
+        **declare_bounds("confidence interval of the effect, of level 1 - alpha"),
         "power": Column("Power of the test if the observed effect were the true effect."),
         "needed": Column(
             "Number of topics that reaches the required power if the observed effect were the true"
@@ -167,7 +167,7 @@ def power_of_published(
     names = table.frame.select(
         pl.col("name").fill_null(numbers), "t", pl.col("topics").cast(pl.Int64)
     )
-    values = t_pvalue(t, df, alternative), effect, low, high
+    values = compute_t_pvalue(t, df, alternative), effect, low, high
     powers = _compute_power(effect, topics, alpha, alternative), needed, needed_at_bound
     rows = with_values(names, PublishedPower.columns, *values, *powers)
     unreachable = rows.filter(needed.is_null(), pl.col("effect") != 0)

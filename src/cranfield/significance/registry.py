@@ -366,7 +366,7 @@ def find_test(name: Any) -> Test:
     return TESTS.named(name)
 
 
-def default_test(n_systems: int, axis: str = "") -> Test:
+def get_default_test(n_systems: int, axis: str = "") -> Test:
     """Return the default test for a number of systems, and the third axis of scores, if any."""
     if axis == "replicate":
         raise PolicyError(

@@ -59,8 +59,8 @@ from cranfield.significance.registry import (
     Options,
     Test,
     TestInfo,
-    default_test,
     find_test,
+    get_default_test,
 )
 from cranfield.significance.resampling import draw_topic_counts
 
@@ -274,9 +274,9 @@ def compare(
 
 def _find_default_test(scores: Scores, correction: str | None) -> Test:
     """Find the default test; two systems may use a correction of that of three or more systems."""
-    test = default_test(len(scores.systems), scores.axis)
+    test = get_default_test(len(scores.systems), scores.axis)
     if correction and CORRECTIONS.find(correction) not in test.info.corrections:
-        return default_test(3, scores.axis)
+        return get_default_test(3, scores.axis)
     return test
 
 

@@ -30,7 +30,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted, plain
-from cranfield.result import Column, Columns, interval_columns
+from cranfield.result import Column, Columns, declare_bounds
 from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets, name_method
 from cranfield.significance.differences import (
@@ -40,7 +40,7 @@ from cranfield.significance.differences import (
     PAIR_COLUMNS,
     SIDAK,
     IntervalFunction,
-    infinite_bounds,
+    make_infinite_bounds,
     pair_names,
     with_values,
 )
@@ -58,7 +58,7 @@ PAIRS: Columns = {
         "Mean of the first system minus mean of the second; for geometric means, the"
         " logarithm of their ratio."
     ),
-    **interval_columns("confidence interval", "; NaN if it would contradict the test decision"),
+    **declare_bounds("confidence interval", "; NaN if it would contradict the test decision"),
     "statistic": Column("Test statistic, such as t; its formula depends on the test."),
     "raw p": Column("p-value before the correction for multiple comparisons.", pvalue=True),
     "p": Column("Adjusted p-value.", pvalue=True),
@@ -145,7 +145,7 @@ def shorten_letters(letters: str) -> str:
     return ",".join(ranges)
 
 
-def without_interval_lines(n_pairs: int) -> list[str]:
+def describe_missing_intervals(n_pairs: int) -> list[str]:
     """Return a line on pairs without an interval, if there are any."""
     if not n_pairs:
         return []
@@ -301,7 +301,7 @@ class ComparedPairs:
         check_proportion("alpha", alpha)
         if self.alternative == "two-sided":
             return self.two_sided_interval(1 - alpha)
-        lowest, highest = infinite_bounds(len(self))
+        lowest, highest = make_infinite_bounds(len(self))
         low, high = (lowest, highest) if alpha >= 0.5 else self.two_sided_interval(1 - 2 * alpha)
         # Rank 1 is the best, so mean ranks are lower for higher scores.
         is_reversed = self.mean_of == "mean rank" and not self.scores.lower_is_better

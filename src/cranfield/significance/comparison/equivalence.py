@@ -13,11 +13,11 @@ import polars as pl
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import counted, measure_prefix
-from cranfield.result import Column, Columns, Result, interval_columns
+from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.significance.comparison.compared_pairs import (
     LINEAR,
     ComparedPairs,
-    without_interval_lines,
+    describe_missing_intervals,
 )
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
@@ -89,7 +89,7 @@ class Equivalence(Result):
     columns: ClassVar[Columns] = {
         **PAIR_COLUMNS,
         "difference": Column("Mean of the first system minus mean of the second."),
-        **interval_columns(
+        **declare_bounds(
             "confidence interval that is compared with the margin",
             "; NaN if it would contradict the test decision",
         ),
@@ -211,7 +211,7 @@ class Equivalence(Result):
         Each p-value is the smallest alpha at which the interval rejects the hypothesis. Bisection
         finds p-values with an error below 1e-15, or below one resample for resampled intervals.
         """
-        lower, upper = (self._one_sided_pvalues(side * self.margin, side) for side in (-1, 1))
+        lower, upper = (self._find_one_sided_pvalues(side * self.margin, side) for side in (-1, 1))
         return (upper, lower) if self.comparison.lower_is_better else (lower, upper)
 
     @property
@@ -219,7 +219,7 @@ class Equivalence(Result):
         """P-value of equivalence by pair: the larger of the one-sided p-values."""
         return np.maximum(*self.pvalues)
 
-    def _one_sided_pvalues(self, bound: Floats, side: int) -> Floats:
+    def _find_one_sided_pvalues(self, bound: Floats, side: int) -> Floats:
         """Return p-values against differences above a bound (`side` 1), or below a bound (-1)."""
 
         def rejects(alpha: Floats, is_opposite: Bools) -> Bools:
@@ -268,7 +268,7 @@ class Equivalence(Result):
             " the null hypothesis that the first system is worse by the margin or more",
             "ruled out: differences of at least this size, in either direction, are outside the"
             " interval",
-            *without_interval_lines(int(self._is_contradicted.sum())),
+            *describe_missing_intervals(int(self._is_contradicted.sum())),
         ]
         if comparison.mean_of not in LINEAR:
             return [*lines, f"the margin is in {comparison.mean_of}s, not in units of the scores"]

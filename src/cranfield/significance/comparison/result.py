@@ -22,8 +22,8 @@ from cranfield.significance.comparison.compared_pairs import (
     PAIRS,
     ComparedPairs,
     PairComparison,
+    describe_missing_intervals,
     shorten_letters,
-    without_interval_lines,
 )
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.rank_sets import name_method
@@ -34,7 +34,7 @@ from cranfield.significance.differences import (
     orient,
 )
 from cranfield.significance.pairwise.means import apply_exact_permutations
-from cranfield.significance.prepare import cluster_notes
+from cranfield.significance.prepare import describe_clusters
 from cranfield.significance.registry import (
     CORRECTIONS,
     RECOMMENDED,
@@ -43,7 +43,7 @@ from cranfield.significance.registry import (
     TestInfo,
     find_test,
 )
-from cranfield.significance.resampling import smallest_sign_flip_pvalue
+from cranfield.significance.resampling import compute_min_flip_pvalue
 from cranfield.tabular import Cell, Table, format_pvalue
 
 MIN_BOOTSTRAP_TOPICS = 12  # with fewer topics, a bootstrap over topics has little power
@@ -65,7 +65,7 @@ MAX_COUNT_PROBABILITY = 0.1  # a number of clear differences that is more probab
 def scale_notes(scores: Scores, info: TestInfo, options: Options) -> list[str]:
     """Return notes on whether the test suits the scale of the measure."""
     name = scores.measure or "the measure"
-    notes = cluster_notes(scores)
+    notes = describe_clusters(scores)
     notes.extend(scores.direction_notes())
     if options.threshold:
         notes.append(f"differences of at most {options.threshold:g} count as ties")
@@ -147,7 +147,7 @@ class AppliedTest:
             return
         raw_pvalues, n_pairs = paired_t_pvalues(self.pairs), len(self.pairs)
         # A one-sided test does not test differences in the other direction.
-        mean, _, _ = self.pairs.moments()
+        mean, _, _ = self.pairs.compute_moments()
         is_tested = orient(mean, self.options.alternative) > 0
         is_not_significant = is_tested & (self.corrected.pvalue > self.options.alpha)
         n_missed = int(((raw_pvalues < MAX_CLEAR_PVALUE) & is_not_significant).sum())
@@ -193,7 +193,7 @@ class AppliedTest:
         exact_options = Options(alternative=options.alternative, alpha=options.alpha, exact=True)
         pvalue = float(find_test("randomisation").run(pairs, exact_options).pvalue[0])
         if pvalue != self.corrected.pvalue[0]:
-            smallest = smallest_sign_flip_pvalue(pairs.n_topics, options)
+            smallest = compute_min_flip_pvalue(pairs.n_topics, options)
             yield (
                 f"exact sign flips (the randomisation test) give p = {pvalue:.4g}; their smallest"
                 f" possible p-value with {counted(pairs.n_topics, 'topic')} is {smallest:.4g}"
@@ -216,7 +216,7 @@ class AppliedTest:
             if n_topics == 0:
                 yield "all systems have the same score on every topic, so there is nothing to test"
                 return
-            min_pvalue = smallest_sign_flip_pvalue(n_topics, options)
+            min_pvalue = compute_min_flip_pvalue(n_topics, options)
             limitation = f"an exact test of {counted(n_topics, 'difference')}"
             advice = "use more topics, or another correction"
         else:
@@ -474,7 +474,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
             )
             if self.info.effect:
                 lines.append(f"{self.info.effect_name}: {self.info.effect}")
-            lines += without_interval_lines(self.without_interval)
+            lines += describe_missing_intervals(self.without_interval)
         if self.resamples is not None:
             lines.append(f"{self.resamples:,} random samples, seed {self.seed}")
         if (omnibus := self.omnibus) is not None:

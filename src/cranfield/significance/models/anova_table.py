@@ -214,15 +214,15 @@ class AnovaTable(Result):
         return lines
 
     def _frame(self) -> pl.DataFrame:
-        columns = dict(zip(self.columns, self._columns(), strict=True))
+        columns = dict(zip(self.columns, self._list_columns(), strict=True))
         return pl.DataFrame(columns).fill_nan(None)
 
-    def _columns(self) -> tuple[Any, ...]:
+    def _list_columns(self) -> tuple[Any, ...]:
         return self.sources, self.ss, self.df, self.ms, self.f, self.p, self.omega2
 
     def tables(self) -> list[Table]:
         rows = []
-        for source, ss, df, ms, f, p, omega2 in zip(*self._columns(), strict=True):
+        for source, ss, df, ms, f, p, omega2 in zip(*self._list_columns(), strict=True):
             effect = [""] * 4
             if not np.isnan(f):
                 effect = [f"{f:.4f}", format_pvalue(p), f"{omega2:.4f}", self.size(source)]

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["Column", "Result", "ResultSet", "TableResult", "combine_results"]
 
 MAX_LINES = 100
-"""Maximum number of printed rows; data frames and files have all rows."""
+"""Maximum number of rows of formatted tables; data frames, CSV and JSON have all rows."""
 
 ALL = "all"
 """Name that selects all formatted tables, not only the first one of each kind of result."""
 
 UNDECLARED = Column("")
-"""Column of a table that is not declared."""
+"""Column without a declaration."""
 
 Columns = Mapping[str, Column]
 """Columns by name, in order. The name "*" declares all columns that are not declared by name."""
@@ -105,7 +105,7 @@ class Result(WithPlots):
         raise NotImplementedError
 
     def facts(self) -> dict[str, Any]:
-        """Return settings and sizes by name; JSON has them before the tables."""
+        """Return settings and sizes by name; JSON output begins with them."""
         if not is_dataclass(self):
             return {}
         values = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -119,7 +119,7 @@ class Result(WithPlots):
     def note_lines(self) -> list[str]:
         """Return one line per note; notes of a result for one measure name that measure."""
         measure = getattr(self, "measure", "")
-        # Several results may stand in one text, so each note names the measure of its result.
+        # Several results may be printed together, so each note names the measure of its result.
         # (If `measure` is a column, it is an array.)
         label = f"{measure}: " if isinstance(measure, str) and measure else ""
         notes = getattr(self, "notes", ())
@@ -355,7 +355,8 @@ class ResultSet:
         format
             Name of the format: a key of :data:`WRITERS`.
         table
-            Name of the one data frame to write; or `all`, for all tables with rounded values.
+            Name of the one data frame to write; or `all`, for text with all formatted tables
+            instead of one of each kind of result.
         """
         results = self
         if table == ALL:
@@ -376,7 +377,7 @@ class ResultSet:
 def combine_results(
     *results: Result, notes: Iterable[str] = (), facts_by_result: bool = False, **facts: Any
 ) -> ResultSet:
-    """Combine results: concatenate data frames of the same name, and drop repeated lines.
+    """Combine results: concatenate data frames of the same name; drop lines that others contain.
 
     Parameters
     ----------

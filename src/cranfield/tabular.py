@@ -282,7 +282,7 @@ def format_number(value: float | None, places: int = 4) -> str:
 
 
 def format_pvalue(p: float) -> str:
-    """Format a p-value, in scientific notation if it is too small for four decimals.
+    """Format a p-value, in scientific notation if it is too small for four decimals; NaN is `-`.
 
     Examples
     --------
@@ -375,7 +375,7 @@ def make_table(
 
 
 def frame_html(frame: pl.DataFrame, title: str, *, limit: int = MAX_ROWS) -> str:
-    """Return the first rows and columns of a data frame as HTML, and the numbers of others."""
+    """Return the first rows and columns of a data frame as HTML; count the others."""
     table = table_from_frame(frame[:limit, :MAX_COLUMNS], title)
     # `to_html` only counts the rows beyond the limit.
     blank_rows = [[""] * len(table.head)] * (frame.height - limit)

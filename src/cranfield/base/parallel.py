@@ -53,7 +53,7 @@ def count_processors() -> int:
 
 
 def available_threads() -> int:
-    """Return the number of threads that this thread may start; 1 within a :func:`thread_pool`."""
+    """Return the number of threads that this thread may start; 1 in a :func:`thread_pool`."""
     return getattr(_STATE, "limit", None) or min(_MAX_THREADS, count_processors())
 
 
@@ -90,7 +90,7 @@ def thread_pool(threads: int) -> Iterator[ThreadPoolExecutor]:
 def in_threads(
     function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
 ) -> list[Result]:
-    """Apply a function to each part in `jobs` threads, by default one per processor."""
+    """Apply a function to each part in at most `jobs` threads, by default one per processor."""
     return list(iterate_in_threads(function, parts, jobs))
 
 
@@ -212,7 +212,7 @@ def compute_tasks(
 ) -> Iterator[tuple[Name, Result]]:
     """Call a function with shared data and each task; yield names and results as they finish.
 
-    Workers receive shared data once; :mod:`cloudpickle` sends functions that they cannot import.
+    Workers unpickle shared data once; :mod:`cloudpickle` sends functions that they cannot import.
     `backend` is `serial` or a backend of joblib; by default, the backend that the caller set by
     `joblib.parallel_config`, else processes if `jobs` is above 1. The backend `dask` uses the
     current client, the scheduler of `DASK_SCHEDULER_ADDRESS`, or a local cluster.

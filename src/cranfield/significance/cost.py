@@ -155,8 +155,8 @@ def cost_effectiveness(
     Raises
     ------
     InputError
-        For costs that are below 0 or not numbers, a table without a column of costs, or a system
-        that occurs twice.
+        For costs that are below 0 or not numbers, a column of which higher values are better, a
+        table without a column of costs, or a system that occurs twice.
     CranfieldError
         If no system has both scores and a cost, or no topic has scores of all these systems.
 

@@ -104,7 +104,7 @@ class Pairs:
     def blocks(
         self, numbers_per_pair: int | None = None, limit: int = BLOCK_VALUES
     ) -> Iterator[tuple[slice, Pairs]]:
-        """Yield slices and their pairs: at most `limit` numbers, by default one for each topic."""
+        """Yield slices of pairs with at most `limit` numbers; a pair has one for each topic."""
         for rows in row_slices(len(self), numbers_per_pair or self.n_topics, limit):
             yield rows, replace(self, first=self.first[rows], second=self.second[rows])
 

@@ -131,8 +131,8 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     -------
     DataFrame
         Columns `source`, `eta2`, `omega2`, `low`, `high`, a row for each factor. Like F, the bounds
-        assume independent normal errors with equal variance. The bounds are null if the denominator
-        of F is not the mean square of the error, or if scores do not vary.
+        assume independent normal errors with equal variance. The bounds are null if the mean
+        square of the error is 0, or is not the denominator of F.
 
     Raises
     ------
@@ -252,7 +252,8 @@ class EffectSizes(TableResult):
         ),
         **declare_bounds(
             "confidence interval of the effect size, unadjusted",
-            "; NaN if this standard deviation, or that of the differences, is 0",
+            "; NaN if the standard deviation that divides the difference, or the standard error of"
+            " the difference, is 0",
         ),
     }
 
@@ -303,9 +304,10 @@ def effect_sizes(
     - `anova`: the root mean square of the error of two-way ANOVA, which all pairs share, without J
       (Sakai, 2018).
 
-    Intervals of `hedges`, `cohen` and `anova` are exact for normal differences, from the noncentral
-    t distribution. Intervals of `average` and `glass` are the effect without J plus and minus a
-    normal quantile times a standard error for many topics (Bonett, 2008),
+    Intervals of `hedges` and `cohen` are exact for normal differences, those of `anova` for
+    independent normal errors with one variance, from the noncentral t distribution. Intervals of
+    `average` and `glass` are the effect without J plus and minus a normal quantile times a standard
+    error for many topics (Bonett, 2008),
 
     .. math:: \hat{\delta} \pm z \sqrt{\frac{\hat{\delta}^2}{2 \nu}
         + \frac{s_d^2}{(n - 1)\, s^2}}
@@ -326,8 +328,8 @@ def effect_sizes(
     Returns
     -------
     EffectSizes
-        A row for each pair. A pair whose differences do not vary has no interval. If s is 0, the
-        effect is infinite, or 0 for equal means.
+        A row for each pair. A pair has no interval if s or the standard error of its difference is
+        0. If s is 0, the effect is infinite, or 0 for equal means.
 
     Raises
     ------

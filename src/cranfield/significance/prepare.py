@@ -59,9 +59,9 @@ def as_scores(scores: Any) -> Scores:
     """Convert a mapping, a data frame or an array to `Scores`; return `Scores` unchanged.
 
     The keys of a mapping are systems, which may have been evaluated separately. Its values are
-    mappings or series by topic, or lists in order of topics; lists of different lengths are scores
-    of different topics, and are padded with NaN. An array has shape (topics, systems) or (topics,
-    systems, shards); its systems are numbered.
+    mappings or series by topic, or lists in order of topics; shorter lists are padded with
+    NaN: their systems have no score on the last topics. An array has shape (topics, systems) or
+    (topics, systems, shards); its topics and systems are numbered from 1.
     """
     if isinstance(scores, Scores):
         return scores
@@ -70,7 +70,7 @@ def as_scores(scores: Any) -> Scores:
     if isinstance(scores, np.ndarray):
         if scores.ndim not in (2, 3) or scores.dtype.kind not in "iuf":
             raise PolicyError(
-                "an array of scores must be numeric, of shape (topics, systems), got"
+                "an array of scores must be numeric, of shape (topics, systems[, shards]), got"
                 f" {scores.dtype} of shape {scores.shape}"
             )
         topics, systems = (tuple(str(k + 1) for k in range(n)) for n in scores.shape[:2])
@@ -128,8 +128,9 @@ def _join_mapping(mapping: Mapping[Any, Any]) -> Scores:
     )
     if not is_separate or len({scores.measure for scores in scores_by_system.values()}) > 1:
         raise PolicyError(
-            f"expected scores of one measure, got {some_of(map(str, mapping), 5)}; select one, as"
-            f" in evaluation[{str(next(iter(mapping)))!r}]"
+            "expected scores of one measure, or of one system for each name, got"
+            f" {some_of(map(str, mapping), 5)}; to select a measure, use"
+            f" evaluation[{str(next(iter(mapping)))!r}]"
         )
     return combine_systems(scores_by_system)
 
@@ -163,7 +164,7 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
     if policy != "available":
         hint = "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
         if info.shards == "needed":
-            hint = ", and missing='available' uses topics and shards with scores of all systems"
+            hint = "; missing='available' excludes topics and shards on which no system has a score"
         selection, notes = scores.complete(policy, hint=hint)
     values = selection.values
     counts = (~np.isnan(values)).sum(axis=(0, *range(2, values.ndim)))
@@ -277,7 +278,7 @@ def choose_statistic(scores: Scores, requested: Any, test: str | None) -> str:
 
 
 def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
-    """Transform scores such that their mean is the statistic, or its logarithm."""
+    """Transform scores such that their mean is the statistic or its logarithm; not for medians."""
     values = inputs.scores.values
     if statistic == "sum":
         if np.isnan(inputs.topic_scores).any():
@@ -355,7 +356,7 @@ def by_cluster(
     Raises
     ------
     PolicyError
-        For an unknown weight, or scores by shard.
+        For an unknown weight, clusters of a wrong type, or scores by shard.
     CranfieldError
         For a row without a cluster or a score, or scores that are infinite or beyond 1e100.
 

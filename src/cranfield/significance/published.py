@@ -53,7 +53,7 @@ class PublishedPower(TableResult):
     alpha, goal, alternative
         Significance level, required power, and alternative hypothesis.
     notes
-        Notes on tests whose effect would require too many topics.
+        Notes on tests whose effect no feasible number of topics can detect.
     """
 
     name: ClassVar[str] = "power"
@@ -73,7 +73,7 @@ class PublishedPower(TableResult):
         ),
         "needed at bound": Column(
             "Number of topics that reaches the required power if the bound of the interval nearer"
-            " to 0 were the true effect; null if the interval contains 0."
+            " to 0 were the true effect; null if the interval contains 0, or if no number does."
         ),
     }
 

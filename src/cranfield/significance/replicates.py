@@ -113,7 +113,9 @@ class ReplicateSummary(TableResult):
             "Intraclass correlation of two replicates on one topic: the variance between topics, at"
             " least 0, as a proportion of the total variance."
         ),
-        "lowest": Column("Lowest mean score of a replicate with a score for every topic."),
+        "lowest": Column(
+            "Lowest mean score of a replicate with a score for every topic; null if there is none."
+        ),
         "highest": Column("Highest mean score of a replicate with a score for every topic."),
         "SD": Column(
             "Standard deviation of the mean scores of replicates with a score for every topic; null"

@@ -121,8 +121,8 @@ def replace_constant_results(
 ) -> tuple[Floats, IntervalFunction]:
     """Replace the results of differences that do not vary by those of exact permutations.
 
-    Of the 2^n assignments of signs, only the observed assignment is as extreme, and its mirror
-    image in a two-sided test; unpaired tests permute the n + m scores. `exact_pvalue` is their
+    Of the 2^n assignments of signs, only the observed assignment, and in a two-sided test its
+    mirror image, is as extreme; unpaired tests permute the n + m scores. `exact_pvalue` is their
     proportion. The interval is the difference alone, or unbounded if this is not significant.
     """
     exact = np.where(orient(difference, options.alternative) > 0, exact_pvalue, 1.0)
@@ -210,7 +210,7 @@ class CentredRows:
         mean *= 1 / (n * self.factor)
         variance *= 1 / (n * self.factor)
         variance -= mean**2
-        # Variances within rounding error become 0, and so do their means.
+        # Variances within rounding error become 0, and so do means within it of these samples.
         is_constant = variance < self.min_variance[:, None]
         if is_constant.any():
             variance[is_constant] = 0.0

@@ -53,7 +53,7 @@ class FittedFamily:
     family: str
     loglike: Floats  # log-likelihood of each system's scores, shape (systems,)
     n_parameters: Floats  # effective number of parameters, shape (systems,)
-    weights: Floats  # probabilities or densities at the points, shape (systems, points)
+    weights: Floats  # probabilities, or densities up to a factor, shape (systems, points)
 
 
 def fit_continuous(values: Floats) -> tuple[Floats, list[FittedFamily]]:
@@ -567,7 +567,7 @@ def fit_simulator(
         cdfs = [np.cumsum(family.weights, axis=1) for family in families]
     else:
         points, families = fit_continuous(scaled)
-        # Unnormalised: the last value of each row is the integral of the density.
+        # Unnormalised: the last value of each row, by which it is divided below, is not 1.
         cdfs = [cumulative_trapezoid(family.weights, initial=0) for family in families]
     penalty = {"aic": 2.0, "bic": float(np.log(len(values))), "likelihood": 0.0}[criterion]
     best = np.argmin([penalty * f.n_parameters - 2 * f.loglike for f in families], axis=0)

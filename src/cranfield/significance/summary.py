@@ -50,7 +50,10 @@ class Summary(TableResult):
         "system": Column("System.", key=True),
         "topics": Column("Number of topics on which the system has a score.", 0),
         "mean": Column("Mean score over topics with a score."),
-        **declare_bounds("confidence interval of the mean, by Student's t"),
+        **declare_bounds(
+            "confidence interval of the mean, by Student's t",
+            "; null for fewer than 2 topics, or the same score on all",
+        ),
         "sd": Column("Standard deviation of the scores over topics, with divisor n - 1."),
         "median": Column("Median score."),
         "difference": Column(
@@ -60,8 +63,8 @@ class Summary(TableResult):
         "losses": Column("Number of topics on which the system is worse than the baseline.", 0),
         "ties": Column("Number of topics on which the system equals the baseline.", 0),
         "raw p": Column(
-            "P-value of Student's paired t-test of the difference, two-sided, uncorrected; null if"
-            " both have scores on fewer than 2 topics.",
+            "P-value of Student's paired t-test of the difference, two-sided, uncorrected; null for"
+            " the baseline, and if both have scores on fewer than 2 topics.",
             pvalue=True,
         ),
     }

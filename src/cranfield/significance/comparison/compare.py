@@ -101,8 +101,9 @@ def compare(
     correction
         Correction for multiple comparisons: `none`, `tukey`, `bootstrap-tukey`, `randomised-tukey`,
         `dunnett`, `max-t`, `bootstrap-max-t`, `bonferroni`, `sidak`, `holm`, `hommel`, `bh`, `by`.
-        By default Tukey's HSD bootstrapped over topics for ANOVA on topics that all systems have in
-        common; otherwise the default of the test: Tukey's HSD for other models of all systems,
+        By default `none` for a single pair, except in tests that fit a model to all systems;
+        Tukey's HSD bootstrapped over topics for ANOVA on topics that all systems have in common;
+        otherwise the default of the test: Tukey's HSD for other models of all systems,
         Dunnett's test with a baseline, the randomised Tukey HSD for the randomisation test,
         bootstrap max-T for the bootstrap, Benjamini and Hochberg's method for bootstrap ANOVA, and
         Holm's method for other tests.
@@ -152,7 +153,7 @@ def compare(
     CranfieldError
         When scores are missing, infinite or too few.
     PolicyError
-        For an unknown test, correction, system or option.
+        For an unknown test, correction, system or option, or options that cannot be combined.
 
     Examples
     --------
@@ -273,7 +274,7 @@ def compare(
 
 
 def _find_default_test(scores: Scores, correction: str | None) -> Test:
-    """Find the default test; two systems may use a correction of that of three or more systems."""
+    """Find the default test; for two systems, one that supports the requested correction."""
     test = get_default_test(len(scores.systems), scores.axis)
     if correction and CORRECTIONS.find(correction) not in test.info.corrections:
         return get_default_test(3, scores.axis)

@@ -55,8 +55,8 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 PAIRS: Columns = {
     **PAIR_COLUMNS,
     "difference": Column(
-        "Mean of the first system minus mean of the second; for geometric means, the"
-        " logarithm of their ratio."
+        "Mean (or sum, median, mean rank) of the first system minus that of the second; for"
+        " geometric means, the logarithm of their ratio."
     ),
     **declare_bounds("confidence interval", "; NaN if it would contradict the test decision"),
     "statistic": Column("Test statistic, such as t; its formula depends on the test."),
@@ -64,7 +64,10 @@ PAIRS: Columns = {
     "p": Column("Adjusted p-value.", pvalue=True),
     "effect": Column("Effect size, such as Cohen's d; its kind depends on the test."),
     "n": Column("Number of observations of the pair that the test uses."),
-    "zeros": Column("Number of topics on which both systems have the same score."),
+    "zeros": Column(
+        "Number of topics on which both systems have the same score; for the sign test, scores"
+        " within its threshold. 0 if the test does not count them, as unpaired tests."
+    ),
     "ties": Column("Number of differences or scores with tied ranks."),
     "significant": Column("Whether the adjusted p-value is at most alpha."),
 }
@@ -104,7 +107,7 @@ def find_groups(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> lis
 
 
 def assign_letters(groups: Sequence[NDArray[np.intp]], n_systems: int) -> list[str]:
-    """Return the letters of each system's groups; separated by commas if there are over 26."""
+    """Return the letters of each system's groups, with commas if there are over 26 groups."""
     names_by_system: list[list[str]] = [[] for _ in range(n_systems)]
     for k, group in enumerate(groups):
         for system in group:
@@ -164,7 +167,8 @@ class PairComparison:
     first, second
         The systems, in the requested order.
     difference
-        Mean of the first system minus mean of the second, or the log ratio of geometric means.
+        Statistic, such as the mean, of the first system minus that of the second; for geometric
+        means, the log ratio.
     interval
         Confidence interval of the quantity that `interval_of` of the comparison names; NaN if the
         interval would contradict the test decision.
@@ -274,8 +278,8 @@ class ComparedPairs:
     def interval(self) -> tuple[Floats, Floats]:
         """Lower and upper bounds of the confidence interval, by pair; computed when first used.
 
-        One-sided tests have one finite bound. A bound is NaN where an interval would contradict
-        the decision on the pair, as in later steps of a step-down correction.
+        One-sided tests have at most one finite bound. A bound is NaN where an interval would
+        contradict the decision on the pair, as in later steps of a step-down correction.
         """
         return self.interval_at(self.alpha)
 
@@ -486,7 +490,7 @@ class ComparedPairs:
         for geometric means, this holds for their logarithms. Otherwise the bounds are the mean of
         the reference system, given by its index, plus the interval of the difference from this
         system: a system differs significantly from the reference if its bounds exclude the mean of
-        the reference. Bounds of systems that are not compared with the reference are NaN.
+        the reference. Bounds of systems without an interval of this difference are NaN.
         """
         if self.half_widths is not None:
             if self.statistic_of_topics == "geometric-mean":

@@ -296,7 +296,8 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     systems
         Names of the systems, in the order of `means`.
     means
-        Mean score of each system, or mean rank of tests on ranks. Rank 1 is the best.
+        Statistic of each system, such as its mean score; the mean rank in tests that fit a model
+        to ranks. Rank 1 is the best.
     mean_of
         Name of the statistic: `mean`, `sum`, `geometric mean`, `median`, or `mean rank`.
     statistic_of_topics
@@ -306,13 +307,12 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     first, second
         Indices of the systems of each pair.
     difference
-        Mean of the first system minus mean of the second, by pair; for geometric means the
+        Statistic of the first system minus that of the second, by pair; for geometric means the
         logarithm of their ratio.
     statistic, effect
         Test statistic and effect size, as the test defines them, by pair.
     raw_pvalues, adjusted_pvalues
-        P-values before and after the correction, by pair; the same for Tukey's and Dunnett's
-        tests, which test and correct in one step.
+        P-values before and after the correction, by pair.
     n, zeros, ties
         By pair: number of observations, of topics with equal scores, and of differences or scores
         with tied ranks.

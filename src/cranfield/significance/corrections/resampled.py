@@ -72,7 +72,7 @@ class PooledErrors:
         return standardised_difference(self.difference, errors)
 
     def resample(self, counts: Floats | Counts) -> tuple[Floats, Floats]:
-        """Return centred means, shape (systems, samples), and the standard error of each sample."""
+        """Return centred means, shape (systems, samples), and the error of a difference."""
         means, variances = self.residuals.compute_moments(counts)
         # For scores centred by topic, the variances of systems determine those of differences.
         common_variance = 2 * np.maximum(variances, 0.0).sum(axis=0) / (self.pairs.n_systems - 1)
@@ -411,7 +411,7 @@ def bound_by_ranges(difference: Floats, ranges: Floats, level: Level) -> Bounds:
 
 
 def permute_ranges(integers: Floats, options: Options) -> Floats:
-    """Return the range of the sums of systems when each topic's scores are permuted."""
+    """Return the range of the sums of systems in each permutation of the topics' scores."""
     n_topics, n_systems = integers.shape
     out = np.empty(options.resamples)
     slices = list(row_slices(options.resamples, integers.size, BLOCK_SCORES))

@@ -257,7 +257,7 @@ def check_assumptions(
     Raises
     ------
     CranfieldError
-        For fewer than three residuals, infinite residuals, or arrays of other shapes.
+        For fewer than three residuals, values above 1e300, or arrays of other shapes.
     PolicyError
         For an alpha that is not between 0 and 1.
 

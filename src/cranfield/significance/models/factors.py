@@ -74,7 +74,7 @@ class FactorialAnova(Result):
             "second": Column("Second level.", key=True),
             "difference": Column("Mean of the first level minus mean of the second."),
             **declare_bounds("confidence interval, simultaneous for the pairs of a factor"),
-            "q": Column("Studentised difference."),
+            "q": Column("Studentised difference, without its sign; NaN if the error is 0."),
             "p": Column("Tukey's p-value, corrected for the pairs of the factor.", pvalue=True),
         },
         "cells": {
@@ -144,7 +144,8 @@ def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> 
     Raises
     ------
     InputError
-        For systems without levels, and for combinations of levels with no or several systems.
+        For systems without levels, combinations of levels with no or several systems, no factor
+        with two levels, and a factor named `topic`, `error` or `total`.
     CranfieldError
         For fewer than two topics with a score of every system.
 

@@ -93,9 +93,9 @@ class RandomGroups:
     def fit(self) -> GroupsFit:
         """Estimate means and variances by restricted maximum likelihood.
 
-        If all groups have one size, the mean square between groups gives the variance of the mean.
-        Otherwise the model gives it, with Satterthwaite's degrees of freedom from the observed
-        information, as in lmerTest; a variance of 0 between groups is treated as known.
+        If all groups have the same size, the mean square between groups gives the variance of the
+        mean. Otherwise the model gives it, with Satterthwaite's degrees of freedom from the
+        observed information, as in lmerTest; a variance of 0 between groups is treated as known.
         """
         n, n_groups = self.counts, self.counts.size
         n_rows, df = float(n.sum()), self.n_samples * (n_groups - 1.0)
@@ -121,7 +121,7 @@ class RandomGroups:
         return GroupsFit(mean, variance, df, between, within)
 
     def _estimate_ratio(self, products: Floats) -> float:
-        """Return the maximum likelihood ratio of the variances between and within groups."""
+        """Return the REML estimate of the variance between groups divided by that within."""
         if self.ss_within == 0:
             return np.inf
         if not self.deviations.any():
@@ -143,7 +143,7 @@ class RandomGroups:
         return float(RATIOS[best])
 
     def _profile(self, ratios: Floats, products: Floats) -> tuple[Floats, Floats]:
-        """Return the profiled -2 log likelihood, up to a constant, and its slope, by ratio."""
+        """Return -2 restricted log likelihood, up to a constant, and its slope, by ratio."""
         n, n_rows = self.counts, self.counts.sum()
         weights = n / (1 + n * ratios[:, None])
         between_ss, squared_distances = _sum_squares(products, weights)

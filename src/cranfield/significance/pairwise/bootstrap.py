@@ -200,7 +200,8 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     convention: Not studentised, as the standard error of a median has no simple estimate. The
         same topics are drawn for all systems. Several pairs are compared with the largest centred
         difference of each resample (correction bootstrap-max). Medians of few topics hardly vary
-        in resamples; p is never below the smallest p-value of exact sign flips, 2^(1 - n).
+        in resamples; p is never below the smallest p-value of exact sign flips, 2^(1 - n), or 2^-n
+        in a one-sided test.
     """
     centred = resample_medians(pairs, options)
     medians = np.median(pairs.values, axis=0)
@@ -332,7 +333,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     integers = np.nan_to_num(integers)
     totals = integers.sum(axis=0)
     n_extreme = np.zeros(len(pairs), dtype=np.intp)
-    # Systems with equally many scores draw the same samples.
+    # Pairs with the same numbers of scores draw the same samples.
     sizes = np.stack([counts[pairs.first], counts[pairs.second]], axis=1)
     for k, (n, m) in enumerate(np.unique(sizes, axis=0)):
         indices = np.flatnonzero((sizes == (n, m)).all(axis=1))

@@ -123,7 +123,7 @@ class _SumTables:
         return bounds
 
     def count(self, bound: Floats, *, or_equal: bool) -> Indices:
-        """Count the sums below a bound, shape (tables, rows)."""
+        """Count the sums below a bound, or equal to it, shape (tables, rows)."""
         tables, rows = self.x.shape
         offset = self.y.shape[1] * np.arange(tables)[:, None] + self.shift * np.arange(rows)
         counts = np.zeros((tables, rows), dtype=np.intp)
@@ -160,7 +160,7 @@ class _SumTables:
 
 
 SLACK = 1 + 1e-12  # (1 - level) / 2 differs from alpha / 2 by rounding
-MAX_EXACT = 500  # largest number of topics of the exact test; above, the normal test is as accurate
+MAX_EXACT = 500  # largest number of topics of the exact test; above, the normal one is as accurate
 
 
 @declared_test(
@@ -321,7 +321,7 @@ def bound_pseudo_median(pairs: Pairs, options: Options, level: Level) -> Bounds:
                 opposite_sum <= rank, np.maximum(averages, rounding), np.minimum(averages, 0.0)
             )
             bounds[rows.start + indices] = sign * bound + 0.0
-    # If half of the ranks are tied at 0, rounding may put the bounds in the wrong order.
+    # At a confidence level near 0 the bounds may be equal, and rounding may swap them.
     lowest, highest = np.minimum(low, high), np.maximum(low, high)
     return np.where(high < 0, lowest, low), np.where(low > 0, highest, high)
 
@@ -344,7 +344,7 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
         differences. The hypothesis is about the median of the differences, not about their mean: if
         differences are skewed, the median can be 0 while the mean is not, and vice versa.
     when: Scores that are only ordinal, such as RR. It ignores how large differences are, and so
-        has less power than other tests. It does not test means: with equal means and skewed
+        usually has less power. It does not test means: with equal means and skewed
         differences its Type I errors are too frequent.
     formula: S = |\{t : d_t > 0\}|, \quad p = \min(1,\, 2\, P(B \le \min(S, n - S))), \quad B
         \sim \text{Bin}(n, 1/2)

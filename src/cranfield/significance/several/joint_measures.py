@@ -232,7 +232,7 @@ def compare_measures(
     CranfieldError
         When scores are missing, infinite or too few, or if measures differ in topics or systems.
     PolicyError
-        For an unknown baseline, or an option out of its range.
+        For an unknown baseline or correction, or an option out of its range.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Meta-analysis: differences of systems over several collections.
 
-Differences y and their variances v have shape (pairs, collections). A missing one has y = 0 and an
-infinite v, so that its weight is 0.
+Differences y and their variances v have shape (pairs, collections). A missing difference has
+y = 0 and an infinite v, so that its weight is 0.
 """
 
 from __future__ import annotations
@@ -334,7 +334,7 @@ class MetaAnalysis(Result):
         The pairs, and the collections that have them.
     difference, error
         Mean differences and their standard errors, shape (pairs, collections); NaN where a
-        collection lacks a pair, or its differences do not vary.
+        collection lacks a pair, its differences do not vary, or topics are too few.
     pooled
         By pair: number of collections, pooled difference and its standard error, tau^2, Q and its
         p-value, I^2. For a pair on a single collection, values that require two are NaN.
@@ -355,9 +355,11 @@ class MetaAnalysis(Result):
 
     columns: ClassVar[Columns] = {
         **PAIR_COLUMNS,
-        "collections": Column("Number of collections that have the pair."),
-        "difference": Column("Pooled difference, first minus second."),
-        **declare_bounds("confidence interval", "; null with one collection"),
+        "collections": Column("Number of pooled collections."),
+        "difference": Column(
+            "Pooled difference, first minus second; null with no collection to pool."
+        ),
+        **declare_bounds("confidence interval", "; infinite with fewer than two collections"),
         "p": Column("Adjusted p-value against a pooled difference of 0.", pvalue=True),
         **declare_bounds(
             "prediction interval of the true difference on another collection", prefix="predicted "
@@ -400,7 +402,7 @@ class MetaAnalysis(Result):
     def by_collection(self) -> pl.DataFrame:
         """Return a row for each pair and collection: topics, difference, standard error, weight.
 
-        Weights are those of the pooled difference. Collections without the pair are omitted.
+        Weights are those of the pooled difference; collections that it excludes are omitted.
         """
         tau2 = np.nan_to_num(self.pooled.tau2)[:, None]
         weight = 1 / (self.error**2 + tau2)

@@ -145,7 +145,7 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
         names = ", ".join(test.name for test in tests if test.shards and test.axis == scores.axis)
         raise PolicyError(f"{info.name} does not take scores by {scores.axis}; use {names}")
     if not has_shards and info.shards == "needed":
-        raise PolicyError(f"{info.name} requires scores by {info.axis}")
+        raise PolicyError(f"{info.name} requires scores by {info.axis}, got one score per topic")
     if len(scores.systems) < 2:
         raise CranfieldError(
             f"a comparison requires at least two systems, got {len(scores.systems)};"

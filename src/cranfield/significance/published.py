@@ -132,6 +132,8 @@ def power_of_published(
     InputError
         For a test with fewer than 2 topics, or with a `test`, `alternative` or `alpha` that differs
         from the options; the message names file and line.
+    PolicyError
+        For an option out of its range.
 
     References
     ----------

@@ -113,9 +113,7 @@ class ReplicateSummary(TableResult):
             "Intraclass correlation of two replicates on one topic: the variance between topics, at"
             " least 0, as a proportion of the total variance."
         ),
-        "lowest": Column(
-            "Lowest mean score of a replicate with a score for every topic; null if there is none."
-        ),
+        "lowest": Column("Lowest mean score of a replicate with a score for every topic, or null."),
         "highest": Column("Highest mean score of a replicate with a score for every topic."),
         "SD": Column(
             "Standard deviation of the mean scores of replicates with a score for every topic; null"

@@ -51,8 +51,7 @@ class Summary(TableResult):
         "topics": Column("Number of topics on which the system has a score.", 0),
         "mean": Column("Mean score over topics with a score."),
         **declare_bounds(
-            "confidence interval of the mean, by Student's t",
-            "; null for fewer than 2 topics, or the same score on all",
+            "confidence interval of the mean, by Student's t", "; null if sd is 0 or null"
         ),
         "sd": Column("Standard deviation of the scores over topics, with divisor n - 1."),
         "median": Column("Median score."),

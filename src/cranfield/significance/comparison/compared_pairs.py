@@ -64,10 +64,7 @@ PAIRS: Columns = {
     "p": Column("Adjusted p-value.", pvalue=True),
     "effect": Column("Effect size, such as Cohen's d; its kind depends on the test."),
     "n": Column("Number of observations of the pair that the test uses."),
-    "zeros": Column(
-        "Number of topics on which both systems have the same score; for the sign test, scores"
-        " within its threshold. 0 if the test does not count them, as unpaired tests."
-    ),
+    "zeros": Column("Number of topics on which scores count as equal; 0 if the test counts none."),
     "ties": Column("Number of differences or scores with tied ranks."),
     "significant": Column("Whether the adjusted p-value is at most alpha."),
 }
@@ -167,8 +164,7 @@ class PairComparison:
     first, second
         The systems, in the requested order.
     difference
-        Statistic, such as the mean, of the first system minus that of the second; for geometric
-        means, the log ratio.
+        Statistic of the first system minus that of the second; for geometric means the log ratio.
     interval
         Confidence interval of the quantity that `interval_of` of the comparison names; NaN if the
         interval would contradict the test decision.

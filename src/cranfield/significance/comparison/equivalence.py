@@ -327,7 +327,8 @@ def _compute_margins(comparison: ComparedPairs, margin: float | str) -> Floats:
     if is_percentage:
         if comparison.mean_of not in LINEAR:
             raise PolicyError(
-                f"{comparison.info.title} compares mean ranks; its margin cannot be a percentage"
+                f"{comparison.info.title} compares mean ranks; its margin cannot be a percentage,"
+                f" got {margin}"
             )
         return size / 100 * np.abs(comparison.means[comparison.second])
     # No two scores can differ by more than the range of the measure.

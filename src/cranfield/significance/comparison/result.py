@@ -296,8 +296,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     systems
         Names of the systems, in the order of `means`.
     means
-        Statistic of each system, such as its mean score; the mean rank in tests that fit a model
-        to ranks. Rank 1 is the best.
+        Mean or other statistic of each system, or mean rank of tests on ranks. Rank 1 is the best.
     mean_of
         Name of the statistic: `mean`, `sum`, `geometric mean`, `median`, or `mean rank`.
     statistic_of_topics

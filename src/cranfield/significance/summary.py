@@ -17,7 +17,7 @@ from cranfield.collection.files.named_columns import TOPIC
 from cranfield.result import Column, Columns, TableResult, declare_bounds
 from cranfield.scores import Scores
 from cranfield.scores.averages import Averages
-from cranfield.significance.comparison.result import paired_t_pvalues
+from cranfield.significance.comparison.result import compute_paired_t_pvalues
 from cranfield.significance.differences import all_pairs, t_interval
 from cranfield.significance.prepare import as_scores, describe_replicates, index_of_baseline
 from cranfield.sources.columns import read_table, two_columns
@@ -262,4 +262,4 @@ def _summarise_topics(
 def _compute_paired_pvalue(values: Floats) -> float:
     """Return the p-value of the paired t-test of scores of shape (topics, 2)."""
     complete = values[~np.isnan(values).any(axis=1)]
-    return float(paired_t_pvalues(all_pairs(complete))[0]) if len(complete) > 1 else np.nan
+    return float(compute_paired_t_pvalues(all_pairs(complete))[0]) if len(complete) > 1 else np.nan

@@ -17,8 +17,8 @@ from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.comparison.result import (
     AppliedTest,
     PairwiseComparison,
-    baseline_notes,
-    scale_notes,
+    describe_best_baseline,
+    describe_scale,
 )
 from cranfield.significance.corrections.resampled import (
     BLOCK_MEANS,
@@ -263,13 +263,13 @@ def compare(
         notes=(
             *notes,
             *outcome.notes,
-            *scale_notes(scores, info, options),
+            *describe_scale(scores, info, options),
             *AppliedTest(
                 scores.systems, pairs, info, options, outcome, selected_correction, corrected
             ).notes(),
         ),
     )
-    result_notes = *comparison.direction_notes(), *baseline_notes(comparison)
+    result_notes = *comparison.direction_notes(), *describe_best_baseline(comparison)
     return replace(comparison, notes=(*comparison.notes, *result_notes))
 
 

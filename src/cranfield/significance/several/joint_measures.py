@@ -18,7 +18,7 @@ from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, common_settings, complete_scores
 from cranfield.significance.comparison.rank_sets import name_method
-from cranfield.significance.comparison.result import scale_notes, unreachable_note
+from cranfield.significance.comparison.result import describe_scale, describe_unreachable
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
     PooledErrors,
@@ -255,7 +255,7 @@ def compare_measures(
         inputs = transform_scores(prepare_scores(scores, info, None), statistics[-1])
         pairs_by_measure[name] = make_pairs(inputs.topic_scores, baselines)
         # The note on comparisons of two systems describes the t-test, not the joint test.
-        notes = (*notes, *scale_notes(scores, replace(info, two_systems_note=""), options))
+        notes = (*notes, *describe_scale(scores, replace(info, two_systems_note=""), options))
     pairs = pairs_by_measure[names[0]]
     correction = CORRECTIONS.find(correction)
     if correction not in JOINT_CORRECTIONS:
@@ -322,7 +322,7 @@ def _compare_jointly(
     notes = describe_constants(int((is_constant & (differences != 0)).sum()), "comparison")
     smallest = float(compute_smallest_pvalue(maxima)[0])
     if min(smallest, pvalues.min()) > options.alpha:
-        notes.append(unreachable_note(smallest, n_topics, options))
+        notes.append(describe_unreachable(smallest, n_topics, options))
         # Resamples in which the scores of a measure do not vary have infinite statistics.
         causes = [
             name

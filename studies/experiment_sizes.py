@@ -30,7 +30,7 @@ from cranfield.online.experiments.estimates import (
     estimate_arms,
 )
 from cranfield.online.experiments.report import MAX_EXACT_UNITS
-from cranfield.significance.differences import t_pvalue, t_quantile
+from cranfield.significance.differences import compute_t_pvalue, t_quantile
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 from studies.common import run_main
 
@@ -125,7 +125,7 @@ def per_page(other: NDArray[np.bool_], columns: list[Floats]) -> Floats:
     n = np.stack([(pages * ~other).sum(axis=1), (pages * other).sum(axis=1)])
     rate = x.sum(axis=0) / n.sum(axis=0)
     error = np.sqrt(rate * (1 - rate) * (1 / n).sum(axis=0))
-    return np.asarray(t_pvalue((x[1] / n[1] - x[0] / n[0]) / error, np.inf, "two-sided"))
+    return np.asarray(compute_t_pvalue((x[1] / n[1] - x[0] / n[0]) / error, np.inf, "two-sided"))
 
 
 def rejections(name: str, units: int) -> list[float]:

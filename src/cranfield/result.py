@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 __all__ = ["Column", "Result", "ResultSet", "TableResult", "combine_results"]
 
 MAX_LINES = 100
-"""Maximum number of printed rows; data frames and files have all rows."""
+"""Maximum number of rows of formatted tables; data frames, CSV and JSON have all rows."""
 
 ALL = "all"
 """Name that selects all formatted tables, not only the first one of each kind of result."""
 
 UNDECLARED = Column("")
-"""Column of a table that is not declared."""
+"""Column without a declaration."""
 
 Columns = Mapping[str, Column]
 """Columns by name, in order. The name "*" declares all columns that are not declared by name."""
 
 
-def interval_columns(interval: str, note: str = "", *, prefix: str = "") -> dict[str, Column]:
+def declare_bounds(interval: str, note: str = "", *, prefix: str = "") -> dict[str, Column]:
     """Declare the columns `low` and `high` of an interval; `prefix` precedes their names."""
     return {
         f"{prefix}low": Column(f"Lower bound of the {interval}{note}."),
@@ -105,7 +105,7 @@ class Result(WithPlots):
         raise NotImplementedError
 
     def facts(self) -> dict[str, Any]:
-        """Return settings and sizes by name; JSON has them before the tables."""
+        """Return settings and sizes by name; JSON output begins with them."""
         if not is_dataclass(self):
             return {}
         values = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -119,7 +119,7 @@ class Result(WithPlots):
     def note_lines(self) -> list[str]:
         """Return one line per note; notes of a result for one measure name that measure."""
         measure = getattr(self, "measure", "")
-        # Several results may stand in one text, so each note names the measure of its result.
+        # Several results may be printed together, so each note names the measure of its result.
         # (If `measure` is a column, it is an array.)
         label = f"{measure}: " if isinstance(measure, str) and measure else ""
         notes = getattr(self, "notes", ())
@@ -156,7 +156,7 @@ class Result(WithPlots):
                     for column, text in cls.nulls.items()
                     if column in declared[name]
                 )
-                tables.append(readable_table(frame, title, declared[name]))
+                tables.append(format_table(frame, title, declared[name]))
         return tables
 
     def as_table(self, **options: Any) -> Table:
@@ -185,7 +185,7 @@ class Result(WithPlots):
         frames = self.frames()
         name = next(iter(frames)) if table is None else table
         if name not in frames:
-            raise _unknown_table_error(name, frames)
+            raise _make_unknown_table_error(name, frames)
         return frames[name]
 
     def to_pandas(self, table: str | None = None) -> pd.DataFrame:
@@ -281,7 +281,7 @@ def is_fact(value: Any) -> bool:
     return value is None or isinstance(value, (str, int, float))
 
 
-def _unknown_table_error(table: str, names: Iterable[str]) -> PolicyError:
+def _make_unknown_table_error(table: str, names: Iterable[str]) -> PolicyError:
     return PolicyError(f"unknown table {quoted(table)}; expected one of: {', '.join(names)}")
 
 
@@ -296,7 +296,7 @@ def format_columns_section(result_class: type[Result]) -> str:
     return "\n".join(lines) + "\n    "
 
 
-def readable_table(frame: pl.DataFrame, title: str, columns: Columns) -> Table:
+def format_table(frame: pl.DataFrame, title: str, columns: Columns) -> Table:
     """Format a data frame as a table, with the declared decimals of its columns.
 
     A long frame is cut to its first rows; the title then reports the total number of rows.
@@ -355,7 +355,8 @@ class ResultSet:
         format
             Name of the format: a key of :data:`WRITERS`.
         table
-            Name of the one data frame to write; or `all`, for all tables with rounded values.
+            Name of the one data frame to write; or `all`, for text with all formatted tables
+            instead of one of each kind of result.
         """
         results = self
         if table == ALL:
@@ -376,7 +377,7 @@ class ResultSet:
 def combine_results(
     *results: Result, notes: Iterable[str] = (), facts_by_result: bool = False, **facts: Any
 ) -> ResultSet:
-    """Combine results: concatenate data frames of the same name, and drop repeated lines.
+    """Combine results: concatenate data frames of the same name; drop lines that others contain.
 
     Parameters
     ----------
@@ -438,7 +439,7 @@ def check_table(table: str, names: Iterable[str]) -> None:
     """Check that a table name is `all` or one of the names."""
     names = list(names)
     if table not in (*names, ALL):
-        raise _unknown_table_error(table, names)
+        raise _make_unknown_table_error(table, names)
 
 
 def _write_text(results: ResultSet) -> str:

@@ -196,16 +196,16 @@ class Table:
         comments = [f"% {latex(line)}" for line in (*notes, *self.remarks) if line]
         caption_lines: list[str] = []
         if has_environment:
-            caption_lines.append(_caption(self, caption if isinstance(caption, str) else None))
+            caption_lines.append(_make_caption(self, caption if isinstance(caption, str) else None))
             if label is not None:
                 caption_lines.append(rf"\label{{{label}}}")
         if long:
-            lines = _longtable_lines(self, "".join(caption_lines))
+            lines = _format_longtable_lines(self, "".join(caption_lines))
         elif has_environment:
             begin = [r"\begin{table}", r"\centering", *caption_lines]
-            lines = [*begin, *_tabular_lines(self), r"\end{table}"]
+            lines = [*begin, *_format_tabular_lines(self), r"\end{table}"]
         else:
-            lines = _tabular_lines(self)
+            lines = _format_tabular_lines(self)
         return "\n".join([*comments, *lines, ""])
 
     def to_markdown(self, *, title: bool = True) -> str:
@@ -218,8 +218,8 @@ class Table:
         """
         parts = [markdown(self.description())] if title and self.description() else []
         alignments = ["---" if k in self.left else "---:" for k in range(len(self.head))]
-        rows = [[_cell_markdown(cell) for cell in row] for row in self.cells()]
-        lines = [[_cell_markdown(as_cell(name)) for name in self.head], alignments, *rows]
+        rows = [[_format_markdown_cell(cell) for cell in row] for row in self.cells()]
+        lines = [[_format_markdown_cell(as_cell(name)) for name in self.head], alignments, *rows]
         parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
         parts += [f"Note: {markdown(remark)}." for remark in self.remarks]
         return "\n\n".join(parts) + "\n"
@@ -241,7 +241,7 @@ class Table:
             lines.append(f'<caption style="{CAPTION_STYLE}">{html(self.description())}</caption>')
         head = [
             f'<th scope="col" style="{CELL_STYLE}{alignment};border-bottom:1px solid">'
-            f"{_cell_html(as_cell(name))}</th>"
+            f"{_format_html_cell(as_cell(name))}</th>"
             for name, alignment in zip(self.head, alignments, strict=True)
         ]
         lines += ["<thead>", f"<tr>{''.join(head)}</tr>", "</thead>", "<tbody>"]
@@ -249,7 +249,7 @@ class Table:
             style = RULE_STYLE if index in self.rules else ""
             cells = [
                 f'<td style="{CELL_STYLE}{alignment}{style}">'
-                f"{_cell_html(cell)}{_mark_html(cell, width)}</td>"
+                f"{_format_html_cell(cell)}{_format_html_mark(cell, width)}</td>"
                 for cell, alignment, width in zip(row, alignments, widths, strict=True)
             ]
             lines.append(f"<tr>{''.join(cells)}</tr>")
@@ -282,7 +282,7 @@ def format_number(value: float | None, places: int = 4) -> str:
 
 
 def format_pvalue(p: float) -> str:
-    """Format a p-value, in scientific notation if it is too small for four decimals.
+    """Format a p-value, in scientific notation if it is too small for four decimals; NaN is `-`.
 
     Examples
     --------
@@ -375,7 +375,7 @@ def make_table(
 
 
 def frame_html(frame: pl.DataFrame, title: str, *, limit: int = MAX_ROWS) -> str:
-    """Return the first rows and columns of a data frame as HTML, and the numbers of others."""
+    """Return the first rows and columns of a data frame as HTML; count the others."""
     table = table_from_frame(frame[:limit, :MAX_COLUMNS], title)
     # `to_html` only counts the rows beyond the limit.
     blank_rows = [[""] * len(table.head)] * (frame.height - limit)
@@ -446,7 +446,7 @@ def format_grid(table: Table) -> str:
     return text_table(head, rows, left=table.left)
 
 
-def _cell_markdown(cell: Cell) -> str:
+def _format_markdown_cell(cell: Cell) -> str:
     text = markdown(cell.text)
     if cell.bold:
         text = f"**{text}**"
@@ -463,14 +463,14 @@ RULE_STYLE = ";border-top:1px solid"
 NOTE_STYLE = "font-size:smaller;margin:0.2em 0"
 
 
-def _cell_html(cell: Cell) -> str:
+def _format_html_cell(cell: Cell) -> str:
     text = cell.html or html(cell.text)
     if cell.bold:
         text = f"<b>{text}</b>"
     return f"<u>{text}</u>" if cell.underline else text
 
 
-def _mark_html(cell: Cell, width: int) -> str:
+def _format_html_mark(cell: Cell, width: int) -> str:
     """Return a mark as superscript, in a box of the width of the column's longest mark."""
     if not width:
         return ""
@@ -485,7 +485,7 @@ NEGATIVE_NUMBER = re.compile(r"-[\d.][\d.,]*%?")
 SCIENTIFIC = re.compile(r"(<?)(-?\d+(?:\.\d+)?)e([-+]?\d+)")
 
 
-def _caption(table: Table, title: str | None) -> str:
+def _make_caption(table: Table, title: str | None) -> str:
     text = table.description(title)
     title = table.title if title is None else title
     # The list of tables has only the title; braces protect its square brackets.
@@ -493,36 +493,36 @@ def _caption(table: Table, title: str | None) -> str:
     return rf"\caption{short}{{{latex(text)}}}"
 
 
-def _tabular_lines(table: Table) -> list[str]:
+def _format_tabular_lines(table: Table) -> list[str]:
     return [
-        rf"\begin{{tabular}}{{{_column_specification(table)}}}",
+        rf"\begin{{tabular}}{{{_format_column_specification(table)}}}",
         r"\toprule",
-        _head_line(table),
+        _format_head_line(table),
         r"\midrule",
-        *_body_lines(table),
+        *_format_body_lines(table),
         r"\bottomrule",
         r"\end{tabular}",
     ]
 
 
-def _longtable_lines(table: Table, caption: str) -> list[str]:
+def _format_longtable_lines(table: Table, caption: str) -> list[str]:
     n_columns = len(table.head) + sum(map(bool, table.mark_widths()))
     caption_lines = [caption + r"\\"] if caption else []
-    head = [r"\toprule", _head_line(table), r"\midrule"]
+    head = [r"\toprule", _format_head_line(table), r"\midrule"]
     return [
-        rf"\begin{{longtable}}{{{_column_specification(table)}}}",
+        rf"\begin{{longtable}}{{{_format_column_specification(table)}}}",
         *[*caption_lines, *head, r"\endfirsthead"],
         *[*head, r"\endhead"],
         *[r"\midrule", rf"\multicolumn{{{n_columns}}}{{r}}{{continued on the next page}} \\"],
         r"\endfoot",
         r"\bottomrule",
         r"\endlastfoot",
-        *_body_lines(table),
+        *_format_body_lines(table),
         r"\end{longtable}",
     ]
 
 
-def _column_specification(table: Table) -> str:
+def _format_column_specification(table: Table) -> str:
     # Marks have a column of their own, without space before it.
     return "".join(
         ("l" if k in table.left else "r") + ("@{}l" if width else "")
@@ -530,21 +530,21 @@ def _column_specification(table: Table) -> str:
     )
 
 
-def _head_line(table: Table) -> str:
+def _format_head_line(table: Table) -> str:
     cells = []
     for name, width in zip(table.head, table.mark_widths(), strict=True):
-        text = _cell_latex(as_cell(name), is_number=False)
+        text = _format_latex_cell(as_cell(name), is_number=False)
         cells.append(rf"\multicolumn{{2}}{{c}}{{{text}}}" if width else text)
     return _join_cells(cells)
 
 
-def _body_lines(table: Table) -> list[str]:
+def _format_body_lines(table: Table) -> list[str]:
     widths = table.mark_widths()
     lines = []
     for index, row in enumerate(table.cells()):
         cells = []
         for k, cell in enumerate(row):
-            cells.append(_cell_latex(cell, is_number=k not in table.left))
+            cells.append(_format_latex_cell(cell, is_number=k not in table.left))
             if widths[k]:
                 cells.append(rf"\textsuperscript{{{latex(cell.mark)}}}" if cell.mark else "")
         lines += [r"\midrule"] * (index in table.rules) + [_join_cells(cells)]
@@ -557,14 +557,14 @@ def _join_cells(cells: list[str]) -> str:
     return guard + " & ".join(cells) + r" \\"
 
 
-def _cell_latex(cell: Cell, *, is_number: bool) -> str:
-    text = cell.latex or (_number_latex(cell.text) if is_number else latex(cell.text))
+def _format_latex_cell(cell: Cell, *, is_number: bool) -> str:
+    text = cell.latex or (_format_latex_number(cell.text) if is_number else latex(cell.text))
     if cell.bold:
         text = rf"\textbf{{{text}}}"
     return rf"\underline{{{text}}}" if cell.underline else text
 
 
-def _number_latex(text: str) -> str:
+def _format_latex_number(text: str) -> str:
     r"""Return a number in LaTeX, with a minus sign instead of a hyphen, and with powers of ten."""
     match = SCIENTIFIC.fullmatch(text)
     if match is not None:

@@ -15,15 +15,15 @@ from statsmodels.stats.multitest import multipletests
 import cranfield as cf
 from cranfield.significance import compare_measures
 from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
-from cranfield.significance.corrections.resampled import CentredPairs, max_t_pvalues, step_down
+from cranfield.significance.corrections.resampled import CentredPairs, adjust_by_max_t, step_down
 from cranfield.significance.corrections.studentised import (
-    maximum_sf,
+    compute_maximum_sf,
     studentised_range_isf,
     studentised_range_sf,
 )
 from cranfield.significance.differences import all_pairs
 from cranfield.significance.registry import Options
-from cranfield.significance.resampling import draw_topic_counts, random_signs
+from cranfield.significance.resampling import draw_signs, draw_topic_counts
 
 # Tests without this choice warn; it is passed to all.
 pytestmark = pytest.mark.filterwarnings("ignore:exact has no effect")
@@ -60,8 +60,8 @@ def test_sign_flips_against_a_plain_version(side: str, n: int) -> None:
     for seed in range(3):
         values = four_systems(n, seed)
         d = values[:, FIRST] - values[:, SECOND]
-        flipped = [student(row[:, None] * d) for row in random_signs(99, n, seed)]
-        found = max_t_pvalues(all_pairs(values), Options(side, resamples=99, seed=seed))
+        flipped = [student(row[:, None] * d) for row in draw_signs(99, n, seed)]
+        found = adjust_by_max_t(all_pairs(values), Options(side, resamples=99, seed=seed))
         assert found.tolist() == pytest.approx(plain(student(d), flipped, side)[0], abs=1e-12)
 
 
@@ -127,7 +127,7 @@ def test_it_holds_its_level_where_variances_differ() -> None:
         rng = np.random.default_rng(k)
         values = rng.normal(0, deviations, (20, 8)) + rng.normal(0, 0.2, (20, 1))
         wrong["max-t"] += (
-            max_t_pvalues(all_pairs(values), Options(resamples=299, seed=k)).min() <= 0.05
+            adjust_by_max_t(all_pairs(values), Options(resamples=299, seed=k)).min() <= 0.05
         )
         found = cf.compare(values, correction="tukey")
         wrong["tukey"] += found.adjusted_pvalues.min() <= 0.05
@@ -273,7 +273,7 @@ def test_edges() -> None:
     [(2, 10, True, 2.57), (4, 20, True, 2.65), (3, np.inf, True, 2.35), (2, 10, False, 2.15)],
 )
 def test_dunnett_tables(comparisons: int, df: float, two_sided: bool, critical: float) -> None:
-    found = maximum_sf(np.array([critical]), comparisons, df, two_sided=two_sided)
+    found = compute_maximum_sf(np.array([critical]), comparisons, df, two_sided=two_sided)
     assert found[0] == pytest.approx(0.05, abs=6e-4)
 
 
@@ -286,7 +286,7 @@ def test_dunnett_is_multivariate_t(t: float, comparisons: int, df: int, two_side
     joint = stats.multivariate_t(shape=correlation, df=df, seed=1)
     edge = np.full(comparisons, t)
     inside = joint.cdf(edge, lower_limit=-edge if two_sided else None, maxpts=1_000_000)
-    found = maximum_sf(np.array([t]), comparisons, df, two_sided=two_sided)
+    found = compute_maximum_sf(np.array([t]), comparisons, df, two_sided=two_sided)
     assert found[0] == pytest.approx(1 - inside, abs=5e-6)
 
 

@@ -95,7 +95,7 @@ def test_relative_margin_and_baseline() -> None:
     values = scores()
     found = compare(values, baseline="6").equivalence("5%")
     assert found.margin == pytest.approx(np.full(5, 0.05 * values[:, 5].mean()))
-    assert found.tails == 1  # Dunnett's limits hold for all comparisons
+    assert found.n_tails == 1  # Dunnett's limits hold for all comparisons
     assert "the mean of the second system" in str(found)
     assert "95% confidence interval" in str(found)
 

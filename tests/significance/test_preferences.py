@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binomtest
 
 import cranfield as cf
-from cranfield.significance.preferences import PREFERENCES, innate_order
+from cranfield.significance.preferences import PREFERENCES, find_innate_order
 
 FIRST, SECOND = [1.0, 4, 9, inf], [2.0, 3, 7, 20]
 
@@ -100,8 +100,8 @@ def test_innate_orders_are_those_of_the_study() -> None:
     assert table["wins"].to_list() == study["better"].to_list()
     assert table["p"].to_list() == study["p"].to_list()
     # (2, 0) and (1, 1): the best document against the more relevant ones.
-    assert innate_order(np.array([[2, 0]]), np.array([[1, 1]])).tolist() == [2]
-    assert innate_order(np.array([[2, 0]]), np.array([[0, 2]])).tolist() == [1]
+    assert find_innate_order(np.array([[2, 0]]), np.array([[1, 1]])).tolist() == [2]
+    assert find_innate_order(np.array([[2, 0]]), np.array([[0, 2]])).tolist() == [1]
 
 
 def test_baseline_and_correction() -> None:

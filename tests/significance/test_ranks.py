@@ -21,7 +21,12 @@ from cranfield import compare
 from cranfield.base.arrays import Floats
 from cranfield.significance.differences import all_pairs
 from cranfield.significance.pairwise import ranks as signs
-from cranfield.significance.pairwise.ranks import RankSums, kth_sum, rank_sum_test, shift_interval
+from cranfield.significance.pairwise.ranks import (
+    RankSums,
+    bound_shift,
+    rank_sum_test,
+    select_kth_sum,
+)
 from cranfield.significance.registry import Options, find_test
 from tests.cli.running import cranfield
 
@@ -46,14 +51,14 @@ def test_kth_sum(seed: int, kind: str, n: int, m: int) -> None:
     x[1, (n + 1) // 2 :] = np.inf  # a row may have fewer numbers
     sums = np.sort((x[:, :, None] + y[:, None, :]).reshape(3, -1), axis=1)
     k = rng.integers(0, np.isfinite(sums).sum(axis=1))
-    assert (kth_sum(x, y, k) == sums[np.arange(3), k]).all()
+    assert (select_kth_sum(x, y, k) == sums[np.arange(3), k]).all()
     i, j = np.triu_indices(m)
     walsh = np.sort(y[:, i] + y[:, j], axis=1)
     for rank in (0, walsh.shape[1] // 3, walsh.shape[1] - 1):
-        assert (kth_sum(y, y, rank, triangle=True) == walsh[:, rank]).all()
+        assert (select_kth_sum(y, y, rank, triangle=True) == walsh[:, rank]).all()
 
 
-def walsh_interval(d: Floats, level: float) -> tuple[float, float]:
+def bound_pseudo_median(d: Floats, level: float) -> tuple[float, float]:
     """Return the limits of one pair from all averages of the differences that are not 0."""
     d = d[d != 0]
     # Sizes that are equal but for rounding.
@@ -86,10 +91,10 @@ def walsh_interval(d: Floats, level: float) -> tuple[float, float]:
 def test_signed_rank_limits_are_walsh_averages(topics: int, kind: str) -> None:
     pairs = all_pairs(drawn(np.random.default_rng(topics), kind, (topics, 5)))
     for level in (0.5, 0.95, 0.9999):
-        found = np.array(signs.walsh_interval(pairs, Options(), level)).T
+        found = np.array(signs.bound_pseudo_median(pairs, Options(), level)).T
         for ours, d in zip(found, pairs.differences(), strict=True):
             # Where ranks are tied, a limit of 0 may stand beside it, by as much as rounds.
-            assert ours.tolist() == pytest.approx(walsh_interval(d, level), rel=0, abs=1e-12)
+            assert ours.tolist() == pytest.approx(bound_pseudo_median(d, level), rel=0, abs=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:an array of scores has shape")
@@ -141,7 +146,7 @@ def test_rank_sum_limits_are_differences(topics: int, kind: str) -> None:
         values[:2] = drawn(rng, kind, (2, 5))
     pairs = all_pairs(values)
     for level in (0.5, 0.95, 0.9999):
-        low, high = shift_interval(pairs, level)
+        low, high = bound_shift(pairs, level)
         for k, (i, j) in enumerate(zip(pairs.first, pairs.second, strict=True)):
             x, y = (one[~np.isnan(one)] for one in (values[:, i], values[:, j]))
             shifts = np.sort((x[:, None] - y).ravel())

@@ -25,7 +25,7 @@ from cranfield.significance.resampling import (
     RELATIVE_TOLERANCE,
     CentredRows,
     as_integers,
-    bootstrap_t_interval,
+    bound_by_bootstrap_t,
     count_extreme_values,
     count_in_tail,
 )
@@ -264,7 +264,7 @@ def test_a_t_that_is_reached_but_for_rounding_is_not_left_out() -> None:
         for difference in (np.array([0.3]), np.array([-0.3])):
             error, quantile = np.array([0.1]), 3.0 * t
             drawn = np.full((1, 19), quantile)
-            low, high = bootstrap_t_interval(
+            low, high = bound_by_bootstrap_t(
                 pair, difference, error, partial(drawn_again, drawn), Options(resamples=19), 0.9
             )
             assert (low[0] <= 0 <= high[0]) == reached
@@ -350,7 +350,7 @@ def test_samples_of_one_value_do_not_vary() -> None:
         values = rng.random((40, n)) * 10.0 ** rng.integers(-9, 9, (40, 1))
         values[:, 0] = 1.0 + values.max(axis=1)
         centred = values - values.mean(axis=1)[:, None]
-        mean, variance = CentredRows(centred, np.full(40, 1e-150)).moments(n * np.eye(n))
+        mean, variance = CentredRows(centred, np.full(40, 1e-150)).compute_moments(n * np.eye(n))
         assert not variance.any()
         np.testing.assert_allclose(mean, centred, atol=1e-9 * np.abs(centred).max())
         # The noise is far below what is taken for none.
@@ -365,12 +365,12 @@ def test_samples_without_the_outlier_still_vary() -> None:
     values = np.concatenate([[1.0], 1e-5 * np.random.default_rng(1).random(49)])
     centred = (values - values.mean())[None]
     counts = np.r_[0.0, 2.0, np.ones(48)][None]
-    _, variance = CentredRows(centred, np.full(1, 1e-150)).moments(counts)
+    _, variance = CentredRows(centred, np.full(1, 1e-150)).compute_moments(counts)
     expected = np.repeat(values, counts[0].astype(int)).var(ddof=1)
     assert variance[0, 0] == pytest.approx(expected, rel=0.02)
 
 
-def welch_interval(x: Floats, y: Floats, resamples: int, side: str) -> tuple[float, float]:
+def bound_by_welch(x: Floats, y: Floats, resamples: int, side: str) -> tuple[float, float]:
     """Return bootstrap-t limits, by Efron and Tibshirani (1993), one sample at a time."""
 
     def error(a: Floats, b: Floats) -> float:
@@ -396,7 +396,7 @@ def test_unpaired_limits(side: str) -> None:
     found = cf.compare(
         {"x": x, "y": y}, test="bootstrap-unpaired", alternative=side, resamples=20_000
     )
-    known = welch_interval(x, y, 5000, side)
+    known = bound_by_welch(x, y, 5000, side)
     for ours, theirs in zip(found.interval, known, strict=True):
         np.testing.assert_allclose(ours[0], theirs, atol=0.01)
 
@@ -416,7 +416,7 @@ def test_seeds_of_unpaired_limits_do_not_meet() -> None:
     for seed in (4, 5):
         for columns in ((x, flat), (flat, x)):
             pairs = all_pairs(np.column_stack(columns))
-            low, high = bootstrap.welch_interval(pairs, Options(resamples=99, seed=seed), 0.9)
+            low, high = bootstrap.bound_by_welch(pairs, Options(resamples=99, seed=seed), 0.9)
             limits.append(high[0] - low[0])
     assert len(set(limits)) == 4
     paths = ((), (0,), (1,), (0, 0), (0, 1), (1, 0))

@@ -54,7 +54,7 @@ def without_noise(values: Floats) -> Floats:
 
 
 def round_for_ranking(values: Floats) -> Floats:
-    """Round means to 8 decimals, so that systems with closer means are tied.
+    """Round means to 8 decimals; systems whose rounded means are equal are tied.
 
     Examples
     --------

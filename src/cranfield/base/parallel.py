@@ -53,7 +53,7 @@ def count_processors() -> int:
 
 
 def available_threads() -> int:
-    """Return the number of threads that this thread may start; 1 within a :func:`thread_pool`."""
+    """Return the number of threads that this thread may start; 1 in a :func:`thread_pool`."""
     return getattr(_STATE, "limit", None) or min(_MAX_THREADS, count_processors())
 
 
@@ -90,7 +90,7 @@ def thread_pool(threads: int) -> Iterator[ThreadPoolExecutor]:
 def in_threads(
     function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
 ) -> list[Result]:
-    """Apply a function to each part in `jobs` threads, by default one per processor."""
+    """Apply a function to each part in at most `jobs` threads, by default one per processor."""
     return list(iterate_in_threads(function, parts, jobs))
 
 
@@ -116,7 +116,7 @@ def ordered_results(
 
     If iterating over the parts raises an error, the results of all earlier parts are yielded first.
     """
-    pairs = _with_errors(parts)
+    pairs = _pair_with_errors(parts)
     # A single part needs no other thread.
     first_pairs = [] if threads <= 1 else list(islice(pairs, 2))
     is_single, pairs = len(first_pairs) < 2, chain(first_pairs, pairs)
@@ -141,7 +141,7 @@ def ordered_results(
             yield waiting.popleft().result()
 
 
-def _with_errors(parts: Iterable[Part]) -> Iterator[tuple[Any, Exception | None]]:
+def _pair_with_errors(parts: Iterable[Part]) -> Iterator[tuple[Any, Exception | None]]:
     """Yield (part, None) for each part, and (None, error) for an error of the iterable."""
     try:
         for part in parts:
@@ -212,7 +212,7 @@ def compute_tasks(
 ) -> Iterator[tuple[Name, Result]]:
     """Call a function with shared data and each task; yield names and results as they finish.
 
-    Workers receive shared data once; :mod:`cloudpickle` sends functions that they cannot import.
+    Workers unpickle shared data once; :mod:`cloudpickle` sends functions that they cannot import.
     `backend` is `serial` or a backend of joblib; by default, the backend that the caller set by
     `joblib.parallel_config`, else processes if `jobs` is above 1. The backend `dask` uses the
     current client, the scheduler of `DASK_SCHEDULER_ADDRESS`, or a local cluster.
@@ -221,7 +221,7 @@ def compute_tasks(
         for name, task in tasks:
             yield name, function(shared, task)
         return
-    with _joblib_backend(jobs, backend):
+    with _set_joblib_backend(jobs, backend):
         try:
             yield from _call_by_joblib(_Call(function, shared), jobs, tasks)
         except Exception as error:
@@ -283,13 +283,13 @@ class _Call:
 
 
 @contextmanager
-def _joblib_backend(jobs: int, backend: str | None) -> Iterator[None]:
+def _set_joblib_backend(jobs: int, backend: str | None) -> Iterator[None]:
     import joblib
 
     if backend is None and has_joblib_backend():
         yield
     elif backend == "dask":
-        with _dask_client(jobs) as client, joblib.parallel_config("dask", client=client):
+        with _open_dask_client(jobs) as client, joblib.parallel_config("dask", client=client):
             yield
     else:
         if backend == "ray":
@@ -384,7 +384,7 @@ def _call_pickled(pickled: Any, digest: str, name: Any, task: Any) -> tuple[Any,
 
 
 @contextmanager
-def _dask_client(jobs: int) -> Iterator[Any]:
+def _open_dask_client(jobs: int) -> Iterator[Any]:
     """Yield the current client, else one of DASK_SCHEDULER_ADDRESS, else one of a local cluster."""
     distributed = optional_module("distributed", "distributed", purpose="this backend")
     try:

@@ -42,7 +42,7 @@ def find_scale(scale: Scale | str) -> Scale:
     names = {str(member): member for member in Scale}
     named_scale = names.get(str(scale).lower())
     if named_scale is None:
-        raise PolicyError(f"scale must be one of {', '.join(names)}, got {quoted(scale)}")
+        raise PolicyError(f"unknown scale {quoted(scale)}; expected one of: {', '.join(names)}")
     return named_scale
 
 

@@ -152,7 +152,7 @@ def check_parameter(
 
 
 def format_short(value: float) -> str:
-    """Format a number so that it reads back the same, without '.0' for integers."""
+    """Format a number so that it reads back the same; integers below 1e15 are without '.0'."""
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
@@ -291,7 +291,7 @@ class Spec:
 
     @classmethod
     def translate_parameters(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Translate the parameters of other tools; subclasses may override it."""
+        """Translate parameters of other tools; by default, return them unchanged."""
         return dict(parameters)
 
     @classmethod
@@ -502,10 +502,10 @@ class Registry(MutableMapping[str, T]):
         if needs_module and name in self.module_by_name:
             module = import_module(self.module_by_name[name])
             if name not in self.components:
-                self.components[name] = self._component(vars(module), name)
+                self.components[name] = self._find_component(vars(module), name)
         return self.components[name]
 
-    def _component(self, module: Mapping[str, Any], name: str) -> Any:
+    def _find_component(self, module: Mapping[str, Any], name: str) -> Any:
         if self.base is None:
             return module[name.replace("-", "_")]
         classes = (value for value in module.values() if isinstance(value, type))

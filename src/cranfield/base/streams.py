@@ -32,7 +32,7 @@ def stream(seed: int, *key: int) -> Generator:
 def named_stream(seed: int, name: str, *key: int) -> Generator:
     """Return the random generator of a seed and a name, such as a topic id; see :func:`stream`.
 
-    Unlike with the index of the topic, the numbers do not change if other topics are added.
+    The numbers of a topic do not change if other topics are added, unlike those by its index.
 
     >>> named_stream(7, "401").integers(100, size=3).tolist()
     [79, 95, 17]

@@ -23,7 +23,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def pluralise(noun: str) -> str:
-    """Return the regular plural of a noun."""
+    """Return the plural of a noun in -s or, after a consonant and y, in -ies."""
     has_ies = noun.endswith("y") and noun[-2:-1] not in tuple("aeiou")
     return f"{noun[:-1]}ies" if has_ies else f"{noun}s"
 
@@ -62,7 +62,7 @@ def join_with_and(words: Sequence[str]) -> str:
 
 
 def names_or_count(names: Sequence[str], noun: str, limit: int = 5) -> str:
-    """List the names of a few things, or count them when there are many.
+    """List up to `limit` names; count more names with their noun.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def plain(text: str) -> str:
 
 
 def display_width(text: str) -> int:
-    r"""Return the number of columns that text takes in a terminal: 2 for each CJK character.
+    r"""Return the number of columns of text in a terminal: 2 for a wide character, such as CJK.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, quo
 from cranfield.base.text import counted
 from cranfield.measures import parse_measure
 from cranfield.meta.study import Study, make_schema
-from cranfield.result import Column, Columns, readable_table
+from cranfield.result import Column, Columns, format_table
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import (
@@ -336,9 +336,7 @@ class Reproduction(Study):
         }
         frames, hidden_columns = self.frames(), ["other topics"] if is_paired else ["RMSE", "nRMSE"]
         return [
-            readable_table(
-                frames[name].drop(hidden_columns, strict=False), title, self.columns[name]
-            )
+            format_table(frames[name].drop(hidden_columns, strict=False), title, self.columns[name])
             for name, title in titles.items()
             if name in frames
         ]

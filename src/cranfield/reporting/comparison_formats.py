@@ -234,7 +234,7 @@ def format_comparisons_json(statements: Statements, margin: str | None = None) -
             content["equivalence"] = {
                 "margin": equivalence.requested_margin,
                 "confidence level": equivalence.level,
-                "holds for": equivalence.holds_for,
+                "holds for": equivalence.scope,
                 "verdicts": equivalence.count(),
             }
             rows = _make_equivalence_columns(statement, margin).to_dicts()

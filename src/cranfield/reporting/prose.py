@@ -421,7 +421,7 @@ def describe_equivalence(comparison: PairwiseComparison, margin: float | str) ->
     result = comparison.equivalence(margin)
     level = (
         f"{100 * result.level:g}% confidence intervals of the {comparison.interval_of},"
-        f" {result.holds_for}"
+        f" {result.scope}"
     )
     n_equivalent = int(result.is_equivalent.sum())
     n_non_inferior = int(result.is_non_inferior.sum())

@@ -13,7 +13,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.kinds import OneOf, Probability, RealNumber, check_arguments
 from cranfield.base.text import counted, measure_prefix
-from cranfield.result import Column, Columns, Result, interval_columns
+from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import label_index
 from cranfield.significance.differences import all_pairs
@@ -189,9 +189,9 @@ class BayesianComparison(Result):
         "first": Column("First system.", key=True),
         "second": Column("Second system.", key=True),
         "difference": Column("Posterior mean of the difference, first minus second."),
-        **interval_columns("equal-tailed credible interval of the difference"),
+        **declare_bounds("equal-tailed credible interval of the difference"),
         "effect": Column("Posterior mean of the effect size."),
-        **interval_columns("equal-tailed credible interval of the effect size", prefix="effect "),
+        **declare_bounds("equal-tailed credible interval of the effect size", prefix="effect "),
         "p worse": Column(
             "Posterior probability that the first system is worse by more than `rope`."
         ),

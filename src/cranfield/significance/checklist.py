@@ -51,13 +51,13 @@ class _ChecklistInput:
         """The comparison by the first measure; all have the same test and correction."""
         return next(iter(self.comparisons.values()))
 
-    def labelled_comparisons(self) -> Iterator[tuple[str, PairwiseComparison]]:
+    def label_comparisons(self) -> Iterator[tuple[str, PairwiseComparison]]:
         """Yield the comparisons with a label: the measure and a colon if there are several."""
         for name, comparison in self.comparisons.items():
             yield f"{plain(name)}: " if len(self.comparisons) > 1 else "", comparison
 
 
-def _pair_name(comparison: PairwiseComparison, k: int) -> str:
+def _name_pair(comparison: PairwiseComparison, k: int) -> str:
     first, second = comparison.first[k], comparison.second[k]
     names = plain(comparison.systems[first]), plain(comparison.systems[second])
     return f"{names[0]} {comparison.between_names} {names[1]}"
@@ -100,7 +100,7 @@ def _is_average_precision(name: str) -> bool:
 
 def _check_digits(inputs: _ChecklistInput) -> Decision:
     findings, may_exceed = [], False
-    for label, comparison in inputs.labelled_comparisons():
+    for label, comparison in inputs.label_comparisons():
         if comparison.mean_of != "mean":
             return CANNOT_TELL, f"the standard error of a {comparison.mean_of} is not computed"
         rows = summarise(comparison.scores).rows.filter((pl.col("sd") > 0) & (pl.col("topics") > 1))
@@ -159,12 +159,12 @@ def _check_multiple(inputs: _ChecklistInput) -> Decision:
 
 def _check_effect(inputs: _ChecklistInput) -> Decision:
     findings = []
-    for label, comparison in inputs.labelled_comparisons():
+    for label, comparison in inputs.label_comparisons():
         k = int(np.abs(comparison.difference).argmax())
         low, high = (float(bounds[k]) for bounds in comparison.interval)
         interval = "no interval" if np.isnan(low) else f"{low:.4f} to {high:.4f}"
         findings.append(
-            f"{label}largest {comparison.difference_name}: {_pair_name(comparison, k)}"
+            f"{label}largest {comparison.difference_name}: {_name_pair(comparison, k)}"
             f" {comparison.difference[k]:.4f} ({interval}),"
             f" {comparison.info.effect_name} {comparison.effect[k]:.4f},"
             f" p = {format_pvalue(comparison.adjusted_pvalues[k])}"
@@ -174,7 +174,7 @@ def _check_effect(inputs: _ChecklistInput) -> Decision:
 
 def _check_null(inputs: _ChecklistInput) -> Decision:
     findings, n_not_significant = [], 0
-    for label, comparison in inputs.labelled_comparisons():
+    for label, comparison in inputs.label_comparisons():
         rows = np.flatnonzero(~comparison.is_significant())
         n_not_significant += len(rows)
         pairs = counted(len(comparison), "pair")
@@ -187,7 +187,7 @@ def _check_null(inputs: _ChecklistInput) -> Decision:
             k = int(farthest.argmax())
             text += (
                 f"; their intervals include a {comparison.interval_of} of up to {farthest[k]:.4f}"
-                f" ({_pair_name(comparison, rows[k])}); the smallest difference that could be"
+                f" ({_name_pair(comparison, rows[k])}); the smallest difference that could be"
                 f" significant is about {half_widths[is_finite].min():.4f}, the smallest half-width"
                 " of these intervals"
             )
@@ -237,7 +237,7 @@ def _check_unjudged(inputs: _ChecklistInput) -> Decision:
 
 def _check_aggregate_only(inputs: _ChecklistInput) -> Decision:
     findings = []
-    for label, comparison in inputs.labelled_comparisons():
+    for label, comparison in inputs.label_comparisons():
         scores, direction = comparison.scores.over_shards(), -1 if comparison.lower_is_better else 1
         is_second_better = direction * comparison.difference < 0
         better = np.where(is_second_better, comparison.second, comparison.first)
@@ -264,7 +264,7 @@ def _check_best_baseline(inputs: _ChecklistInput) -> Decision:
     scope = f"{systems}, baseline {names}" if names else f"all pairs of {systems}"
     best = [
         f"; {plain(name)} is the best {f'by {label[:-2]}' if label else 'on these scores'}"
-        for label, comparison in inputs.labelled_comparisons()
+        for label, comparison in inputs.label_comparisons()
         for name in find_best_baselines(comparison)
     ]
     question = "was a baseline chosen because it is the best on these topics?"

@@ -16,14 +16,14 @@ from cranfield.base.kinds import Integer, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, some_of
 from cranfield.result import Column, Columns, TableResult
-from cranfield.significance.prepare import as_scores, check_squarable, replicate_notes
+from cranfield.significance.prepare import as_scores, check_squarable, describe_replicates
 from cranfield.significance.registry import MAX_RESAMPLES, RESAMPLES
 from cranfield.significance.resampling import as_integers, draw_counts
-from cranfield.significance.system_table import read_system_table, system_schema
+from cranfield.significance.system_table import make_system_schema, read_system_table
 from cranfield.sources.columns import Table
 from cranfield.sources.values import NO_GRADE, NUMBER, Cells, is_absent, parse_number
 
-_COSTS = system_schema("table of costs")
+_COSTS = make_system_schema("table of costs")
 
 _AMOUNT = replace(NUMBER, missing=lambda cell: is_absent(cell, NO_GRADE))
 """Value type of costs; a cost that was not measured is missing."""
@@ -155,8 +155,8 @@ def cost_effectiveness(
     Raises
     ------
     InputError
-        For costs that are below 0 or not numbers, a table without a column of costs, or a system
-        that occurs twice.
+        For costs that are below 0 or not numbers, a column of which higher values are better, a
+        table without a column of costs, or a system that occurs twice.
     CranfieldError
         If no system has both scores and a cost, or no topic has scores of all these systems.
 
@@ -181,7 +181,7 @@ def cost_effectiveness(
     score_table = check_squarable(as_scores(scores))
     topic_scores = score_table.over_shards()
     amounts, notes = _read_amounts(costs, topic_scores.systems)
-    notes += replicate_notes(score_table)
+    notes += describe_replicates(score_table)
     cost_matrix = np.array(list(amounts.values()))
     has_cost = ~np.isnan(cost_matrix).all(axis=0)
     if not has_cost.any():

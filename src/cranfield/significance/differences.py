@@ -89,22 +89,22 @@ class Pairs:
         parts = in_threads(lambda rows_and_block: function(*rows_and_block), blocks, jobs)
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
-    def moments(self) -> tuple[Floats, Floats, Indices]:
+    def compute_moments(self) -> tuple[Floats, Floats, Indices]:
         """Return the mean, standard deviation and number of zeros of each pair's differences."""
 
-        def block_moments(_: slice, block: Pairs) -> tuple[Floats, Floats, Indices]:
+        def compute_block_moments(_: slice, block: Pairs) -> tuple[Floats, Floats, Indices]:
             differences = block.differences()
             mean = differences.mean(axis=1)
             deviation = standard_deviations(differences, mean, block.rounding)
             return mean, deviation, (differences == 0).sum(axis=1)
 
-        mean, deviation, n_zeros = self.map_blocks(block_moments)
+        mean, deviation, n_zeros = self.map_blocks(compute_block_moments)
         return mean, deviation, n_zeros
 
     def blocks(
         self, numbers_per_pair: int | None = None, limit: int = BLOCK_VALUES
     ) -> Iterator[tuple[slice, Pairs]]:
-        """Yield slices and their pairs: at most `limit` numbers, by default one for each topic."""
+        """Yield slices of pairs with at most `limit` numbers; a pair has one for each topic."""
         for rows in row_slices(len(self), numbers_per_pair or self.n_topics, limit):
             yield rows, replace(self, first=self.first[rows], second=self.second[rows])
 
@@ -192,14 +192,14 @@ def rank_all(values: Floats) -> tuple[Floats, float, int]:
     return ranks, float((sizes**3 - sizes).sum()), int((sizes - 1).sum())
 
 
-def order_statistics(values: Floats, ranks: Indices) -> Floats:
+def select_by_rank(values: Floats, ranks: Indices) -> Floats:
     """Return the values at ranks (from 0) of each row; reorders `values` in place."""
     ranks = np.clip(ranks, 0, values.shape[1] - 1)
     values.partition(np.unique(ranks), axis=1)
     return np.take_along_axis(values, ranks, axis=1)
 
 
-def group_means(rows: Floats, labels: Indices) -> tuple[Indices, Floats, Floats]:
+def compute_group_means(rows: Floats, labels: Indices) -> tuple[Indices, Floats, Floats]:
     """Return the index of each row's group, the sizes of groups, and their means by column."""
     _, group, counts = np.unique(labels, return_inverse=True, return_counts=True)
     sizes = counts.astype(np.float64)
@@ -232,7 +232,7 @@ def tail_pvalues(tail: Floats, alternative: str) -> Floats:
     return np.asarray(np.minimum(1.0, tail * (2 if alternative == "two-sided" else 1)))
 
 
-def t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
+def compute_t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
     """Return the p-value of Student's t; df may be infinite, and NaN counts as t = 0."""
     t = np.nan_to_num(t, nan=0.0, posinf=np.inf, neginf=-np.inf)
     df = np.broadcast_to(np.asarray(df, dtype=np.float64), t.shape)
@@ -244,7 +244,7 @@ def t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
 def difference_pvalues(t: Floats, error: Floats, df: Floats | float, alternative: str) -> Floats:
     """Return p-values of Student's t; 1 if the difference and its standard error are 0."""
     is_zero = (t == 0) & (error == 0)
-    return np.asarray(np.where(is_zero, 1.0, t_pvalue(t, df, alternative)))
+    return np.asarray(np.where(is_zero, 1.0, compute_t_pvalue(t, df, alternative)))
 
 
 def t_quantile(level: Floats | float, df: Floats | float) -> Floats:
@@ -352,7 +352,7 @@ class Outcome:
         return self.model
 
 
-def t_outcome(
+def make_t_outcome(
     difference: Floats,
     error: Floats,
     df: Floats | float,
@@ -377,6 +377,6 @@ BONFERRONI = f"{ALL_PAIRS}, by Bonferroni's inequality"
 SIDAK = f"{ALL_PAIRS}, by Sidak's inequality"
 
 
-def infinite_bounds(n_pairs: int) -> Bounds:
+def make_infinite_bounds(n_pairs: int) -> Bounds:
     """Return the infinite bounds of intervals that contain every difference."""
     return np.full(n_pairs, -np.inf), np.full(n_pairs, np.inf)

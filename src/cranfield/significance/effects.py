@@ -15,7 +15,7 @@ from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import PolicyError, check_proportion
 from cranfield.base.spec import Registry
 from cranfield.base.text import counted, measure_prefix
-from cranfield.result import Column, Columns, TableResult, interval_columns
+from cranfield.result import Column, Columns, TableResult, declare_bounds
 from cranfield.significance.corrections.studentised import STRIP, make_quadrature
 from cranfield.significance.differences import (
     BLOCK_VALUES,
@@ -92,18 +92,18 @@ def find_f_noncentrality(
     s, weights = make_quadrature(df_error, STRIP)
     tail = (1 - confidence) / 2
 
-    def excess(noncentrality: float, probability: float) -> float:
+    def compute_excess(noncentrality: float, probability: float) -> float:
         chi2 = df_effect * f * s**2
         return float(chndtr(chi2, df_effect, noncentrality) @ weights) - probability
 
     def solve(probability: float) -> float:
         # The probability of a smaller F decreases with the noncentrality.
-        if excess(0.0, probability) <= 0:
+        if compute_excess(0.0, probability) <= 0:
             return 0.0
         high = df_effect * f + 10 * (1 + np.sqrt(df_effect * f))
-        while excess(high, probability) > 0:
+        while compute_excess(high, probability) > 0:
             high *= 2
-        return float(brentq(excess, 0.0, high, args=(probability,), xtol=1e-12))
+        return float(brentq(compute_excess, 0.0, high, args=(probability,), xtol=1e-12))
 
     return solve(1 - tail), solve(tail)
 
@@ -131,8 +131,8 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     -------
     DataFrame
         Columns `source`, `eta2`, `omega2`, `low`, `high`, a row for each factor. Like F, the bounds
-        assume independent normal errors with equal variance. The bounds are null if the denominator
-        of F is not the mean square of the error, or if scores do not vary.
+        assume independent normal errors with equal variance. The bounds are null if the mean
+        square of the error is 0, or is not the denominator of F.
 
     Raises
     ------
@@ -202,7 +202,7 @@ def _compute_standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Flo
         standardiser = np.full(len(pairs), np.sqrt(model.error_variance))
         df = np.full(len(pairs), model.df)
         return model.differences(pairs), standardiser, df, model.standard_errors(pairs)
-    mean, deviation, _ = pairs.moments()
+    mean, deviation, _ = pairs.compute_moments()
     df = np.full(len(pairs), pairs.n_topics - 1.0)
     if kind in ("hedges", "cohen"):
         return mean, deviation, df, deviation / np.sqrt(pairs.n_topics)
@@ -250,9 +250,10 @@ class EffectSizes(TableResult):
             "Effect size: the difference divided by a standard deviation; corrected for bias"
             " by some kinds, such as Hedges' g."
         ),
-        **interval_columns(
+        **declare_bounds(
             "confidence interval of the effect size, unadjusted",
-            "; NaN if this standard deviation, or that of the differences, is 0",
+            "; NaN if the standard deviation that divides the difference, or the standard error of"
+            " the difference, is 0",
         ),
     }
 
@@ -303,9 +304,10 @@ def effect_sizes(
     - `anova`: the root mean square of the error of two-way ANOVA, which all pairs share, without J
       (Sakai, 2018).
 
-    Intervals of `hedges`, `cohen` and `anova` are exact for normal differences, from the noncentral
-    t distribution. Intervals of `average` and `glass` are the effect without J plus and minus a
-    normal quantile times a standard error for many topics (Bonett, 2008),
+    Intervals of `hedges` and `cohen` are exact for normal differences, those of `anova` for
+    independent normal errors with one variance, from the noncentral t distribution. Intervals of
+    `average` and `glass` are the effect without J plus and minus a normal quantile times a standard
+    error for many topics (Bonett, 2008),
 
     .. math:: \hat{\delta} \pm z \sqrt{\frac{\hat{\delta}^2}{2 \nu}
         + \frac{s_d^2}{(n - 1)\, s^2}}
@@ -326,8 +328,8 @@ def effect_sizes(
     Returns
     -------
     EffectSizes
-        A row for each pair. A pair whose differences do not vary has no interval. If s is 0, the
-        effect is infinite, or 0 for equal means.
+        A row for each pair. A pair has no interval if s or the standard error of its difference is
+        0. If s is 0, the effect is infinite, or 0 for equal means.
 
     Raises
     ------
@@ -368,7 +370,7 @@ def effect_sizes(
         low[is_varying], high[is_varying] = varying_effect - half_width, varying_effect + half_width
     # Pairs without variation have no degrees of freedom, and no bias correction.
     df_or_inf = np.where(is_varying, df, np.inf)
-    correction = bias_correction(df_or_inf) if properties.is_unbiased else 1.0
+    correction = compute_bias_correction(df_or_inf) if properties.is_unbiased else 1.0
     notes = [*inputs.notes, *table.direction_notes()]
     if n_constant := int((~is_varying).sum()):
         notes.append(
@@ -392,7 +394,7 @@ def effect_sizes(
     )
 
 
-def bias_correction(df: Floats) -> Floats:
+def compute_bias_correction(df: Floats) -> Floats:
     """Return Hedges' J: 1 for infinite df; NaN for df of at most 1, as the mean does not exist."""
     valid_df = np.where(np.isinf(df) | (df <= 1), 2.0, df)
     factor = poch((valid_df - 1) / 2, 0.5) / np.sqrt(valid_df / 2)

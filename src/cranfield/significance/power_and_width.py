@@ -137,7 +137,7 @@ def power_anova(
     -------
     array
         Power, in the shape of `topics`. For two systems in the two-way design it equals
-        :func:`power_t`.
+        :func:`power_t` of a two-sided test.
 
     Raises
     ------

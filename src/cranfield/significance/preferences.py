@@ -70,7 +70,7 @@ NAME_COLUMNS = ("system", "other")  # columns with the names of a pair
 OPEN = 2  # code of two rankings without an innate order
 
 
-def innate_order(first: Ints, second: Ints) -> Ints:
+def find_innate_order(first: Ints, second: Ints) -> Ints:
     """Return the innate order of pairs of rankings, from grades by rank, shape (pairs, ranks).
 
     The order is 1 if all measures prefer the first ranking, -1 if all prefer the second, 0 if the
@@ -87,7 +87,7 @@ def innate_order(first: Ints, second: Ints) -> Ints:
 
 def order_pairs(grades: Ints, first: Indices, second: Indices) -> Ints:
     """Order pairs of systems for each topic, from grades by topic, system and rank."""
-    return np.array([innate_order(topic[first], topic[second]) for topic in grades])
+    return np.array([find_innate_order(topic[first], topic[second]) for topic in grades])
 
 
 def _parse_depth(name: str) -> int | None:

@@ -59,9 +59,9 @@ def as_scores(scores: Any) -> Scores:
     """Convert a mapping, a data frame or an array to `Scores`; return `Scores` unchanged.
 
     The keys of a mapping are systems, which may have been evaluated separately. Its values are
-    mappings or series by topic, or lists in order of topics; lists of different lengths are scores
-    of different topics, and are padded with NaN. An array has shape (topics, systems) or (topics,
-    systems, shards); its systems are numbered.
+    mappings or series by topic, or lists in order of topics; shorter lists are padded with
+    NaN: their systems have no score on the last topics. An array has shape (topics, systems) or
+    (topics, systems, shards); its topics and systems are numbered from 1.
     """
     if isinstance(scores, Scores):
         return scores
@@ -70,11 +70,11 @@ def as_scores(scores: Any) -> Scores:
     if isinstance(scores, np.ndarray):
         if scores.ndim not in (2, 3) or scores.dtype.kind not in "iuf":
             raise PolicyError(
-                "an array of scores must be numeric, of shape (topics, systems), got"
+                "an array of scores must be numeric, of shape (topics, systems[, shards]), got"
                 f" {scores.dtype} of shape {scores.shape}"
             )
         topics, systems = (tuple(str(k + 1) for k in range(n)) for n in scores.shape[:2])
-        if len(systems) > len(topics) and _columns_vary_more(scores):
+        if len(systems) > len(topics) and _is_probably_transposed(scores):
             warn(
                 f"an array of scores has shape (topics, systems), so this one has"
                 f" {counted(len(topics), 'topic')} and {counted(len(systems), 'system')}; if its"
@@ -96,7 +96,7 @@ def as_scores(scores: Any) -> Scores:
     )
 
 
-def _columns_vary_more(scores: Floats) -> bool:
+def _is_probably_transposed(scores: Floats) -> bool:
     """Return True if means of columns vary more than means of rows, as means of topics do."""
     values = np.nan_to_num(scores.reshape(*scores.shape[:2], -1).mean(axis=2))
     return bool(values.mean(axis=0).var() > values.mean(axis=1).var())
@@ -128,8 +128,9 @@ def _join_mapping(mapping: Mapping[Any, Any]) -> Scores:
     )
     if not is_separate or len({scores.measure for scores in scores_by_system.values()}) > 1:
         raise PolicyError(
-            f"expected scores of one measure, got {some_of(map(str, mapping), 5)}; select one, as"
-            f" in evaluation[{str(next(iter(mapping)))!r}]"
+            "expected scores of one measure, or of one system for each name, got"
+            f" {some_of(map(str, mapping), 5)}; to select a measure, use"
+            f" evaluation[{str(next(iter(mapping)))!r}]"
         )
     return combine_systems(scores_by_system)
 
@@ -144,7 +145,7 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
         names = ", ".join(test.name for test in tests if test.shards and test.axis == scores.axis)
         raise PolicyError(f"{info.name} does not take scores by {scores.axis}; use {names}")
     if not has_shards and info.shards == "needed":
-        raise PolicyError(f"{info.name} requires scores by {info.axis}")
+        raise PolicyError(f"{info.name} requires scores by {info.axis}, got one score per topic")
     if len(scores.systems) < 2:
         raise CranfieldError(
             f"a comparison requires at least two systems, got {len(scores.systems)};"
@@ -159,11 +160,11 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
             f"missing='available' cannot be combined with {info.name}, which requires the same"
             " topics for all systems"
         )
-    selection, notes = scores, _missing_notes(scores)
+    selection, notes = scores, _describe_missing_scores(scores)
     if policy != "available":
         hint = "; if systems have different topics, use an unpaired test, such as welch or rank-sum"
         if info.shards == "needed":
-            hint = ", and missing='available' uses topics and shards with scores of all systems"
+            hint = "; missing='available' excludes topics and shards on which no system has a score"
         selection, notes = scores.complete(policy, hint=hint)
     values = selection.values
     counts = (~np.isnan(values)).sum(axis=(0, *range(2, values.ndim)))
@@ -204,7 +205,7 @@ def _prepare_replicates(scores: Scores, info: TestInfo, policy: str) -> Prepared
     return PreparedScores(complete, notes)
 
 
-def _missing_notes(scores: Scores) -> tuple[str, ...]:
+def _describe_missing_scores(scores: Scores) -> tuple[str, ...]:
     """Return a note on missing scores, for tests that use the available ones."""
     is_missing = np.isnan(scores.values)
     if not is_missing.any():
@@ -216,7 +217,7 @@ def _missing_notes(scores: Scores) -> tuple[str, ...]:
     return (f"{missing_scores}: each system is compared by its available scores",)
 
 
-def replicate_notes(scores: Scores) -> list[str]:
+def describe_replicates(scores: Scores) -> list[str]:
     """Return a note on scores by replicate, for results that average them."""
     return ["scores are means over replicates"] if scores.axis == "replicate" else []
 
@@ -277,7 +278,7 @@ def choose_statistic(scores: Scores, requested: Any, test: str | None) -> str:
 
 
 def transform_scores(inputs: PreparedScores, statistic: str) -> PreparedScores:
-    """Transform scores such that their mean is the statistic, or its logarithm."""
+    """Transform scores such that their mean is the statistic or its logarithm; not for medians."""
     values = inputs.scores.values
     if statistic == "sum":
         if np.isnan(inputs.topic_scores).any():
@@ -355,7 +356,7 @@ def by_cluster(
     Raises
     ------
     PolicyError
-        For an unknown weight, or scores by shard.
+        For an unknown weight, clusters of a wrong type, or scores by shard.
     CranfieldError
         For a row without a cluster or a score, or scores that are infinite or beyond 1e100.
 
@@ -400,7 +401,7 @@ def _find_cluster(row: str, clusters: Mapping[str, str] | Callable[[str], str]) 
     return str(clusters[row])
 
 
-def cluster_notes(scores: Scores) -> list[str]:
+def describe_clusters(scores: Scores) -> list[str]:
     """Return a note if the topics of a comparison are clusters."""
     settings = scores.settings.get("clusters")
     if settings is None:

@@ -12,8 +12,8 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import quoted
 from cranfield.base.kinds import OneOf, Probability, check_arguments
 from cranfield.base.text import counted
-from cranfield.result import Column, Columns, TableResult, interval_columns
-from cranfield.significance.differences import orient, t_pvalue, with_values
+from cranfield.result import Column, Columns, TableResult, declare_bounds
+from cranfield.significance.differences import compute_t_pvalue, orient, with_values
 from cranfield.significance.effects import find_noncentrality
 from cranfield.significance.power_and_width import compute_t_test_power
 from cranfield.significance.registry import ALTERNATIVES
@@ -53,7 +53,7 @@ class PublishedPower(TableResult):
     alpha, goal, alternative
         Significance level, required power, and alternative hypothesis.
     notes
-        Notes on tests whose effect would require too many topics.
+        Notes on tests whose effect no feasible number of topics can detect.
     """
 
     name: ClassVar[str] = "power"
@@ -65,7 +65,7 @@ class PublishedPower(TableResult):
         "effect": Column(
             "Effect size t / sqrt(n): the mean divided by the standard deviation of differences."
         ),
-        **interval_columns("confidence interval of the effect, of level 1 - alpha"),
+        **declare_bounds("confidence interval of the effect, of level 1 - alpha"),
         "power": Column("Power of the test if the observed effect were the true effect."),
         "needed": Column(
             "Number of topics that reaches the required power if the observed effect were the true"
@@ -73,7 +73,7 @@ class PublishedPower(TableResult):
         ),
         "needed at bound": Column(
             "Number of topics that reaches the required power if the bound of the interval nearer"
-            " to 0 were the true effect; null if the interval contains 0."
+            " to 0 were the true effect; null if the interval contains 0, or if no number does."
         ),
     }
 
@@ -132,6 +132,8 @@ def power_of_published(
     InputError
         For a test with fewer than 2 topics, or with a `test`, `alternative` or `alpha` that differs
         from the options; the message names file and line.
+    PolicyError
+        For an option out of its range.
 
     References
     ----------
@@ -167,7 +169,7 @@ def power_of_published(
     names = table.frame.select(
         pl.col("name").fill_null(numbers), "t", pl.col("topics").cast(pl.Int64)
     )
-    values = t_pvalue(t, df, alternative), effect, low, high
+    values = compute_t_pvalue(t, df, alternative), effect, low, high
     powers = _compute_power(effect, topics, alpha, alternative), needed, needed_at_bound
     rows = with_values(names, PublishedPower.columns, *values, *powers)
     unreachable = rows.filter(needed.is_null(), pl.col("effect") != 0)

@@ -81,7 +81,7 @@ class Correction:
     families: tuple[str, ...] | None = None  # supported families of tests; None: any p-values
     paired: bool = False  # requires scores on the same topics
     resamples_topics: bool = False  # assumes that topics are a sample of all topics
-    all_pairs: bool = False  # requires a two-sided test of all pairs
+    all_pairs: bool = False  # two-sided, for all pairs of systems even with a baseline
     one_baseline: bool = False  # requires a comparison with one baseline
     equal_counts: bool = False  # requires the same number of scores for each system
     one_variance: bool = False  # assumes one error variance for all pairs
@@ -366,7 +366,7 @@ def find_test(name: Any) -> Test:
     return TESTS.named(name)
 
 
-def default_test(n_systems: int, axis: str = "") -> Test:
+def get_default_test(n_systems: int, axis: str = "") -> Test:
     """Return the default test for a number of systems, and the third axis of scores, if any."""
     if axis == "replicate":
         raise PolicyError(

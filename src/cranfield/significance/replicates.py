@@ -113,7 +113,7 @@ class ReplicateSummary(TableResult):
             "Intraclass correlation of two replicates on one topic: the variance between topics, at"
             " least 0, as a proportion of the total variance."
         ),
-        "lowest": Column("Lowest mean score of a replicate with a score for every topic."),
+        "lowest": Column("Lowest mean score of a replicate with a score for every topic, or null."),
         "highest": Column("Highest mean score of a replicate with a score for every topic."),
         "SD": Column(
             "Standard deviation of the mean scores of replicates with a score for every topic; null"
@@ -345,7 +345,7 @@ def compute_variance_proportions(components: Mapping[str, float]) -> dict[str, f
     return {name: variance / divisor for name, variance in positive.items()}
 
 
-def _variance_notes(table: AnovaTable, component: str, reduction: float) -> tuple[str, ...]:
+def _describe_variances(table: AnovaTable, component: str, reduction: float) -> tuple[str, ...]:
     """Return notes on the variance components, and on the variance reduction by more replicates."""
     if not table.ms_error and not table.components[component]:
         return ("all replicates of a system have the same scores: the systems are deterministic",)
@@ -393,7 +393,7 @@ def independent_replicates_test(pairs: Pairs, options: Options) -> Outcome:
     ms_cell, ms_error = table.ms[2:4]
     reduction = ms_error / ms_cell if ms_cell else 1.0
     return replace(
-        outcome, notes=(*_variance_notes(table, "Replicate", reduction), *table.notes[1:])
+        outcome, notes=(*_describe_variances(table, "Replicate", reduction), *table.notes[1:])
     )
 
 
@@ -429,4 +429,4 @@ def shared_replicates_test(pairs: Pairs, options: Options) -> Outcome:
     assert table is not None
     model = outcome.required_model
     reduction = table.ms[3] / model.error_variance if model.error_variance else 1.0
-    return replace(outcome, notes=_variance_notes(table, "System:Replicate", reduction))
+    return replace(outcome, notes=_describe_variances(table, "System:Replicate", reduction))

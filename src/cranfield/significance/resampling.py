@@ -22,9 +22,9 @@ from cranfield.significance.differences import (
     IntervalFunction,
     Level,
     Pairs,
-    infinite_bounds,
-    order_statistics,
+    make_infinite_bounds,
     orient,
+    select_by_rank,
 )
 from cranfield.significance.registry import Options
 
@@ -47,7 +47,7 @@ def as_integers(values: Floats, n_terms: int) -> tuple[Floats, float]:
     return np.rint(values / unit), unit
 
 
-def random_signs(resamples: int, n_topics: int, seed: int) -> NDArray[np.int8]:
+def draw_signs(resamples: int, n_topics: int, seed: int) -> NDArray[np.int8]:
     """Return random signs, shape (resamples, topics)."""
     bits = stream(seed).integers(0, 2, size=(resamples, n_topics), dtype=np.int8)
     return 2 * bits - 1
@@ -106,12 +106,12 @@ def find_bound_ranks(
     return np.broadcast_to(count_in_tail(tail, resamples or options.resamples), (len(pairs),))
 
 
-def smallest_sign_flip_pvalue(n_topics: int, options: Options) -> float:
+def compute_min_flip_pvalue(n_topics: int, options: Options) -> float:
     """Return the p-value of exact sign flips if all differences are equal."""
     return float(0.5 ** (n_topics - options.two_sided))
 
 
-def with_exact_constants(
+def replace_constant_results(
     pvalue: Floats,
     interval: IntervalFunction,
     difference: Floats,
@@ -121,16 +121,16 @@ def with_exact_constants(
 ) -> tuple[Floats, IntervalFunction]:
     """Replace the results of differences that do not vary by those of exact permutations.
 
-    Of the 2^n assignments of signs, only the observed assignment is as extreme, and its mirror
-    image in a two-sided test; unpaired tests permute the n + m scores. `exact_pvalue` is their
+    Of the 2^n assignments of signs, only the observed assignment, and in a two-sided test its
+    mirror image, is as extreme; unpaired tests permute the n + m scores. `exact_pvalue` is their
     proportion. The interval is the difference alone, or unbounded if this is not significant.
     """
     exact = np.where(orient(difference, options.alternative) > 0, exact_pvalue, 1.0)
-    bounds = partial(_constant_bounds, interval, difference, is_constant, exact_pvalue, options)
+    bounds = partial(_bound_constants, interval, difference, is_constant, exact_pvalue, options)
     return np.where(is_constant, exact, pvalue), bounds
 
 
-def _constant_bounds(
+def _bound_constants(
     interval: IntervalFunction,
     difference: Floats,
     is_constant: Bools,
@@ -147,7 +147,7 @@ def _constant_bounds(
     )
 
 
-def monte_carlo_pvalues(n_extreme: Indices, resamples: int) -> Floats:
+def estimate_pvalues(n_extreme: Indices, resamples: int) -> Floats:
     """Return (n_extreme + 1) / (B + 1): the observed value counts, too."""
     return np.asarray((n_extreme + 1.0) / (resamples + 1.0))
 
@@ -202,7 +202,7 @@ class CentredRows:
         self.min_mean = np.maximum(n * MIN_RELATIVE_VARIANCE, relative_noise)
         self.min_variance = np.maximum(n * MIN_RELATIVE_VARIANCE, relative_noise**2)
 
-    def moments(self, counts: Floats | Counts) -> tuple[Floats, Floats]:
+    def compute_moments(self, counts: Floats | Counts) -> tuple[Floats, Floats]:
         """Return means and variances (divisor n - 1) by row, for counts of shape (resamples, n)."""
         n = counts.shape[1]
         mean = multiply_samples(self.integers, counts)
@@ -210,7 +210,7 @@ class CentredRows:
         mean *= 1 / (n * self.factor)
         variance *= 1 / (n * self.factor)
         variance -= mean**2
-        # Variances within rounding error become 0, and so do their means.
+        # Variances within rounding error become 0, and so do means within it of these samples.
         is_constant = variance < self.min_variance[:, None]
         if is_constant.any():
             variance[is_constant] = 0.0
@@ -246,7 +246,7 @@ def studentise(mean: Floats, squared_error: Floats) -> Floats:
     return mean
 
 
-def bootstrap_t_interval(
+def bound_by_bootstrap_t(
     pairs: Pairs,
     difference: Floats,
     error: Floats,
@@ -263,12 +263,12 @@ def bootstrap_t_interval(
     """
     resamples = options.resamples
     rank = find_bound_ranks(pairs, level, options)
-    low, high = infinite_bounds(len(pairs))
+    low, high = make_infinite_bounds(len(pairs))
     for rows, block in pairs.blocks(resamples) if (rank >= 1).any() else ():
         t = resample(block)
         if options.two_sided:
             np.abs(t, out=t)
-        quantiles = order_statistics(t, np.stack([rank[rows] - 1, resamples - rank[rows]], axis=1))
+        quantiles = select_by_rank(t, np.stack([rank[rows] - 1, resamples - rank[rows]], axis=1))
         has_bounds = rank[rows] >= 1
         upper = quantiles[has_bounds, 1]
         high[rows][has_bounds] = upper

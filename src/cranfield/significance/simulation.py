@@ -53,7 +53,7 @@ class FittedFamily:
     family: str
     loglike: Floats  # log-likelihood of each system's scores, shape (systems,)
     n_parameters: Floats  # effective number of parameters, shape (systems,)
-    weights: Floats  # probabilities or densities at the points, shape (systems, points)
+    weights: Floats  # probabilities, or densities up to a factor, shape (systems, points)
 
 
 def fit_continuous(values: Floats) -> tuple[Floats, list[FittedFamily]]:
@@ -125,13 +125,13 @@ def _fit_normal(values: Floats, points: Floats) -> FittedFamily:
     mean, mean_square = values.mean(axis=0), (values**2).mean(axis=0)
     sample_sd = np.maximum(values.std(axis=0), MIN_SD)
 
-    def location_and_sd(ratio: Floats, log_sd: Floats) -> tuple[Floats, Floats]:
+    def compute_location_and_sd(ratio: Floats, log_sd: Floats) -> tuple[Floats, Floats]:
         # If the location is far outside, only its ratio to the variance is well determined.
         sd = MIN_SD + np.exp(np.minimum(log_sd, 3.0))
         return ratio / sample_sd * sd**2, sd
 
     def loglike(ratio: Floats, log_sd: Floats) -> Floats:
-        location, sd = location_and_sd(ratio, log_sd)
+        location, sd = compute_location_and_sd(ratio, log_sd)
         mean_squared_z = (mean_square - 2 * location * mean + location**2) / sd**2
         # The probability of the range, from the left tail, where it does not cancel.
         low, high = -location / sd, (1 - location) / sd
@@ -141,7 +141,7 @@ def _fit_normal(values: Floats, points: Floats) -> FittedFamily:
         return np.asarray(-mean_squared_z / 2 - np.log(sd) - np.log(2 * np.pi) / 2 - log_inside)
 
     estimates = _maximise(loglike, mean / sample_sd, np.log(np.maximum(sample_sd - MIN_SD, 0.01)))
-    location, sd = (parameter[:, None] for parameter in location_and_sd(*estimates))
+    location, sd = (parameter[:, None] for parameter in compute_location_and_sd(*estimates))
     log_weights = -(((points - location) / sd) ** 2) / 2
     weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
     return FittedFamily("normal", len(values) * loglike(*estimates), np.full(len(sd), 2.0), weights)
@@ -434,7 +434,7 @@ class Simulator:
             real_topic, offset = rng.random((topics, 2)).T
             n = len(self.ranks)
             ranks = self.ranks[(real_topic * n).astype(int)]
-            return self._quantiles((ranks + offset[:, None]) / n)
+            return self._compute_quantiles((ranks + offset[:, None]) / n)
         weights = rng.normal(size=(topics, len(self.normal_scores)))
         # A matrix product by BLAS would depend on its number of threads.
         normal = np.einsum("ij,jk->ik", weights, self.normal_scores)
@@ -447,9 +447,9 @@ class Simulator:
         if self.df is not None:
             scale = np.sqrt(rng.chisquare(self.df, size=(topics, 1)) / self.df)
             probabilities = stdtr(self.df, normal / scale)
-        return self._quantiles(np.clip(probabilities, 1e-15, 1 - 1e-15))
+        return self._compute_quantiles(np.clip(probabilities, 1e-15, 1 - 1e-15))
 
-    def _quantiles(self, probabilities: Floats) -> Floats:
+    def _compute_quantiles(self, probabilities: Floats) -> Floats:
         """Return the scores at cumulative probabilities, shape (topics, systems)."""
         out = np.empty(probabilities.shape)
         for k, cdf in enumerate(self.cdf):
@@ -567,7 +567,7 @@ def fit_simulator(
         cdfs = [np.cumsum(family.weights, axis=1) for family in families]
     else:
         points, families = fit_continuous(scaled)
-        # Unnormalised: the last value of each row is the integral of the density.
+        # Unnormalised: the last value of each row, by which it is divided below, is not 1.
         cdfs = [cumulative_trapezoid(family.weights, initial=0) for family in families]
     penalty = {"aic": 2.0, "bic": float(np.log(len(values))), "likelihood": 0.0}[criterion]
     best = np.argmin([penalty * f.n_parameters - 2 * f.loglike for f in families], axis=0)

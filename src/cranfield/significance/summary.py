@@ -14,12 +14,12 @@ from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.kinds import Probability, check_arguments
 from cranfield.base.text import counted, format_range, plain, some_of
 from cranfield.collection.files.named_columns import TOPIC
-from cranfield.result import Column, Columns, TableResult, interval_columns
+from cranfield.result import Column, Columns, TableResult, declare_bounds
 from cranfield.scores import Scores
 from cranfield.scores.averages import Averages
-from cranfield.significance.comparison.result import paired_t_pvalues
+from cranfield.significance.comparison.result import compute_paired_t_pvalues
 from cranfield.significance.differences import all_pairs, t_interval
-from cranfield.significance.prepare import as_scores, index_of_baseline, replicate_notes
+from cranfield.significance.prepare import as_scores, describe_replicates, index_of_baseline
 from cranfield.sources.columns import read_table, two_columns
 from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import schema_of_lines
@@ -50,7 +50,9 @@ class Summary(TableResult):
         "system": Column("System.", key=True),
         "topics": Column("Number of topics on which the system has a score.", 0),
         "mean": Column("Mean score over topics with a score."),
-        **interval_columns("confidence interval of the mean, by Student's t"),
+        **declare_bounds(
+            "confidence interval of the mean, by Student's t", "; null if sd is 0 or null"
+        ),
         "sd": Column("Standard deviation of the scores over topics, with divisor n - 1."),
         "median": Column("Median score."),
         "difference": Column(
@@ -60,8 +62,8 @@ class Summary(TableResult):
         "losses": Column("Number of topics on which the system is worse than the baseline.", 0),
         "ties": Column("Number of topics on which the system equals the baseline.", 0),
         "raw p": Column(
-            "P-value of Student's paired t-test of the difference, two-sided, uncorrected; null if"
-            " both have scores on fewer than 2 topics.",
+            "P-value of Student's paired t-test of the difference, two-sided, uncorrected; null for"
+            " the baseline, and if both have scores on fewer than 2 topics.",
             pvalue=True,
         ),
     }
@@ -137,7 +139,7 @@ def summarise(
     topic_scores = finite_scores.over_shards()
     baseline_index = None if baseline is None else index_of_baseline(topic_scores.systems, baseline)
     baseline_name = None if baseline_index is None else topic_scores.systems[baseline_index]
-    notes = replicate_notes(finite_scores)
+    notes = describe_replicates(finite_scores)
     frames = []
     for group, topics in _split_topics(groups, topic_scores.topics, notes):
         frame = _summarise_topics(topic_scores, topics, baseline_index, confidence)
@@ -155,14 +157,14 @@ def summarise(
         notes.append("p-values are uncorrected; use `compare` for corrected p-values")
     if n_missing := int(np.isnan(topic_scores.values).sum()):
         notes.append(f"{counted(n_missing, 'missing score')} excluded from means and wins")
-        notes += _difference_notes(rows, baseline_name)
+        notes += _describe_common_topics(rows, baseline_name)
     if (aggregate := topic_scores.aggregate) != "mean":
         notes.append(f"{topic_scores.measure} is aggregated as {aggregate}; this table shows means")
     measure = topic_scores.measure or "scores"
     return Summary(rows, measure, baseline_name, confidence, tuple(notes))
 
 
-def _difference_notes(rows: pl.DataFrame, baseline: str | None) -> list[str]:
+def _describe_common_topics(rows: pl.DataFrame, baseline: str | None) -> list[str]:
     """Return a note if topics of differences from the baseline are fewer than those of means."""
     if baseline is None:
         return []
@@ -260,4 +262,4 @@ def _summarise_topics(
 def _compute_paired_pvalue(values: Floats) -> float:
     """Return the p-value of the paired t-test of scores of shape (topics, 2)."""
     complete = values[~np.isnan(values).any(axis=1)]
-    return float(paired_t_pvalues(all_pairs(complete))[0]) if len(complete) > 1 else np.nan
+    return float(compute_paired_t_pvalues(all_pairs(complete))[0]) if len(complete) > 1 else np.nan

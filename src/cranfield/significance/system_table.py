@@ -25,7 +25,7 @@ class SystemTable:
     notes: tuple[str, ...]  # on unused rows and columns
 
 
-def system_schema(title: str) -> Schema:
+def make_system_schema(title: str) -> Schema:
     """Return the schema of a table with a column `system` and columns of any name."""
     key = Column("system", ID)
     decisive = ("status", "currency", "unit of measurement")

@@ -58,7 +58,8 @@ class TopicsNeeded:
     achieved
         Power with this number of topics; for `interval` the expected width.
     design, power, width, difference, variance, systems, alpha, alternative, epsilon
-        Options of :func:`topics_needed`; None for those that the design does not use.
+        Options of :func:`topics_needed`; a power, width or difference that the design does not use
+        is None.
     """
 
     design: str

@@ -51,7 +51,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.evaluation.evaluation import evaluate_answers, score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
-from cranfield.result import Column, Columns, Result, TableResult, readable_table
+from cranfield.result import Column, Columns, Result, TableResult, format_table
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import label_index
 from cranfield.tabular import Table, format_interval, format_number
@@ -190,7 +190,7 @@ class PPIScores(Result):
                 f" {format_number(row['estimate'])} ({interval}), lambda"
                 f" {format_number(row['lambda'])}"
             )
-        return [replace(readable_table(self._frame(), title, self.columns), notes=notes)]
+        return [replace(format_table(self._frame(), title, self.columns), notes=notes)]
 
     def differences(self, baseline: str | None = None) -> pl.DataFrame:
         """Estimate the differences between all pairs of systems, or between each and a baseline.

@@ -18,7 +18,7 @@ from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.kinds import UnitInterval, check_arguments
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.judging import judge as judge_runs
-from cranfield.result import Column, Columns, TableResult, readable_table
+from cranfield.result import Column, Columns, TableResult, format_table
 from cranfield.sources import schemas
 from cranfield.sources.columns import read_table
 from cranfield.sources.schemas import TABLE_FORMATS, Schema
@@ -137,7 +137,7 @@ class SelfPreference(TableResult):
         ]
         groups = self.rows.group_by(["measure"], maintain_order=True)
         tables = [
-            readable_table(group, f"Self-preference bias: {name}", self.columns)
+            format_table(group, f"Self-preference bias: {name}", self.columns)
             for (name,), group in groups
         ]
         return [replace(table, notes=notes) for table in tables]

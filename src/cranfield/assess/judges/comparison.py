@@ -36,7 +36,7 @@ from cranfield.base.kinds import OneOf, UnitInterval, check_arguments
 from cranfield.base.proportions import wilson
 from cranfield.base.text import counted
 from cranfield.collection.qrels import Qrels
-from cranfield.result import Column, Columns, Result, readable_table
+from cranfield.result import Column, Columns, Result, format_table
 from cranfield.tabular import Table, format_interval, format_number
 
 
@@ -281,11 +281,11 @@ class JudgeComparison(Result):
         frame, columns = self.to_polars(), self.columns["agreement"]
         title = f"Agreement with people: kappa, and alpha ({self.level}; nominal for binary grades)"
         coefficients = [name for name in self.statistics if name.startswith(("kappa", "alpha"))]
-        agreement = readable_table(frame.select("judge", "pairs", *coefficients), title, columns)
+        agreement = format_table(frame.select("judge", "pairs", *coefficients), title, columns)
         tables = [agreement, self._make_interval_table()]
         if any(self.counts[name].any() for name in COUNTS if name not in ("labels", "pairs")):
             title = "Labels by judge: compared with people, without a match, and unparsed"
-            counts = readable_table(frame.select("judge", *COUNTS), title, columns)
+            counts = format_table(frame.select("judge", *COUNTS), title, columns)
             abouts = {name: column.about for name, column in COUNTS.items()}
             notes = [f"{name}: {about[0].lower()}{about[1:-1]}" for name, about in abouts.items()]
             tables.append(replace(counts, notes=notes))

@@ -35,7 +35,7 @@ from cranfield.collection.judged.judging import judge
 from cranfield.collection.run import Run
 from cranfield.evaluation.evaluation import Evaluation, score, tie_notes
 from cranfield.meta.collection_studies.leave_one_out import leave_one_out
-from cranfield.result import Column, Columns, Result, readable_table
+from cranfield.result import Column, Columns, Result, format_table
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.result import TEST_ALL_PAIRS, PairwiseComparison
@@ -167,7 +167,7 @@ class Standing(Result):
         """Return the comparisons of the run and of the baseline as formatted tables."""
         title = f"{self.run}: {self.comparison.method}"
         frame = self.frame if self.standardised is not None else self.frame.drop("standardised")
-        table = replace(readable_table(frame, title, self.columns), remarks=list(self.notes))
+        table = replace(format_table(frame, title, self.columns), remarks=list(self.notes))
         return [table, *(self.baseline.tables() if self.baseline else [])]
 
     def facts(self) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from cranfield.meta.test_studies.fast_tests import (
     read_inputs,
 )
 from cranfield.meta.work import WorkOptions, add_work_options, run_parts, split_repeats
-from cranfield.result import Column, Columns, readable_table
+from cranfield.result import Column, Columns, format_table
 from cranfield.tabular import Table, table_from_frame
 
 COUNTS = ("AA", "AD", "MA", "MD")
@@ -446,7 +446,7 @@ class SplitStudy(Study):
             max_size, columns = max(self.sizes), self.columns["cross"]
             counts = diagonal.filter(pl.col("size") == max_size).select("test", *COUNTS, "bias")
             title = f"Agreements, disagreements and publication bias, sets of {max_size} topics"
-            tables.append(readable_table(counts, f"{title}; {subject}", columns))
+            tables.append(format_table(counts, f"{title}; {subject}", columns))
             tables += self._make_cross_tables(group, subject)
         return tables
 
@@ -457,7 +457,7 @@ class SplitStudy(Study):
         rows, max_size = self.cross().filter(pl.col("group") == group), max(self.sizes)
         title = f"Tests on the first and on the second set, sets of {max_size} topics; {subject}"
         columns = self.columns["cross"]
-        tables = [readable_table(rows.filter(pl.col("size") == max_size), title, columns)]
+        tables = [format_table(rows.filter(pl.col("size") == max_size), title, columns)]
         if differences := [column for column in COMPARED_MODELS if column in rows.columns]:
             difference_rows = (
                 rows.filter(pl.col("first") == pl.col("second"))

@@ -25,7 +25,7 @@ from cranfield.online.measures.online_measure import (
     open_tables,
     parse_online_measure,
 )
-from cranfield.result import Column, Columns, TableResult, readable_table
+from cranfield.result import Column, Columns, TableResult, format_table
 from cranfield.scores import Scores
 from cranfield.sources.columns import read_table, two_columns
 from cranfield.sources.schemas import Column as FileColumn
@@ -224,7 +224,7 @@ class OnlineMeasurements(TableResult):
         return notes
 
     def tables(self) -> list[Table]:
-        return [readable_table(self.wide() if self.by else self.rows, "", self.columns)]
+        return [format_table(self.wide() if self.by else self.rows, "", self.columns)]
 
     def heading(self) -> list[str]:
         by = f", by {', '.join(self.by)}" if self.by else ""

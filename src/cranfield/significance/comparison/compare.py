@@ -17,8 +17,8 @@ from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.comparison.result import (
     AppliedTest,
     PairwiseComparison,
-    baseline_notes,
-    scale_notes,
+    describe_best_baseline,
+    describe_scale,
 )
 from cranfield.significance.corrections.resampled import (
     BLOCK_MEANS,
@@ -59,8 +59,8 @@ from cranfield.significance.registry import (
     Options,
     Test,
     TestInfo,
-    default_test,
     find_test,
+    get_default_test,
 )
 from cranfield.significance.resampling import draw_topic_counts
 
@@ -101,8 +101,9 @@ def compare(
     correction
         Correction for multiple comparisons: `none`, `tukey`, `bootstrap-tukey`, `randomised-tukey`,
         `dunnett`, `max-t`, `bootstrap-max-t`, `bonferroni`, `sidak`, `holm`, `hommel`, `bh`, `by`.
-        By default Tukey's HSD bootstrapped over topics for ANOVA on topics that all systems have in
-        common; otherwise the default of the test: Tukey's HSD for other models of all systems,
+        By default `none` for a single pair, except in tests that fit a model to all systems;
+        Tukey's HSD bootstrapped over topics for ANOVA on topics that all systems have in common;
+        otherwise the default of the test: Tukey's HSD for other models of all systems,
         Dunnett's test with a baseline, the randomised Tukey HSD for the randomisation test,
         bootstrap max-T for the bootstrap, Benjamini and Hochberg's method for bootstrap ANOVA, and
         Holm's method for other tests.
@@ -152,7 +153,7 @@ def compare(
     CranfieldError
         When scores are missing, infinite or too few.
     PolicyError
-        For an unknown test, correction, system or option.
+        For an unknown test, correction, system or option, or options that cannot be combined.
 
     Examples
     --------
@@ -262,21 +263,21 @@ def compare(
         notes=(
             *notes,
             *outcome.notes,
-            *scale_notes(scores, info, options),
+            *describe_scale(scores, info, options),
             *AppliedTest(
                 scores.systems, pairs, info, options, outcome, selected_correction, corrected
             ).notes(),
         ),
     )
-    result_notes = *comparison.direction_notes(), *baseline_notes(comparison)
+    result_notes = *comparison.direction_notes(), *describe_best_baseline(comparison)
     return replace(comparison, notes=(*comparison.notes, *result_notes))
 
 
 def _find_default_test(scores: Scores, correction: str | None) -> Test:
-    """Find the default test; two systems may use a correction of that of three or more systems."""
-    test = default_test(len(scores.systems), scores.axis)
+    """Find the default test; for two systems, one that supports the requested correction."""
+    test = get_default_test(len(scores.systems), scores.axis)
     if correction and CORRECTIONS.find(correction) not in test.info.corrections:
-        return default_test(3, scores.axis)
+        return get_default_test(3, scores.axis)
     return test
 
 

@@ -30,7 +30,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted, plain
-from cranfield.result import Column, Columns, interval_columns
+from cranfield.result import Column, Columns, declare_bounds
 from cranfield.scores import Scores
 from cranfield.significance.comparison.rank_sets import RankSets, name_method
 from cranfield.significance.differences import (
@@ -40,7 +40,7 @@ from cranfield.significance.differences import (
     PAIR_COLUMNS,
     SIDAK,
     IntervalFunction,
-    infinite_bounds,
+    make_infinite_bounds,
     pair_names,
     with_values,
 )
@@ -55,16 +55,16 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 PAIRS: Columns = {
     **PAIR_COLUMNS,
     "difference": Column(
-        "Mean of the first system minus mean of the second; for geometric means, the"
-        " logarithm of their ratio."
+        "Mean (or sum, median, mean rank) of the first system minus that of the second; for"
+        " geometric means, the logarithm of their ratio."
     ),
-    **interval_columns("confidence interval", "; NaN if it would contradict the test decision"),
+    **declare_bounds("confidence interval", "; NaN if it would contradict the test decision"),
     "statistic": Column("Test statistic, such as t; its formula depends on the test."),
     "raw p": Column("p-value before the correction for multiple comparisons.", pvalue=True),
     "p": Column("Adjusted p-value.", pvalue=True),
     "effect": Column("Effect size, such as Cohen's d; its kind depends on the test."),
     "n": Column("Number of observations of the pair that the test uses."),
-    "zeros": Column("Number of topics on which both systems have the same score."),
+    "zeros": Column("Number of topics on which scores count as equal; 0 if the test counts none."),
     "ties": Column("Number of differences or scores with tied ranks."),
     "significant": Column("Whether the adjusted p-value is at most alpha."),
 }
@@ -104,7 +104,7 @@ def find_groups(is_different: NDArray[np.bool_], order: NDArray[np.intp]) -> lis
 
 
 def assign_letters(groups: Sequence[NDArray[np.intp]], n_systems: int) -> list[str]:
-    """Return the letters of each system's groups; separated by commas if there are over 26."""
+    """Return the letters of each system's groups, with commas if there are over 26 groups."""
     names_by_system: list[list[str]] = [[] for _ in range(n_systems)]
     for k, group in enumerate(groups):
         for system in group:
@@ -145,7 +145,7 @@ def shorten_letters(letters: str) -> str:
     return ",".join(ranges)
 
 
-def without_interval_lines(n_pairs: int) -> list[str]:
+def describe_missing_intervals(n_pairs: int) -> list[str]:
     """Return a line on pairs without an interval, if there are any."""
     if not n_pairs:
         return []
@@ -164,7 +164,7 @@ class PairComparison:
     first, second
         The systems, in the requested order.
     difference
-        Mean of the first system minus mean of the second, or the log ratio of geometric means.
+        Statistic of the first system minus that of the second; for geometric means the log ratio.
     interval
         Confidence interval of the quantity that `interval_of` of the comparison names; NaN if the
         interval would contradict the test decision.
@@ -274,8 +274,8 @@ class ComparedPairs:
     def interval(self) -> tuple[Floats, Floats]:
         """Lower and upper bounds of the confidence interval, by pair; computed when first used.
 
-        One-sided tests have one finite bound. A bound is NaN where an interval would contradict
-        the decision on the pair, as in later steps of a step-down correction.
+        One-sided tests have at most one finite bound. A bound is NaN where an interval would
+        contradict the decision on the pair, as in later steps of a step-down correction.
         """
         return self.interval_at(self.alpha)
 
@@ -301,7 +301,7 @@ class ComparedPairs:
         check_proportion("alpha", alpha)
         if self.alternative == "two-sided":
             return self.two_sided_interval(1 - alpha)
-        lowest, highest = infinite_bounds(len(self))
+        lowest, highest = make_infinite_bounds(len(self))
         low, high = (lowest, highest) if alpha >= 0.5 else self.two_sided_interval(1 - 2 * alpha)
         # Rank 1 is the best, so mean ranks are lower for higher scores.
         is_reversed = self.mean_of == "mean rank" and not self.scores.lower_is_better
@@ -486,7 +486,7 @@ class ComparedPairs:
         for geometric means, this holds for their logarithms. Otherwise the bounds are the mean of
         the reference system, given by its index, plus the interval of the difference from this
         system: a system differs significantly from the reference if its bounds exclude the mean of
-        the reference. Bounds of systems that are not compared with the reference are NaN.
+        the reference. Bounds of systems without an interval of this difference are NaN.
         """
         if self.half_widths is not None:
             if self.statistic_of_topics == "geometric-mean":

@@ -13,11 +13,11 @@ import polars as pl
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import counted, measure_prefix
-from cranfield.result import Column, Columns, Result, interval_columns
+from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.significance.comparison.compared_pairs import (
     LINEAR,
     ComparedPairs,
-    without_interval_lines,
+    describe_missing_intervals,
 )
 from cranfield.significance.differences import (
     ALL_COMPARISONS,
@@ -62,12 +62,12 @@ class Equivalence(Result):
         The margin as requested, such as `2%`.
     two_sided_interval
         Confidence interval of the comparison, as a function of the confidence level.
-    holds_for
+    scope
         Scope of the verdicts: each pair, unadjusted, or all pairs simultaneously.
-    tails
-        Number k in the confidence level 1 - k alpha of an interval: 2 for one pair; 1 for
-        simultaneous intervals of multiple pairs, for which an error on either side counts.
-    times
+    n_tails
+        Number k in the confidence level 1 - k alpha of an interval: 2 for the interval of one
+        pair, unadjusted or with Bonferroni's correction; 1 for intervals of all pairs at once.
+    n_tests
         Number of pairs, if Bonferroni's correction makes the verdicts simultaneous: p-values are
         multiplied by it, and alpha is divided by it. Otherwise 1.
 
@@ -89,7 +89,7 @@ class Equivalence(Result):
     columns: ClassVar[Columns] = {
         **PAIR_COLUMNS,
         "difference": Column("Mean of the first system minus mean of the second."),
-        **interval_columns(
+        **declare_bounds(
             "confidence interval that is compared with the margin",
             "; NaN if it would contradict the test decision",
         ),
@@ -126,14 +126,14 @@ class Equivalence(Result):
     margin: Floats
     requested_margin: str
     two_sided_interval: IntervalFunction
-    holds_for: str
-    tails: int
-    times: int
+    scope: str
+    n_tails: int
+    n_tests: int
 
     @property
     def level(self) -> float:
         """Confidence level of the intervals that are compared with the margin."""
-        return 1 - self.tails * self.comparison.alpha
+        return 1 - self.n_tails * self.comparison.alpha
 
     @property
     def interval(self) -> tuple[Floats, Floats]:
@@ -158,7 +158,7 @@ class Equivalence(Result):
             raise PolicyError(
                 f"equivalence requires an alpha below 0.5, got {self.comparison.alpha:g}"
             )
-        return self.two_sided_interval(1 - (1 - self.level) / self.times)
+        return self.two_sided_interval(1 - (1 - self.level) / self.n_tests)
 
     @property
     def ruled_out(self) -> Floats:
@@ -191,8 +191,8 @@ class Equivalence(Result):
 
         `superior`, `inferior`: significantly different by the test of the comparison. `different
         within the margin`: significantly different, but by less than the margin. `equivalent`: not
-        significantly different, and by less than the margin. `non-inferior`: not worse by the
-        margin or more. `non-superior`: not better by the margin or more. `undecided`: otherwise.
+        significantly different, and the interval is within the margin. `non-inferior`: not worse by
+        the margin or more. `non-superior`: not better by the margin or more. `undecided`: the rest.
         """
         comparison = self.comparison
         is_not_worse, is_not_better = self._margin_masks
@@ -209,9 +209,9 @@ class Equivalence(Result):
         """P-values against `worse by the margin or more` and `better by the margin or more`.
 
         Each p-value is the smallest alpha at which the interval rejects the hypothesis. Bisection
-        finds p-values with an error below 1e-15, or below one resample for resampled intervals.
+        finds p-values with an error below 1e-15, or below 1 / `resamples` for resampled intervals.
         """
-        lower, upper = (self._one_sided_pvalues(side * self.margin, side) for side in (-1, 1))
+        lower, upper = (self._find_one_sided_pvalues(side * self.margin, side) for side in (-1, 1))
         return (upper, lower) if self.comparison.lower_is_better else (lower, upper)
 
     @property
@@ -219,17 +219,17 @@ class Equivalence(Result):
         """P-value of equivalence by pair: the larger of the one-sided p-values."""
         return np.maximum(*self.pvalues)
 
-    def _one_sided_pvalues(self, bound: Floats, side: int) -> Floats:
+    def _find_one_sided_pvalues(self, bound: Floats, side: int) -> Floats:
         """Return p-values against differences above a bound (`side` 1), or below a bound (-1)."""
 
         def rejects(alpha: Floats, is_opposite: Bools) -> Bools:
-            low, high = self.two_sided_interval(1 - self.tails * alpha)
+            low, high = self.two_sided_interval(1 - self.n_tails * alpha)
             is_below, is_above = high < bound, low > bound
             if side < 0:
                 is_below, is_above = is_above, is_below
             return np.asarray(np.where(is_opposite, is_above, is_below))
 
-        comparison, n_pairs, max_alpha = self.comparison, len(self.comparison), 1 / self.tails
+        comparison, n_pairs, max_alpha = self.comparison, len(self.comparison), 1 / self.n_tails
         low, high = np.zeros(n_pairs), np.full(n_pairs, max_alpha)
         # If the estimate is beyond the bound, p is 1 minus p of the opposite test, above 1/2.
         is_opposite = ~rejects(high * (1 - 1e-9), np.zeros(n_pairs, dtype=bool))
@@ -238,9 +238,9 @@ class Equivalence(Result):
             middle = (low + high) / 2
             is_rejected = rejects(middle, is_opposite)
             low, high = np.where(is_rejected, low, middle), np.where(is_rejected, middle, high)
-        opposite_pvalues = 1 - high if self.tails == 2 else np.ones(n_pairs)
+        opposite_pvalues = 1 - high if self.n_tails == 2 else np.ones(n_pairs)
         pvalues = np.where(is_opposite, opposite_pvalues, high)
-        return np.asarray(np.minimum(1.0, self.times * pvalues))
+        return np.asarray(np.minimum(1.0, self.n_tests * pvalues))
 
     def count(self) -> dict[str, int]:
         """Return the number of pairs by verdict, for verdicts that occur."""
@@ -262,13 +262,13 @@ class Equivalence(Result):
             f" {comparison.info.title}; alpha {comparison.alpha:g}",
             f"{counted(len(comparison), 'pair')}: {verdicts}",
             f"low, high: {100 * self.level:.4g}% confidence interval of the"
-            f" {comparison.interval_of}, {self.holds_for}",
+            f" {comparison.interval_of}, {self.scope}",
             "p difference: adjusted p-value of the comparison; p equivalence: p-value of the null"
             " hypothesis that the difference is the margin or more; p non-inferiority: p-value of"
             " the null hypothesis that the first system is worse by the margin or more",
             "ruled out: differences of at least this size, in either direction, are outside the"
             " interval",
-            *without_interval_lines(int(self._is_contradicted.sum())),
+            *describe_missing_intervals(int(self._is_contradicted.sum())),
         ]
         if comparison.mean_of not in LINEAR:
             return [*lines, f"the margin is in {comparison.mean_of}s, not in units of the scores"]
@@ -293,9 +293,9 @@ def equivalence(comparison: ComparedPairs, margin: float | str) -> Equivalence:
         margin=_compute_margins(comparison, margin),
         requested_margin=f"{margin:g}" if isinstance(margin, (int, float)) else str(margin).strip(),
         two_sided_interval=comparison.two_sided_interval if is_joint else comparison.pair_interval,
-        holds_for=BONFERRONI if is_bonferroni else comparison.interval_kind,
-        tails=1 if is_joint else 2,
-        times=len(comparison) if is_bonferroni else 1,
+        scope=BONFERRONI if is_bonferroni else comparison.interval_kind,
+        n_tails=1 if is_joint else 2,
+        n_tests=len(comparison) if is_bonferroni else 1,
     )
 
 
@@ -327,7 +327,8 @@ def _compute_margins(comparison: ComparedPairs, margin: float | str) -> Floats:
     if is_percentage:
         if comparison.mean_of not in LINEAR:
             raise PolicyError(
-                f"{comparison.info.title} compares mean ranks; its margin cannot be a percentage"
+                f"{comparison.info.title} compares mean ranks; its margin cannot be a percentage,"
+                f" got {margin}"
             )
         return size / 100 * np.abs(comparison.means[comparison.second])
     # No two scores can differ by more than the range of the measure.

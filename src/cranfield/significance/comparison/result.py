@@ -22,8 +22,8 @@ from cranfield.significance.comparison.compared_pairs import (
     PAIRS,
     ComparedPairs,
     PairComparison,
+    describe_missing_intervals,
     shorten_letters,
-    without_interval_lines,
 )
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.rank_sets import name_method
@@ -34,7 +34,7 @@ from cranfield.significance.differences import (
     orient,
 )
 from cranfield.significance.pairwise.means import apply_exact_permutations
-from cranfield.significance.prepare import cluster_notes
+from cranfield.significance.prepare import describe_clusters
 from cranfield.significance.registry import (
     CORRECTIONS,
     RECOMMENDED,
@@ -43,7 +43,7 @@ from cranfield.significance.registry import (
     TestInfo,
     find_test,
 )
-from cranfield.significance.resampling import smallest_sign_flip_pvalue
+from cranfield.significance.resampling import compute_min_flip_pvalue
 from cranfield.tabular import Cell, Table, format_pvalue
 
 MIN_BOOTSTRAP_TOPICS = 12  # with fewer topics, a bootstrap over topics has little power
@@ -62,10 +62,10 @@ MAX_CLEAR_PVALUE = 0.001  # largest p-value by a paired t-test of a clear differ
 MAX_COUNT_PROBABILITY = 0.1  # a number of clear differences that is more probable is not reported
 
 
-def scale_notes(scores: Scores, info: TestInfo, options: Options) -> list[str]:
+def describe_scale(scores: Scores, info: TestInfo, options: Options) -> list[str]:
     """Return notes on whether the test suits the scale of the measure."""
     name = scores.measure or "the measure"
-    notes = cluster_notes(scores)
+    notes = describe_clusters(scores)
     notes.extend(scores.direction_notes())
     if options.threshold:
         notes.append(f"differences of at most {options.threshold:g} count as ties")
@@ -97,10 +97,10 @@ class AppliedTest:
 
     def notes(self) -> list[str]:
         """Return notes on violated assumptions, other tests, and the smallest possible p-values."""
-        unreachable = list(self._unreachable_notes())
+        unreachable = list(self._describe_unreachable())
         # The note on few topics is omitted if no difference can be significant.
-        assumptions = self._assumption_notes(is_unreachable=bool(unreachable))
-        alpha, notes = self.options.alpha, [*assumptions, *self._sign_flip_notes()]
+        assumptions = self._describe_assumptions(is_unreachable=bool(unreachable))
+        alpha, notes = self.options.alpha, [*assumptions, *self._describe_sign_flips()]
         has_one_error = self.correction.pooled or self.correction.one_variance
         if has_one_error and self.corrected.interval_kind == BONFERRONI:
             title = self.correction.title
@@ -110,9 +110,9 @@ class AppliedTest:
                 f"alpha is the probability of a false positive, here {alpha:g}; for a confidence"
                 f" level of {100 * alpha:g}% it must be {1 - alpha:.4g}"
             )
-        return [*notes, *self._paired_test_notes(), *self._borderline_notes(), *unreachable]
+        return [*notes, *self._describe_paired_tests(), *self._describe_borderline(), *unreachable]
 
-    def _assumption_notes(self, *, is_unreachable: bool) -> Iterator[str]:
+    def _describe_assumptions(self, *, is_unreachable: bool) -> Iterator[str]:
         """Yield notes on assumptions of the test or its correction that are probably violated."""
         pairs, correction = self.pairs, self.correction
         is_studentised = self.info.studentised or correction.name == "bootstrap-max-t"
@@ -135,9 +135,9 @@ class AppliedTest:
                 f" is rare for nearly equal runs; {RECOMMENDED} does not assume symmetry"
             )
         elif may_differ_in_variance and pairs.n_systems > 2 and pairs.is_complete:
-            yield from _variance_notes(pairs)
+            yield from _describe_variances(pairs)
 
-    def _paired_test_notes(self) -> Iterator[str]:
+    def _describe_paired_tests(self) -> Iterator[str]:
         """Yield a note on clear differences by paired t-tests that a pooled error does not detect.
 
         A system and its variant may differ slightly on nearly every topic. Such a difference is not
@@ -145,9 +145,9 @@ class AppliedTest:
         """
         if not self.correction.pooled or self.pairs.n_systems < 3:
             return
-        raw_pvalues, n_pairs = paired_t_pvalues(self.pairs), len(self.pairs)
+        raw_pvalues, n_pairs = compute_paired_t_pvalues(self.pairs), len(self.pairs)
         # A one-sided test does not test differences in the other direction.
-        mean, _, _ = self.pairs.moments()
+        mean, _, _ = self.pairs.compute_moments()
         is_tested = orient(mean, self.options.alternative) > 0
         is_not_significant = is_tested & (self.corrected.pvalue > self.options.alpha)
         n_missed = int(((raw_pvalues < MAX_CLEAR_PVALUE) & is_not_significant).sum())
@@ -165,7 +165,7 @@ class AppliedTest:
                 f" significant here, where all pairs share one error term; {SEPARATE_PAIR}"
             )
 
-    def _borderline_notes(self) -> Iterator[str]:
+    def _describe_borderline(self) -> Iterator[str]:
         """Yield a note if another seed could reverse the decision on a pair."""
         options, details = self.options, self.outcome.details
         is_random = "resamples" in details and not details.get("exact")
@@ -184,7 +184,7 @@ class AppliedTest:
                 f" random samples is {margin:.4f}); {MORE_RESAMPLES}"
             )
 
-    def _sign_flip_notes(self) -> Iterator[str]:
+    def _describe_sign_flips(self) -> Iterator[str]:
         """Yield a note on exact sign flips of one pair on few topics, if their p-value differs."""
         pairs, options = self.pairs, self.options
         is_bootstrap = self.info.resamples_topics and self.info.family == "bootstrap"
@@ -193,13 +193,13 @@ class AppliedTest:
         exact_options = Options(alternative=options.alternative, alpha=options.alpha, exact=True)
         pvalue = float(find_test("randomisation").run(pairs, exact_options).pvalue[0])
         if pvalue != self.corrected.pvalue[0]:
-            smallest = smallest_sign_flip_pvalue(pairs.n_topics, options)
+            smallest = compute_min_flip_pvalue(pairs.n_topics, options)
             yield (
                 f"exact sign flips (the randomisation test) give p = {pvalue:.4g}; their smallest"
                 f" possible p-value with {counted(pairs.n_topics, 'topic')} is {smallest:.4g}"
             )
 
-    def _unreachable_notes(self) -> Iterator[str]:
+    def _describe_unreachable(self) -> Iterator[str]:
         """Yield a note if no difference could be significant, however large."""
         outcome, correction, options = self.outcome, self.correction, self.options
         raw_pvalues, details = outcome.pvalue, outcome.details
@@ -207,7 +207,7 @@ class AppliedTest:
             return
         smallest_pvalues, n_topics = self.corrected.smallest_pvalues, int(outcome.n.max())
         if smallest_pvalues is not None and options.alpha < smallest_pvalues.min() < 1:
-            yield unreachable_note(smallest_pvalues.min(), n_topics, options)
+            yield describe_unreachable(smallest_pvalues.min(), n_topics, options)
             return
         if "resamples" in details or correction.random:
             min_pvalue, limitation = 1 / (options.resamples + 1), f"{options.resamples:,} resamples"
@@ -216,7 +216,7 @@ class AppliedTest:
             if n_topics == 0:
                 yield "all systems have the same score on every topic, so there is nothing to test"
                 return
-            min_pvalue = smallest_sign_flip_pvalue(n_topics, options)
+            min_pvalue = compute_min_flip_pvalue(n_topics, options)
             limitation = f"an exact test of {counted(n_topics, 'difference')}"
             advice = "use more topics, or another correction"
         else:
@@ -230,7 +230,7 @@ class AppliedTest:
             )
 
 
-def unreachable_note(smallest_pvalue: float, n_topics: int, options: Options) -> str:
+def describe_unreachable(smallest_pvalue: float, n_topics: int, options: Options) -> str:
     """Return a note on a smallest possible p-value above alpha."""
     return (
         f"no difference can be significant at {options.alpha:g} with {counted(n_topics, 'topic')}:"
@@ -238,7 +238,7 @@ def unreachable_note(smallest_pvalue: float, n_topics: int, options: Options) ->
     )
 
 
-def _variance_notes(pairs: Pairs) -> Iterator[str]:
+def _describe_variances(pairs: Pairs) -> Iterator[str]:
     """Yield a note if the variance of some differences is far above the common estimate."""
     centred = pairs.values - pairs.values.mean(axis=0)
     products = centred.T @ centred
@@ -254,7 +254,7 @@ def _variance_notes(pairs: Pairs) -> Iterator[str]:
         )
 
 
-def paired_t_pvalues(pairs: Pairs) -> Floats:
+def compute_paired_t_pvalues(pairs: Pairs) -> Floats:
     """Return the p-values of paired t-tests; of exact sign flips if differences are constant."""
     test, options = find_test("t"), Options()
     return apply_exact_permutations(test.run(pairs, options), pairs, test.info, options).pvalue
@@ -267,7 +267,7 @@ def find_best_baselines(comparison: PairwiseComparison) -> list[str]:
     return [name for name in comparison.baselines if name in best] if is_choice else []
 
 
-def baseline_notes(comparison: PairwiseComparison) -> list[str]:
+def describe_best_baseline(comparison: PairwiseComparison) -> list[str]:
     """Return a note if a test may find systems to be worse than a baseline with the best mean."""
     names = " and ".join(map(plain, find_best_baselines(comparison)))
     is_worse_tested = comparison.alternative == "two-sided" or comparison.tested_verdict == "worse"
@@ -296,7 +296,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     systems
         Names of the systems, in the order of `means`.
     means
-        Mean score of each system, or mean rank of tests on ranks. Rank 1 is the best.
+        Mean or other statistic of each system, or mean rank of tests on ranks. Rank 1 is the best.
     mean_of
         Name of the statistic: `mean`, `sum`, `geometric mean`, `median`, or `mean rank`.
     statistic_of_topics
@@ -306,13 +306,12 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     first, second
         Indices of the systems of each pair.
     difference
-        Mean of the first system minus mean of the second, by pair; for geometric means the
+        Statistic of the first system minus that of the second, by pair; for geometric means the
         logarithm of their ratio.
     statistic, effect
         Test statistic and effect size, as the test defines them, by pair.
     raw_pvalues, adjusted_pvalues
-        P-values before and after the correction, by pair; the same for Tukey's and Dunnett's
-        tests, which test and correct in one step.
+        P-values before and after the correction, by pair.
     n, zeros, ties
         By pair: number of observations, of topics with equal scores, and of differences or scores
         with tied ranks.
@@ -474,7 +473,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
             )
             if self.info.effect:
                 lines.append(f"{self.info.effect_name}: {self.info.effect}")
-            lines += without_interval_lines(self.without_interval)
+            lines += describe_missing_intervals(self.without_interval)
         if self.resamples is not None:
             lines.append(f"{self.resamples:,} random samples, seed {self.seed}")
         if (omnibus := self.omnibus) is not None:

@@ -60,7 +60,7 @@ def bonferroni(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     does: p times the number of comparisons
     source: Bonferroni (1936)
     """
-    return _correct("bonferroni", outcome, bonferroni_interval)
+    return _correct("bonferroni", outcome, bound_by_bonferroni)
 
 
 def _correct(
@@ -77,15 +77,15 @@ def _correct(
     return replace(outcome, pvalue=pvalue, interval=bounds, interval_kind=interval_kind)
 
 
-def bonferroni_interval(interval: IntervalFunction, pvalue: Floats, level: Level) -> Bounds:
+def bound_by_bonferroni(interval: IntervalFunction, pvalue: Floats, level: Level) -> Bounds:
     return interval(1 - (1 - level) / pvalue.size)
 
 
-def sidak_interval(interval: IntervalFunction, pvalue: Floats, level: Level) -> Bounds:
+def bound_by_sidak(interval: IntervalFunction, pvalue: Floats, level: Level) -> Bounds:
     return interval(level ** (1 / pvalue.size))
 
 
-def selected_interval(
+def bound_selected(
     interval: IntervalFunction, pvalue: Floats, level: Level, dependence: float = 1.0
 ) -> Bounds:
     """Return intervals that control the false coverage rate (Benjamini and Yekutieli, 2005).
@@ -117,7 +117,7 @@ def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
 
     Intervals are Bonferroni's, which do not depend on the order of the pairs.
     """
-    return _correct("holm", outcome, bonferroni_interval)
+    return _correct("holm", outcome, bound_by_bonferroni)
 
 
 @declared_correction("sidak", aliases=("šidák",), multiplies=True)
@@ -128,7 +128,7 @@ def sidak(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     assumes: comparisons are independent, or two-sided tests of normally distributed differences
     source: Sidak (1967)
     """
-    return _correct("sidak", outcome, sidak_interval, SIDAK)
+    return _correct("sidak", outcome, bound_by_sidak, SIDAK)
 
 
 @declared_correction("hommel")
@@ -141,7 +141,7 @@ def hommel(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
 
     Intervals are Bonferroni's, which do not depend on the order of the pairs.
     """
-    return _correct("hommel", outcome, bonferroni_interval)
+    return _correct("hommel", outcome, bound_by_bonferroni)
 
 
 @declared_correction("bh", aliases=("fdr", "fdr-bh", "benjamini-hochberg"), controls="FDR")
@@ -153,7 +153,7 @@ def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Outc
     assumes: comparisons are independent or positively dependent
     source: Benjamini and Hochberg (1995)
     """
-    return _correct("bh", outcome, selected_interval, SIGNIFICANT_PAIRS)
+    return _correct("bh", outcome, bound_selected, SIGNIFICANT_PAIRS)
 
 
 @declared_correction("by", aliases=("fdr-by", "benjamini-yekutieli"), controls="FDR")
@@ -164,16 +164,16 @@ def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: Options) -> Out
         of the comparisons
     source: Benjamini and Yekutieli (2001)
     """
-    interval = partial(selected_interval, dependence=_harmonic(outcome.pvalue.size))
+    interval = partial(bound_selected, dependence=_compute_harmonic(outcome.pvalue.size))
     return _correct("by", outcome, interval, SIGNIFICANT_PAIRS)
 
 
-def _harmonic(n: int) -> float:
+def _compute_harmonic(n: int) -> float:
     """Return the n-th harmonic number, the sum of 1 / i for i up to n."""
     return float((1 / np.arange(1, n + 1)).sum())
 
 
-def _in_any_order(adjust: Callable[..., Floats]) -> Callable[..., Floats]:
+def _allow_any_order(adjust: Callable[..., Floats]) -> Callable[..., Floats]:
     """Turn an adjustment of ascending p-values into one of p-values in any order."""
 
     def adjust_in_any_order(pvalues: Floats, *options: float) -> Floats:
@@ -183,13 +183,13 @@ def _in_any_order(adjust: Callable[..., Floats]) -> Callable[..., Floats]:
     return adjust_in_any_order
 
 
-@_in_any_order
-def _holm(ascending: Floats) -> Floats:
+@_allow_any_order
+def _adjust_holm(ascending: Floats) -> Floats:
     return np.maximum.accumulate(ascending * np.arange(ascending.size, 0, -1))
 
 
-@_in_any_order
-def _hommel(ascending: Floats) -> Floats:
+@_allow_any_order
+def _adjust_hommel(ascending: Floats) -> Floats:
     """Adjust by Simes' test for each possible number of true hypotheses."""
     n = ascending.size
     adjusted_pvalues = ascending.copy()
@@ -202,13 +202,13 @@ def _hommel(ascending: Floats) -> Floats:
     return adjusted_pvalues
 
 
-@_in_any_order
+@_allow_any_order
 def _step_up(ascending: Floats, dependence: float = 1.0) -> Floats:
     multiplied = ascending * ascending.size * dependence / np.arange(1, ascending.size + 1)
     return np.minimum.accumulate(multiplied[::-1])[::-1]
 
 
-def _sidak(pvalues: Floats) -> Floats:
+def _adjust_sidak(pvalues: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         return np.asarray(-np.expm1(pvalues.size * np.log1p(-pvalues)))
 
@@ -216,10 +216,10 @@ def _sidak(pvalues: Floats) -> Floats:
 ADJUSTMENTS: dict[str, Callable[[Floats], Floats]] = {
     "none": np.copy,
     "bonferroni": lambda pvalues: np.minimum(1.0, pvalues * pvalues.size),
-    "sidak": _sidak,
-    "holm": _holm,
-    "hommel": _hommel,
+    "sidak": _adjust_sidak,
+    "holm": _adjust_holm,
+    "hommel": _adjust_hommel,
     "bh": _step_up,
-    "by": lambda pvalues: _step_up(pvalues, _harmonic(pvalues.size)),
+    "by": lambda pvalues: _step_up(pvalues, _compute_harmonic(pvalues.size)),
 }
 """Functions that adjust p-values, by the name of the correction."""

@@ -31,14 +31,14 @@ from cranfield.significance.resampling import (
     CentredRows,
     Counts,
     as_integers,
+    compute_min_flip_pvalue,
     count_in_tail,
+    draw_signs,
     draw_topic_counts,
-    monte_carlo_pvalues,
+    estimate_pvalues,
     orient_inplace,
-    random_signs,
-    smallest_sign_flip_pvalue,
+    replace_constant_results,
     studentise,
-    with_exact_constants,
 )
 
 BLOCK_MEANS = 2**18  # resampled means (systems by resamples) in a block, which fit in the cache
@@ -72,8 +72,8 @@ class PooledErrors:
         return standardised_difference(self.difference, errors)
 
     def resample(self, counts: Floats | Counts) -> tuple[Floats, Floats]:
-        """Return centred means, shape (systems, samples), and the standard error of each sample."""
-        means, variances = self.residuals.moments(counts)
+        """Return centred means, shape (systems, samples), and the error of a difference."""
+        means, variances = self.residuals.compute_moments(counts)
         # For scores centred by topic, the variances of systems determine those of differences.
         common_variance = 2 * np.maximum(variances, 0.0).sum(axis=0) / (self.pairs.n_systems - 1)
         return means, np.sqrt(common_variance / self.pairs.n_topics)
@@ -123,10 +123,10 @@ def divide_by_errors(largest: Floats, errors: Floats) -> Floats:
 def compute_max_statistic_pvalues(statistic: Floats, maxima: Floats) -> Floats:
     """Return (count + 1) / (B + 1), counting the sorted maxima that reach each statistic."""
     threshold = statistic * (1 - RELATIVE_TOLERANCE * np.sign(statistic))
-    return monte_carlo_pvalues(maxima.size - np.searchsorted(maxima, threshold), maxima.size)
+    return estimate_pvalues(maxima.size - np.searchsorted(maxima, threshold), maxima.size)
 
 
-def smallest_pvalue(maxima: Floats) -> Floats:
+def compute_smallest_pvalue(maxima: Floats) -> Floats:
     """Return the smallest possible p-value, that of an arbitrarily large statistic; shape (1,)."""
     return compute_max_statistic_pvalues(np.array([np.finfo(float).max]), maxima)
 
@@ -166,7 +166,7 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome
     family = PooledErrors(pairs)
     maxima = resample_maxima([family], options)
     interval = partial(
-        simultaneous_interval, family.difference, family.standard_error, maxima, options
+        bound_simultaneously, family.difference, family.standard_error, maxima, options
     )
     half_widths = None
     if options.two_sided and len(pairs) == comb(pairs.n_systems, 2):
@@ -179,11 +179,11 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome
         interval=interval,
         interval_kind=ALL_PAIRS,
         half_widths=half_widths,
-        smallest_pvalues=smallest_pvalue(maxima),
+        smallest_pvalues=compute_smallest_pvalue(maxima),
     )
 
 
-def simultaneous_interval(
+def bound_simultaneously(
     difference: Floats,
     standard_error: Floats | float,
     maxima: Floats,
@@ -222,7 +222,7 @@ class CentredPairs:
 
     def resample(self, counts: Floats | Counts) -> Floats:
         """Return t in samples of topics, shape (pairs, samples); `counts` is (samples, topics)."""
-        mean, variance = self.rows.moments(counts)
+        mean, variance = self.rows.compute_moments(counts)
         variance /= counts.shape[1]
         return studentise(mean, variance)
 
@@ -247,11 +247,11 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome
     family = CentredPairs(pairs)
     pvalue, maxima = step_down([family], options)
     interval: IntervalFunction = partial(
-        simultaneous_interval, family.difference, family.standard_error, maxima, options
+        bound_simultaneously, family.difference, family.standard_error, maxima, options
     )
-    exact_pvalue = min(1.0, len(pairs) * smallest_sign_flip_pvalue(pairs.n_topics, options))
+    exact_pvalue = min(1.0, len(pairs) * compute_min_flip_pvalue(pairs.n_topics, options))
     is_constant = family.standard_error == 0
-    pvalue, interval = with_exact_constants(
+    pvalue, interval = replace_constant_results(
         pvalue, interval, family.difference, is_constant, exact_pvalue, options
     )
     return replace(
@@ -260,7 +260,7 @@ def bootstrap_max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome
         statistic=np.where(is_constant, outcome.statistic, family.t),
         interval=interval,
         interval_kind=ALL_PAIRS,
-        smallest_pvalues=np.where(is_constant, pvalue, smallest_pvalue(maxima)),
+        smallest_pvalues=np.where(is_constant, pvalue, compute_smallest_pvalue(maxima)),
     )
 
 
@@ -302,7 +302,7 @@ def step_down_pvalues(
         return (values >= thresholds[:, None]).sum(axis=1), values[-1].copy()
 
     n_reaching, maxima = zip(*in_threads(count_reaching, slices, options.jobs), strict=True)
-    pvalue = monte_carlo_pvalues(np.sum(n_reaching, axis=0), options.resamples)
+    pvalue = estimate_pvalues(np.sum(n_reaching, axis=0), options.resamples)
     pvalue[order] = np.maximum.accumulate(pvalue[::-1])[::-1]
     return pvalue, np.sort(np.concatenate(maxima))
 
@@ -325,10 +325,10 @@ def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
 
     Intervals are Bonferroni's, as random signs do not provide intervals.
     """
-    return replace(bonferroni(outcome, pairs, options), pvalue=max_t_pvalues(pairs, options))
+    return replace(bonferroni(outcome, pairs, options), pvalue=adjust_by_max_t(pairs, options))
 
 
-def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
+def adjust_by_max_t(pairs: Pairs, options: Options) -> Floats:
     r"""Return adjusted p-values by pair (Westfall and Young 1993, algorithm 4.1).
 
     The signs of all differences on a topic are kept or flipped jointly. As the sum of squared
@@ -346,7 +346,7 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
     thresholds = oriented_statistic - (
         2.0 * pairs.n_topics * np.abs(weight) + RELATIVE_TOLERANCE * np.abs(oriented_statistic)
     )
-    signs = random_signs(options.resamples, pairs.n_topics, options.seed)
+    signs = draw_signs(options.resamples, pairs.n_topics, options.seed)
 
     def resample(rows: slice) -> Floats:
         sums = integers.T @ signs[rows].T.astype(np.float64)
@@ -391,11 +391,11 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcom
     ranges += 2.0 * n_topics * integers.any()
     n_reaching = ranges.size - np.searchsorted(ranges, np.abs(difference))
     unit /= n_topics
-    interval = partial(range_interval, difference * unit, ranges * unit)
+    interval = partial(bound_by_ranges, difference * unit, ranges * unit)
     low, high = interval(1 - options.alpha)
     return replace(
         outcome,
-        pvalue=monte_carlo_pvalues(n_reaching, options.resamples),
+        pvalue=estimate_pvalues(n_reaching, options.resamples),
         interval=interval,
         interval_kind=ALL_PAIRS,
         # Wider by the tolerance of ties: a difference as large as the quantile is not significant.
@@ -403,7 +403,7 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcom
     )
 
 
-def range_interval(difference: Floats, ranges: Floats, level: Level) -> Bounds:
+def bound_by_ranges(difference: Floats, ranges: Floats, level: Level) -> Bounds:
     """Return simultaneous intervals, from the quantile of the largest difference."""
     rank = np.ceil(np.asarray(level) * (ranges.size + 1)).astype(np.intp) - 1
     half_width = np.append(ranges, np.inf)[np.minimum(rank, ranges.size)]
@@ -411,7 +411,7 @@ def range_interval(difference: Floats, ranges: Floats, level: Level) -> Bounds:
 
 
 def permute_ranges(integers: Floats, options: Options) -> Floats:
-    """Return the range of the sums of systems when each topic's scores are permuted."""
+    """Return the range of the sums of systems in each permutation of the topics' scores."""
     n_topics, n_systems = integers.shape
     out = np.empty(options.resamples)
     slices = list(row_slices(options.resamples, integers.size, BLOCK_SCORES))

@@ -24,10 +24,10 @@ from cranfield.significance.differences import (
     Model,
     Outcome,
     Pairs,
+    compute_group_means,
     doubled_mid_ranks,
-    group_means,
+    make_t_outcome,
     rank_all,
-    t_outcome,
 )
 from cranfield.significance.models.anova_table import AnovaTable, compute_sphericity, make_table
 from cranfield.significance.registry import Options, declared_test
@@ -77,14 +77,14 @@ def fit_three_way_with_missing_cells(values: Floats) -> tuple[AnovaTable, int]:
 
     Also return the number of cells with scores.
     """
-    topic_of_cell, shard_of_cell = scored_cells(values)
+    topic_of_cell, shard_of_cell = find_scored_cells(values)
     n_systems = values.shape[1]
     cells = values[topic_of_cell, :, shard_of_cell]
     cell_means = cells.mean(axis=1)
     deviations = cells - cell_means[:, None]
     columns = np.concatenate([cell_means[:, None], deviations], axis=1)
     fit, rank = _fit_additive(columns, topic_of_cell, shard_of_cell)
-    fits = _fitted_means(columns, topic_of_cell), _fitted_means(columns, shard_of_cell), fit
+    fits = _fit_means(columns, topic_of_cell), _fit_means(columns, shard_of_cell), fit
     within_topic, within_shard, ss_error = (((columns - f) ** 2).sum(axis=0) for f in fits)
     ss_topic, ss_shard = within_shard - ss_error, within_topic - ss_error
     df_system = n_systems - 1.0
@@ -114,15 +114,15 @@ def fit_three_way_with_missing_cells(values: Floats) -> tuple[AnovaTable, int]:
         values=values,
         fitted=fitted,
         means={
-            "Topic": _means_by_label(cell_means, topic_of_cell, values.shape[0]),
+            "Topic": _average_by_label(cell_means, topic_of_cell, values.shape[0]),
             "System": system_means,
-            "Shard": _means_by_label(cell_means, shard_of_cell, values.shape[2]),
+            "Shard": _average_by_label(cell_means, shard_of_cell, values.shape[2]),
         },
     )
     return table, len(cells)
 
 
-def scored_cells(values: Floats) -> tuple[Indices, Indices]:
+def find_scored_cells(values: Floats) -> tuple[Indices, Indices]:
     """Return the indices of topic and shard of each cell with scores of all systems."""
     is_missing = np.isnan(values)
     if (is_missing.any(axis=1) != is_missing.all(axis=1)).any():
@@ -133,16 +133,16 @@ def scored_cells(values: Floats) -> tuple[Indices, Indices]:
     return topic_of_cell, shard_of_cell
 
 
-def _means_by_label(values: Floats, labels: Indices, n_labels: int) -> Floats:
+def _average_by_label(values: Floats, labels: Indices, n_labels: int) -> Floats:
     """Return the mean by label; NaN for a label without values."""
     count = np.bincount(labels, minlength=n_labels)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.bincount(labels, values, minlength=n_labels) / count)
 
 
-def _fitted_means(columns: Floats, labels: Indices) -> Floats:
+def _fit_means(columns: Floats, labels: Indices) -> Floats:
     """Return the mean of the group of each row, by column."""
-    group, _, means = group_means(columns, labels)
+    group, _, means = compute_group_means(columns, labels)
     return means[group]
 
 
@@ -152,8 +152,8 @@ def _fit_additive(
     """Fit each column by topic + shard; return the fit and the rank of the design."""
     # After elimination of the topics, the design has only one column for each shard.
     dummies = (shard_of_row[:, None] == np.unique(shard_of_row)).astype(np.float64)
-    design = dummies - _fitted_means(dummies, topic_of_row)
-    means = _fitted_means(columns, topic_of_row)
+    design = dummies - _fit_means(dummies, topic_of_row)
+    means = _fit_means(columns, topic_of_row)
     # An orthonormal basis of the design is cheaper than a least squares solution for each column.
     basis, singular_values, _ = np.linalg.svd(design, full_matrices=False)
     basis = basis[:, singular_values > 1e-10 * singular_values[0]]
@@ -168,7 +168,7 @@ def compare_by_model(
     difference, standard_errors = model.differences(pairs), model.standard_errors(pairs)
     unit = np.sqrt(np.full(len(pairs), model.error_variance))
     if paired:
-        _, deviation, n_zeros = pairs.moments()
+        _, deviation, n_zeros = pairs.compute_moments()
         results |= {"n": np.full(len(pairs), pairs.n_topics), "n_zeros": n_zeros}
         # The effect size of paired means does not depend on the other systems.
         unit = deviation if model.location == "mean" else unit
@@ -176,7 +176,9 @@ def compare_by_model(
         counts = (~np.isnan(pairs.values)).sum(axis=0)
         results["n"] = counts[pairs.first] + counts[pairs.second]
     results["model"] = model
-    return t_outcome(difference, standard_errors, model.df, options.alternative, unit, **results)
+    return make_t_outcome(
+        difference, standard_errors, model.df, options.alternative, unit, **results
+    )
 
 
 def fit_one_way(values: Floats) -> tuple[AnovaTable, Model]:
@@ -378,7 +380,7 @@ class Omnibus:
     pvalue: float
     effect: float  # effect size, from 0 to 1
     effect_name: str
-    ties: int = 0  # number of scores with a tied rank
+    ties: int = 0  # number of ties; t tied scores count t - 1
 
 
 @declared_test(

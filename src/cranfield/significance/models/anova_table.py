@@ -97,7 +97,7 @@ class AnovaTable(Result):
     model
         The model, as a formula.
     sources
-        Names of the factors, then `Error` and `Total`.
+        Names of the factors and interactions, then `Error` and `Total`.
     ss, df, ms, f, p, omega2
         Columns of the table, by source; NaN where they do not apply.
     means
@@ -113,8 +113,8 @@ class AnovaTable(Result):
     values
         The scores.
     sphericity
-        Correction of the F of systems for unequal variances of differences; None if the model does
-        not compare systems topic by topic.
+        Correction of the F of systems for unequal variances of differences; None for two systems,
+        for residuals of 0, and if the model does not compare systems topic by topic.
     components
         Estimated variance of each random effect and of the error; empty without random effects.
     notes
@@ -126,8 +126,8 @@ class AnovaTable(Result):
         "source": Column("Factor, interaction of factors, Error, or Total.", key=True),
         "SS": Column("Sum of squares."),
         "DF": Column("Degrees of freedom.", decimals=0),
-        "MS": Column("Mean square: SS divided by DF; null for Total."),
-        "F": Column("F statistic; null for Error and Total."),
+        "MS": Column("Mean square: SS divided by DF; null for Total, and if DF is 0."),
+        "F": Column("F statistic; null for Error, Total and sources that are not tested."),
         "p": Column("p-value of F; null if F is null or infinite.", pvalue=True),
         "omega2": Column(
             "Partial omega squared, from 0 to 1: the proportion of the source in the variance that"
@@ -214,15 +214,15 @@ class AnovaTable(Result):
         return lines
 
     def _frame(self) -> pl.DataFrame:
-        columns = dict(zip(self.columns, self._columns(), strict=True))
+        columns = dict(zip(self.columns, self._list_columns(), strict=True))
         return pl.DataFrame(columns).fill_nan(None)
 
-    def _columns(self) -> tuple[Any, ...]:
+    def _list_columns(self) -> tuple[Any, ...]:
         return self.sources, self.ss, self.df, self.ms, self.f, self.p, self.omega2
 
     def tables(self) -> list[Table]:
         rows = []
-        for source, ss, df, ms, f, p, omega2 in zip(*self._columns(), strict=True):
+        for source, ss, df, ms, f, p, omega2 in zip(*self._list_columns(), strict=True):
             effect = [""] * 4
             if not np.isnan(f):
                 effect = [f"{f:.4f}", format_pvalue(p), f"{omega2:.4f}", self.size(source)]

@@ -30,7 +30,7 @@ class Check:
     pvalue: float
 
 
-def normality_test(residuals: Floats) -> Check:
+def compute_normality_test(residuals: Floats) -> Check:
     """Compute Shapiro and Wilk's test; for many residuals D'Agostino and Pearson's test."""
     from scipy import stats
 
@@ -41,7 +41,7 @@ def normality_test(residuals: Floats) -> Check:
     return Check(NORMAL, name, float(result.statistic), float(result.pvalue))
 
 
-def variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | str, Check | str]:
+def compute_variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | str, Check | str]:
     """Compute Brown and Forsythe's and Bartlett's test, or return the reasons to skip them."""
     from scipy import stats
 
@@ -66,7 +66,7 @@ def variance_tests(columns: list[Floats], e: Floats) -> tuple[Check | str, Check
     return brown_forsythe, Check(EQUAL, "Bartlett", float(result.statistic), p)
 
 
-def additivity_test(e: Floats, fitted: Floats | None) -> Check | str:
+def compute_additivity_test(e: Floats, fitted: Floats | None) -> Check | str:
     """Compute Tukey's test of non-additivity, or return the reason to skip it."""
     name = "Tukey's test of non-additivity"
     if fitted is None:
@@ -94,7 +94,7 @@ def additivity_test(e: Floats, fitted: Floats | None) -> Check | str:
     return Check(ADDITIVE, name, float(f), pvalue)
 
 
-def normal_medians(n: int) -> Floats:
+def compute_normal_medians(n: int) -> Floats:
     """Return the medians of the order statistics of a standard normal sample (Filliben, 1975)."""
     positions = (np.arange(1, n + 1) - 0.3175) / (n + 0.365)
     positions[-1] = 0.5 ** (1 / n)
@@ -257,7 +257,7 @@ def check_assumptions(
     Raises
     ------
     CranfieldError
-        For fewer than three residuals, infinite residuals, or arrays of other shapes.
+        For fewer than three residuals, values above 1e300, or arrays of other shapes.
     PolicyError
         For an alpha that is not between 0 and 1.
 
@@ -287,8 +287,8 @@ def check_assumptions(
         variance = (centred**2).mean()
         skewness = float((centred**3).mean() / variance**1.5)
         kurtosis = float((centred**4).mean() / variance**2 - 3)
-        tests = [normality_test(flat), *variance_tests(columns, e)]
-    tests.append(additivity_test(e, predicted))
+        tests = [compute_normality_test(flat), *compute_variance_tests(columns, e)]
+    tests.append(compute_additivity_test(e, predicted))
     variances = [
         column.var(ddof=1) if column.size > 1 else np.nan for column in residuals_by_system
     ]
@@ -303,7 +303,7 @@ def check_assumptions(
         skewness=skewness,
         kurtosis=kurtosis,
         ordered=ordered,
-        quantiles=normal_medians(flat.size),
+        quantiles=compute_normal_medians(flat.size),
         variances=np.array(variances),
         topics=e.shape[0],
         systems=e.shape[1],

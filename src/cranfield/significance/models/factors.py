@@ -14,19 +14,19 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.kinds import Probability, check_arguments
 from cranfield.base.text import counted, measure_prefix, some_of
-from cranfield.result import Column, Columns, Result, interval_columns
+from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.significance.corrections.studentised import (
     studentised_range_isf,
     studentised_range_sf,
 )
 from cranfield.significance.models.anova import fit_factorial
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.prepare import as_scores, replicate_notes
-from cranfield.significance.system_table import read_system_table, system_schema
+from cranfield.significance.prepare import as_scores, describe_replicates
+from cranfield.significance.system_table import make_system_schema, read_system_table
 from cranfield.sources.schemas import spelt
 from cranfield.sources.values import ID
 
-_FACTORS = system_schema("table of systems")
+_FACTORS = make_system_schema("table of systems")
 TOPIC = "topic"  # the factor of topics
 
 
@@ -73,8 +73,8 @@ class FactorialAnova(Result):
             "first": Column("First level.", key=True),
             "second": Column("Second level.", key=True),
             "difference": Column("Mean of the first level minus mean of the second."),
-            **interval_columns("confidence interval, simultaneous for the pairs of a factor"),
-            "q": Column("Studentised difference."),
+            **declare_bounds("confidence interval, simultaneous for the pairs of a factor"),
+            "q": Column("Studentised difference, without its sign; NaN if the error is 0."),
             "p": Column("Tukey's p-value, corrected for the pairs of the factor.", pvalue=True),
         },
         "cells": {
@@ -144,7 +144,8 @@ def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> 
     Raises
     ------
     InputError
-        For systems without levels, and for combinations of levels with no or several systems.
+        For systems without levels, combinations of levels with no or several systems, no factor
+        with two levels, and a factor named `topic`, `error` or `total`.
     CranfieldError
         For fewer than two topics with a score of every system.
 
@@ -180,7 +181,7 @@ def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> 
     finite_scores = as_scores(scores).finite()
     topic_scores = finite_scores.over_shards()
     levels, notes = _read_levels(factors, topic_scores.systems)
-    notes += replicate_notes(finite_scores)
+    notes += describe_replicates(finite_scores)
     grid = {name: tuple(dict.fromkeys(column)) for name, column in levels.items()}
     for name in [name for name in grid if len(grid[name]) == 1]:
         notes.append(f"{name} has only one level ({grid.pop(name)[0]}), so it is not analysed")
@@ -271,7 +272,7 @@ def tukey_pairs(
     interval, q (NaN if the error is 0) and p.
     """
     n_levels, means = len(levels), table.means[factor]
-    standard_error, hsd = _error_and_hsd(table, n_levels, n_scores, alpha)
+    standard_error, hsd = _compute_error_and_hsd(table, n_levels, n_scores, alpha)
     pairs = []
     for i, j in combinations(range(n_levels), 2):
         difference = means[i] - means[j]
@@ -282,7 +283,7 @@ def tukey_pairs(
     return pairs
 
 
-def _error_and_hsd(
+def _compute_error_and_hsd(
     table: AnovaTable, n_levels: int, n_scores: int, alpha: float
 ) -> tuple[float, float]:
     """Return the standard error of a level's mean, and Tukey's honestly significant difference."""
@@ -298,7 +299,7 @@ def _make_frames(
     """Return the data frame of each table of the result, by name."""
     rows: dict[str, list[tuple[Any, ...]]] = {"levels": [], "pairs": [], "cells": []}
     for name, levels in grid.items():
-        _, hsd = _error_and_hsd(table, len(levels), cube.size, alpha)
+        _, hsd = _compute_error_and_hsd(table, len(levels), cube.size, alpha)
         for level, mean in zip(levels, table.means[name], strict=True):
             rows["levels"].append((name, level, mean, mean - hsd / 2, mean + hsd / 2))
         for pair in tukey_pairs(table, name, levels, cube.size, alpha):

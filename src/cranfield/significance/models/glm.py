@@ -118,8 +118,9 @@ class GeneralisedLinearModel(Spec):
     def fit(self, values: Floats) -> GlmFit:
         """Fit the model to complete scores, shape (topics, systems).
 
-        Topics on which all systems score 0, or all 1, have no finite effect and are excluded,
-        which changes no other effect. Systems that score 0, or 1, on all topics are excluded, too.
+        With links other than `identity`, topics on which all systems score 0, or all 1, have no
+        finite effect and are excluded, which changes no other effect. So are systems that score 0,
+        or 1, on all topics.
 
         Raises
         ------
@@ -267,9 +268,10 @@ def glm_test(pairs: Pairs, options: Options, spec: GeneralisedLinearModel) -> Ou
     effect: difference of average expected scores
     interval: difference of effects on the scale of the link
     source: Nelder and Wedderburn (1972); Wedderburn (1974)
-    convention: The scale is always estimated, by Pearson's chi-squared. Topics on which all
-        systems score 0, or all 1, are excluded, as their effect is infinite; so are systems with 0
-        or 1 on all topics, whose pairs have no p-value and are not significant. A model that does
+    convention: The scale is always estimated, by Pearson's chi-squared. Except with
+        the identity link, topics on which all systems score 0, or all 1, are excluded, as their
+        effect is infinite; so are systems with 0 or 1 on all topics, whose pairs have no p-value
+        and are not significant. A model that does
         not converge has no p-values. Beta regression is not offered: with topics as fixed effects
         its likelihood ratio test rejects far too often.
     """

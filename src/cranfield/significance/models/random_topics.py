@@ -22,18 +22,18 @@ from cranfield.significance.differences import (
     Model,
     Outcome,
     Pairs,
-    group_means,
+    compute_group_means,
     standardised_difference,
 )
 from cranfield.significance.models.anova import (
     ANOVA,
     ERROR_EFFECT,
     compare_by_analysis,
+    find_scored_cells,
     fit_factorial,
     fit_three_way,
     fit_two_way,
     fit_two_way_model,
-    scored_cells,
 )
 from cranfield.significance.models.anova_table import (
     AnovaTable,
@@ -46,9 +46,9 @@ from cranfield.significance.resampling import (
     DRAWS_PER_BLOCK,
     RELATIVE_TOLERANCE,
     as_integers,
-    bootstrap_t_interval,
+    bound_by_bootstrap_t,
     count_extreme,
-    monte_carlo_pvalues,
+    estimate_pvalues,
 )
 from cranfield.tabular import format_pvalue
 
@@ -81,7 +81,7 @@ class RandomGroups:
     def __init__(self, rows: Floats, labels: Indices, n_samples: int, tolerance: float) -> None:
         self.n_samples = n_samples
         # The group of each row, and the number of rows and the means of each group.
-        self.group, self.counts, self.means = group_means(rows, labels)
+        self.group, self.counts, self.means = compute_group_means(rows, labels)
         self.centre = rows.mean(axis=0)
         self.deviations, residuals = self.means - self.centre, rows - self.means[self.group]
         for values in (self.deviations, residuals):
@@ -93,9 +93,9 @@ class RandomGroups:
     def fit(self) -> GroupsFit:
         """Estimate means and variances by restricted maximum likelihood.
 
-        If all groups have one size, the mean square between groups gives the variance of the mean.
-        Otherwise the model gives it, with Satterthwaite's degrees of freedom from the observed
-        information, as in lmerTest; a variance of 0 between groups is treated as known.
+        If all groups have the same size, the mean square between groups gives the variance of the
+        mean. Otherwise the model gives it, with Satterthwaite's degrees of freedom from the
+        observed information, as in lmerTest; a variance of 0 between groups is treated as known.
         """
         n, n_groups = self.counts, self.counts.size
         n_rows, df = float(n.sum()), self.n_samples * (n_groups - 1.0)
@@ -103,12 +103,12 @@ class RandomGroups:
         ratio = self._estimate_ratio(products)
         if np.isinf(ratio):
             weights = np.ones(n_groups)
-            between = _weighted_ss(products, weights[None, :])[0].item() / df
+            between = _sum_squares(products, weights[None, :])[0].item() / df
             within = 0.0 if n_rows > n_groups else np.nan
             variance = between / n_groups
         else:
             weights = n / (1 + n * ratio)
-            residual_ss = self.ss_within + _weighted_ss(products, weights[None, :])[0].item()
+            residual_ss = self.ss_within + _sum_squares(products, weights[None, :])[0].item()
             within = residual_ss / (self.n_samples * (n_rows - 1))
             between, variance = ratio * within, within / float(weights.sum())
         if (n == n[0]).all():
@@ -121,7 +121,7 @@ class RandomGroups:
         return GroupsFit(mean, variance, df, between, within)
 
     def _estimate_ratio(self, products: Floats) -> float:
-        """Return the maximum likelihood ratio of the variances between and within groups."""
+        """Return the REML estimate of the variance between groups divided by that within."""
         if self.ss_within == 0:
             return np.inf
         if not self.deviations.any():
@@ -132,21 +132,21 @@ class RandomGroups:
             return np.inf
         low, high = RATIOS[max(best - 1, 0)], RATIOS[best + 1]
 
-        def slope(ratio: float) -> float:
+        def compute_slope(ratio: float) -> float:
             return float(self._profile(np.array([ratio]), products)[1][0])
 
-        if slope(low) < 0 < slope(high):
+        if compute_slope(low) < 0 < compute_slope(high):
             # The optimisers of SciPy take long to load.
             from scipy.optimize import brentq
 
-            return float(brentq(slope, low, high, xtol=1e-300, rtol=1e-14))
+            return float(brentq(compute_slope, low, high, xtol=1e-300, rtol=1e-14))
         return float(RATIOS[best])
 
     def _profile(self, ratios: Floats, products: Floats) -> tuple[Floats, Floats]:
-        """Return the profiled -2 log likelihood, up to a constant, and its slope, by ratio."""
+        """Return -2 restricted log likelihood, up to a constant, and its slope, by ratio."""
         n, n_rows = self.counts, self.counts.sum()
         weights = n / (1 + n * ratios[:, None])
-        between_ss, squared_distances = _weighted_ss(products, weights)
+        between_ss, squared_distances = _sum_squares(products, weights)
         sum_w = weights.sum(axis=1)
         residual_ss = self.ss_within + between_ss
         deviance = (n_rows - 1) * np.log(residual_ss) - np.log(weights).sum(axis=1) + np.log(sum_w)
@@ -175,7 +175,7 @@ class RandomGroups:
         return float(2 / sum_w**2 / (gradient @ covariance @ gradient))
 
 
-def _weighted_ss(products: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def _sum_squares(products: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Return weighted sums of squares of rows, from their Gram matrix, and squared distances."""
     proportions = weights / weights.sum(axis=1, keepdims=True)
     with_mean = proportions @ products
@@ -252,10 +252,10 @@ def three_way_test(pairs: Pairs, options: Options) -> Outcome:
     """
     outcome = compare_by_analysis(fit_three_way, pairs, options)
     assert outcome.table is not None
-    return replace(outcome, notes=fixed_topics_notes(outcome.table, pairs.scores))
+    return replace(outcome, notes=describe_fixed_topics(outcome.table, pairs.scores))
 
 
-def fixed_topics_notes(table: AnovaTable, values: Floats) -> tuple[str, ...]:
+def describe_fixed_topics(table: AnovaTable, values: Floats) -> tuple[str, ...]:
     """Return a note that the results hold for these topics only, with the F of random topics."""
     note = (
         "the results of this test hold for these topics only, as its error excludes how differences"
@@ -279,7 +279,7 @@ def fit_random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     difference is its variation between topics: the mean square of topic by system if all topics
     have the same number of scores, otherwise an estimate by :meth:`RandomGroups.fit`.
     """
-    topic_of_cell, shard_of_cell = scored_cells(values)
+    topic_of_cell, shard_of_cell = find_scored_cells(values)
     cells = values[topic_of_cell, :, shard_of_cell]
     n_systems, n_topics, n_cells = values.shape[1], np.unique(topic_of_cell).size, len(cells)
     if n_topics < 2:
@@ -386,13 +386,13 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     n_extreme = count_extreme(pairs, t, resample, options, rtol=RELATIVE_TOLERANCE)
     return Outcome(
         statistic=difference,
-        pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
+        pvalue=estimate_pvalues(n_extreme, options.resamples),
         effect=t,
-        interval=partial(bootstrap_t_interval, pairs, difference, errors, resample, options),
+        interval=partial(bound_by_bootstrap_t, pairs, difference, errors, resample, options),
         n=np.full(len(pairs), scores.shape[0]),
         details={"resamples": options.resamples, "seed": options.seed},
         table=table,
-        notes=fixed_topics_notes(table, scores) if scores.ndim == 3 else (),
+        notes=describe_fixed_topics(table, scores) if scores.ndim == 3 else (),
     )
 
 

@@ -13,9 +13,9 @@ from cranfield.base.parallel import in_threads
 from cranfield.base.streams import stream
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
+    bound_simultaneously,
     compute_max_statistic_pvalues,
     find_largest_difference,
-    simultaneous_interval,
 )
 from cranfield.significance.differences import (
     ALL_PAIRS,
@@ -36,14 +36,14 @@ from cranfield.significance.resampling import (
     RELATIVE_TOLERANCE,
     CentredRows,
     as_integers,
-    bootstrap_t_interval,
+    bound_by_bootstrap_t,
+    compute_min_flip_pvalue,
     count_extreme,
     count_extreme_values,
     draw_counts,
     draw_topic_counts,
+    estimate_pvalues,
     find_bound_ranks,
-    monte_carlo_pvalues,
-    smallest_sign_flip_pvalue,
     studentise,
 )
 
@@ -115,7 +115,7 @@ def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) -> Outcome:
-    mean, deviation, n_zeros = pairs.moments()
+    mean, deviation, n_zeros = pairs.compute_moments()
     error = deviation / np.sqrt(pairs.n_topics) if is_studentised else np.ones(len(pairs))
     statistic = standardised_difference(mean, error)
     resample = make_resampler(pairs, options, is_studentised)
@@ -130,12 +130,12 @@ def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) ->
 
     # Blocks fit into the cache, and are large enough for a matrix product.
     counts = pairs.map_blocks(test_block, options.resamples, 2**19, options.jobs)
-    pvalues, smallest_pvalues = (monte_carlo_pvalues(count, options.resamples) for count in counts)
+    pvalues, smallest_pvalues = (estimate_pvalues(count, options.resamples) for count in counts)
     return Outcome(
         statistic=statistic,
         pvalue=pvalues,
         effect=standardised_difference(mean, deviation),
-        interval=partial(paired_interval, pairs, mean, error, options, is_studentised),
+        interval=partial(bound_by_resamples, pairs, mean, error, options, is_studentised),
         n=np.full(len(pairs), pairs.n_topics),
         n_zeros=n_zeros,
         details={"resamples": options.resamples, "seed": options.seed},
@@ -143,13 +143,13 @@ def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) ->
     )
 
 
-def paired_interval(
+def bound_by_resamples(
     pairs: Pairs, mean: Floats, error: Floats, options: Options, is_studentised: bool, level: Level
 ) -> Bounds:
     """Return intervals by the resamples of the test."""
     # Resamples are drawn again, since they need far more memory than scores.
     resample = make_resampler(pairs, options, is_studentised)
-    return bootstrap_t_interval(pairs, mean, error, resample, options, level)
+    return bound_by_bootstrap_t(pairs, mean, error, resample, options, level)
 
 
 def make_resampler(
@@ -161,7 +161,7 @@ def make_resampler(
     extreme = -np.inf if options.alternative == "less" else np.inf
 
     def resample(block: Pairs) -> Floats:
-        means, variances = CentredPairs(block).rows.moments(counts)
+        means, variances = CentredPairs(block).rows.compute_moments(counts)
         if not is_studentised:
             return means
         variances /= pairs.n_topics
@@ -200,7 +200,8 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     convention: Not studentised, as the standard error of a median has no simple estimate. The
         same topics are drawn for all systems. Several pairs are compared with the largest centred
         difference of each resample (correction bootstrap-max). Medians of few topics hardly vary
-        in resamples; p is never below the smallest p-value of exact sign flips, 2^(1 - n).
+        in resamples; p is never below the smallest p-value of exact sign flips, 2^(1 - n), or 2^-n
+        in a one-sided test.
     """
     centred = resample_medians(pairs, options)
     medians = np.median(pairs.values, axis=0)
@@ -212,15 +213,15 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     n_extreme = count_extreme(
         pairs, difference, lambda block: block.subtract(centred), options, rtol=RELATIVE_TOLERANCE
     )
-    _, _, n_zeros = pairs.moments()
-    smallest = smallest_sign_flip_pvalue(pairs.n_topics, options)
+    _, _, n_zeros = pairs.compute_moments()
+    smallest = compute_min_flip_pvalue(pairs.n_topics, options)
     return Outcome(
         statistic=difference,
-        pvalue=np.maximum(monte_carlo_pvalues(n_extreme, options.resamples), smallest),
+        pvalue=np.maximum(estimate_pvalues(n_extreme, options.resamples), smallest),
         effect=standardised_difference(difference, (third_quartile - first_quartile).mean()),
         interval=partial(
             bound_by_sign_flips,
-            partial(median_interval, pairs, difference, centred, options),
+            partial(bound_median, pairs, difference, centred, options),
             smallest,
             options,
         ),
@@ -248,7 +249,7 @@ def resample_medians(pairs: Pairs, options: Options) -> Floats:
     return np.array(in_threads(resample, columns, options.jobs))
 
 
-def median_interval(
+def bound_median(
     pairs: Pairs, difference: Floats, centred: Floats, options: Options, level: Level
 ) -> Bounds:
     """Return the unadjusted interval of each pair, by the quantile of its resampled differences."""
@@ -283,9 +284,9 @@ def bootstrap_max(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     """
     centred = resample_medians(pairs, options)
     maxima = np.sort(find_largest_difference(pairs, centred, options.alternative))
-    difference, smallest = outcome.statistic, smallest_sign_flip_pvalue(pairs.n_topics, options)
+    difference, smallest = outcome.statistic, compute_min_flip_pvalue(pairs.n_topics, options)
     pvalue = compute_max_statistic_pvalues(orient(difference, options.alternative), maxima)
-    interval = partial(simultaneous_interval, difference, 1.0, maxima, options)
+    interval = partial(bound_simultaneously, difference, 1.0, maxima, options)
     return replace(
         outcome,
         pvalue=np.maximum(pvalue, smallest),
@@ -332,7 +333,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     integers = np.nan_to_num(integers)
     totals = integers.sum(axis=0)
     n_extreme = np.zeros(len(pairs), dtype=np.intp)
-    # Systems with equally many scores draw the same samples.
+    # Pairs with the same numbers of scores draw the same samples.
     sizes = np.stack([counts[pairs.first], counts[pairs.second]], axis=1)
     for k, (n, m) in enumerate(np.unique(sizes, axis=0)):
         indices = np.flatnonzero((sizes == (n, m)).all(axis=1))
@@ -348,9 +349,9 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     difference = pairs.mean_differences(mean)
     return Outcome(
         statistic=difference,
-        pvalue=monte_carlo_pvalues(n_extreme, options.resamples),
+        pvalue=estimate_pvalues(n_extreme, options.resamples),
         effect=standardised_difference(difference, deviation),
-        interval=partial(welch_interval, pairs, options),
+        interval=partial(bound_by_welch, pairs, options),
         n=n + m,
         details={"resamples": options.resamples, "seed": options.seed},
     )
@@ -389,7 +390,7 @@ def make_pooled_resampler(
     return lambda block: first_sums[block.first] + second_sums[block.second]
 
 
-def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
+def bound_by_welch(pairs: Pairs, options: Options, level: Level) -> Bounds:
     """Return bootstrap-t intervals of differences of means, with Welch's standard error."""
     values, sizes = sort_missing_last(pairs.values)
     n_systems, resamples = values.shape[1], options.resamples
@@ -407,7 +408,7 @@ def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
         # One random stream for each system, so that results do not depend on threads.
         rng = stream(options.seed, INTERVAL_KEY, system)
         for columns, counts in draw_counts(rng, resamples, n):
-            mean, variance = CentredRows(centred[None], noise).moments(counts)
+            mean, variance = CentredRows(centred[None], noise).compute_moments(counts)
             means[system, columns], squared_errors[system, columns] = mean[0], variance[0] / n
 
     in_threads(resample_system, list(range(n_systems)), options.jobs)
@@ -418,4 +419,4 @@ def welch_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
 
     error = np.sqrt(observed_squared_errors[pairs.first] + observed_squared_errors[pairs.second])
     difference = pairs.mean_differences(np.nanmean(pairs.values, axis=0))
-    return bootstrap_t_interval(pairs, difference, error, resample, options, level)
+    return bound_by_bootstrap_t(pairs, difference, error, resample, options, level)

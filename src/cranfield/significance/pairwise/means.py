@@ -18,21 +18,21 @@ from cranfield.significance.differences import (
     Level,
     Outcome,
     Pairs,
-    infinite_bounds,
-    order_statistics,
+    make_infinite_bounds,
+    make_t_outcome,
     orient,
+    select_by_rank,
     standardised_difference,
-    t_outcome,
 )
 from cranfield.significance.registry import Options, TestInfo, declared_test
 from cranfield.significance.resampling import (
     as_integers,
+    compute_min_flip_pvalue,
     count_extreme,
+    draw_signs,
+    estimate_pvalues,
     find_bound_ranks,
-    monte_carlo_pvalues,
-    random_signs,
-    smallest_sign_flip_pvalue,
-    with_exact_constants,
+    replace_constant_results,
 )
 
 STUDENTISED_FAMILIES = ("t", "bootstrap", "anova")
@@ -54,8 +54,8 @@ def apply_exact_permutations(
         return outcome
     exact_pvalues = _compute_exact_pvalues(pairs, info.paired, options)
     difference = pairs.mean_differences(np.nanmean(pairs.values, axis=0))
-    notes = constant_notes(int((is_constant & (difference != 0)).sum()), paired=info.paired)
-    pvalue, interval = with_exact_constants(
+    notes = describe_constants(int((is_constant & (difference != 0)).sum()), paired=info.paired)
+    pvalue, interval = replace_constant_results(
         outcome.pvalue, outcome.interval, difference, is_constant, exact_pvalues, options
     )
     smallest_pvalues = outcome.smallest_pvalues
@@ -70,7 +70,7 @@ def apply_exact_permutations(
     )
 
 
-def constant_notes(n_pairs: int, noun: str = "pair", *, paired: bool = True) -> list[str]:
+def describe_constants(n_pairs: int, noun: str = "pair", *, paired: bool = True) -> list[str]:
     """Return a note on pairs whose differences do not vary, if there are any."""
     if not n_pairs:
         return []
@@ -86,7 +86,7 @@ def _find_equal(outcome: Outcome, pairs: Pairs) -> Bools:
     if is_equal.any():
         # The zero differences of some tests include differences up to a threshold.
         first, second = pairs.first[is_equal], pairs.second[is_equal]
-        n_zeros = replace(pairs, first=first, second=second).moments()[2]
+        n_zeros = replace(pairs, first=first, second=second).compute_moments()[2]
         is_equal[is_equal] = n_zeros == pairs.n_topics
     return np.asarray(is_equal)
 
@@ -105,14 +105,14 @@ def _find_constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
         ranges = np.nanmax(pairs.values, axis=0) - np.nanmin(pairs.values, axis=0)
         is_varying = ranges > pairs.rounding.max(initial=0.0)
         return np.asarray(~(is_varying[pairs.first] | is_varying[pairs.second]))
-    _, deviation, _ = pairs.moments()
+    _, deviation, _ = pairs.compute_moments()
     return np.asarray(deviation == 0)
 
 
 def _compute_exact_pvalues(pairs: Pairs, paired: bool, options: Options) -> Floats:
     """Return the p-value of the most extreme permutation, by pair."""
     if paired:
-        return np.full(len(pairs), smallest_sign_flip_pvalue(pairs.n_topics, options))
+        return np.full(len(pairs), compute_min_flip_pvalue(pairs.n_topics, options))
     counts = (~np.isnan(pairs.values)).sum(axis=0)
     n, m = counts[pairs.first], counts[pairs.second]
     n_permutations = np.exp(gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1))
@@ -137,14 +137,14 @@ def t_test(pairs: Pairs, options: Options) -> Outcome:
     convention: If all differences are equal, their variance is 0, and p is from exact sign flips.
     two_systems_note: for two systems the paired t-test equals two-way ANOVA with Tukey's HSD
     """
-    mean, deviation, n_zeros = pairs.moments()
+    mean, deviation, n_zeros = pairs.compute_moments()
     df, standard_error = pairs.n_topics - 1, deviation / np.sqrt(pairs.n_topics)
     results = {
         "n": np.full(len(pairs), pairs.n_topics),
         "n_zeros": n_zeros,
         "details": {"df": float(df)},
     }
-    return t_outcome(mean, standard_error, df, options.alternative, deviation, **results)
+    return make_t_outcome(mean, standard_error, df, options.alternative, deviation, **results)
 
 
 @declared_test("t-unpaired", aliases=("student-unpaired", "two-sample-t"), family="t", paired=False)
@@ -216,7 +216,7 @@ def _compare_unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcom
             error = np.sqrt(a + b)
     results = {"n": n + m, "details": {"df": df}}
     unit = np.sqrt(common_variance)
-    return t_outcome(difference, error, df, options.alternative, unit, **results)
+    return make_t_outcome(difference, error, df, options.alternative, unit, **results)
 
 
 MAX_HALF_SUMS = 2**22  # largest number of half-sums of all pairs for an exact test by default
@@ -258,7 +258,7 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
         the topics. After an exact test of more than 16 topics, or of many pairs, the interval uses
         B random assignments (interval resamples and interval seed in the details).
     """
-    mean, deviation, n_zeros = pairs.moments()
+    mean, deviation, n_zeros = pairs.compute_moments()
     n = pairs.n_topics
     if is_enumerable(pairs, n_zeros, options):
         pvalue = enumerate_pvalues(pairs, options)
@@ -268,7 +268,7 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
             details |= {"interval resamples": options.resamples, "interval seed": options.seed}
     else:
         has_all_subsets = False
-        signs = random_signs(options.resamples, n, options.seed)
+        signs = draw_signs(options.resamples, n, options.seed)
         integers, _ = as_integers(pairs.values, 2 * n)
         # The sum of a pair's signed differences is the difference of the systems' signed sums.
         sums = np.ascontiguousarray((signs.astype(np.float64) @ integers).T)
@@ -277,13 +277,13 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
         n_extreme = count_extreme(
             pairs, observed, lambda block: block.subtract(sums), options, atol=2.0 * n
         )
-        pvalue = monte_carlo_pvalues(n_extreme, options.resamples)
+        pvalue = estimate_pvalues(n_extreme, options.resamples)
         details = {"exact": False, "resamples": options.resamples, "seed": options.seed}
     return Outcome(
         statistic=mean,
         pvalue=pvalue,
         effect=standardised_difference(mean, deviation),
-        interval=partial(subset_interval, pairs, options, has_all_subsets),
+        interval=partial(bound_by_subsets, pairs, options, has_all_subsets),
         n=np.full(len(pairs), n),
         n_zeros=n_zeros,
         details=details,
@@ -343,7 +343,7 @@ def _count_reaching_pairs(first: Floats, second: Floats, threshold: Floats) -> F
     return np.asarray(float(size) * second.shape[1] - n_too_small)
 
 
-def subset_interval(pairs: Pairs, options: Options, has_all_subsets: bool, level: Level) -> Bounds:
+def bound_by_subsets(pairs: Pairs, options: Options, has_all_subsets: bool, level: Level) -> Bounds:
     """Return the interval of shifts that the randomisation test does not reject.
 
     If the signs of a subset of the shifted differences are flipped, their sum becomes at least as
@@ -353,11 +353,11 @@ def subset_interval(pairs: Pairs, options: Options, has_all_subsets: bool, level
     drawn.
     """
     n = pairs.n_topics
-    low, high = infinite_bounds(len(pairs))
+    low, high = make_infinite_bounds(len(pairs))
     if has_all_subsets:
         is_flipped = ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
     else:
-        is_flipped = (random_signs(options.resamples, n, options.seed) < 0).astype(np.float64)
+        is_flipped = (draw_signs(options.resamples, n, options.seed) < 0).astype(np.float64)
     # All subsets include the observed arrangement, random subsets do not.
     n_subsets = len(is_flipped) - has_all_subsets
     size = is_flipped.sum(axis=1)
@@ -381,7 +381,7 @@ def subset_interval(pairs: Pairs, options: Options, has_all_subsets: bool, level
             high_means = np.maximum(high_means, other_means)
         low_rank, high_rank = rank[rows] - 1, len(size) - rank[rows]
         for bounds, means, k in ((low, low_means, low_rank), (high, high_means, high_rank)):
-            bound = order_statistics(means.copy(), k[:, None])[:, 0] * unit
+            bound = select_by_rank(means.copy(), k[:, None])[:, 0] * unit
             # A bound of 0 does not exclude 0.
             bound[np.abs(bound) <= rounding[rows]] = 0.0
             bounds[rows] = np.where((k >= 0) & (k < len(size)), bound, bounds[rows])

@@ -28,7 +28,7 @@ from cranfield.significance.differences import (
     Pairs,
     doubled_mid_ranks,
     encode_scores,
-    infinite_bounds,
+    make_infinite_bounds,
     orient,
     tail_pvalues,
 )
@@ -60,15 +60,15 @@ def binomial_pvalues(
 
 
 def count_cells(n: int) -> int:
-    """Return the number of values that :func:`kth_sum` stores per row, for lists of n numbers."""
-    return (n // _square_side(n) + 1) ** 2 + 8 * n
+    """Count the values that :func:`select_kth_sum` stores per row, for lists of n numbers."""
+    return (n // _compute_square_side(n) + 1) ** 2 + 8 * n
 
 
-def _square_side(n: int) -> int:
+def _compute_square_side(n: int) -> int:
     return max(1, int(np.rint(np.cbrt(n))))
 
 
-def kth_sum(x: Floats, y: Floats, k: int | Indices, *, triangle: bool = False) -> Floats:
+def select_kth_sum(x: Floats, y: Floats, k: int | Indices, *, triangle: bool = False) -> Floats:
     """Return the k-th smallest (from 0) of the sums x[i] + y[j], by row, exact to the last bit.
 
     Rows of x and y ascend; shorter rows are padded with infinities. With `triangle`, x and y are
@@ -78,7 +78,7 @@ def kth_sum(x: Floats, y: Floats, k: int | Indices, *, triangle: bool = False) -
         return np.empty(0)
     sums = _SumTables(x, y, triangle)
     rank_of_sum = np.broadcast_to(np.asarray(k, dtype=np.intp), (len(x),))
-    low, high = sums.bounds(rank_of_sum)
+    low, high = sums.find_bounds(rank_of_sum)
     start = sums.count(low, or_equal=True)
     # There is no sum between equal bounds.
     end = np.maximum(start, sums.count(high, or_equal=False))
@@ -101,19 +101,19 @@ class _SumTables:
     """
 
     def __init__(self, x: Floats, y: Floats, triangle: bool) -> None:
-        self.shift, self.side = int(triangle), _square_side(x.shape[1])
-        height, self.columns = (-(-rows.shape[1] // self.side) * self.side for rows in (x, y))
+        self.shift, self.side = int(triangle), _compute_square_side(x.shape[1])
+        height, self.n_columns = (-(-rows.shape[1] // self.side) * self.side for rows in (x, y))
         self.x, self.y = (
             np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.inf)
-            for rows, width in ((x, height), (y, self.columns + self.shift * height))
+            for rows, width in ((x, height), (y, self.n_columns + self.shift * height))
         )
 
-    def bounds(self, k: Indices) -> list[Floats]:
+    def find_bounds(self, k: Indices) -> list[Floats]:
         """Return two of the sums that are a lower and an upper bound of the k-th smallest sum."""
         # If the largest sums of q squares are at most u, then q side^2 sums are at most u.
         n_squares = k // self.side**2
         rows = np.arange(0, self.x.shape[1], self.side)[:, None]
-        columns = np.arange(0, self.columns, self.side)
+        columns = np.arange(0, self.n_columns, self.side)
         bounds = []
         for corner in (0, self.side - 1):
             a, c = rows + corner, columns + corner
@@ -123,18 +123,18 @@ class _SumTables:
         return bounds
 
     def count(self, bound: Floats, *, or_equal: bool) -> Indices:
-        """Count the sums below a bound, shape (tables, rows)."""
+        """Count the sums below a bound, or equal to it, shape (tables, rows)."""
         tables, rows = self.x.shape
         offset = self.y.shape[1] * np.arange(tables)[:, None] + self.shift * np.arange(rows)
         counts = np.zeros((tables, rows), dtype=np.intp)
         flat = self.y.ravel()
-        step = 1 << (self.columns.bit_length() - 1)
+        step = 1 << (self.n_columns.bit_length() - 1)
         while step:
             # Bisection of all rows at once: is the sum at the end of the next step still below?
             candidate = counts + (step - 1)
-            sums = self.x + flat.take(offset + np.minimum(candidate, self.columns - 1))
+            sums = self.x + flat.take(offset + np.minimum(candidate, self.n_columns - 1))
             is_below = sums <= bound[:, None] if or_equal else sums < bound[:, None]
-            is_below &= candidate < self.columns
+            is_below &= candidate < self.n_columns
             counts += step * is_below
             step >>= 1
         return counts
@@ -160,7 +160,7 @@ class _SumTables:
 
 
 SLACK = 1 + 1e-12  # (1 - level) / 2 differs from alpha / 2 by rounding
-MAX_EXACT = 500  # largest number of topics of the exact test; above, the normal test is as accurate
+MAX_EXACT = 500  # largest number of topics of the exact test; above, the normal one is as accurate
 
 
 @declared_test(
@@ -196,7 +196,7 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
 
     def test_block(_: slice, block: Pairs) -> tuple[NDArray[Any], ...]:
         signed = _SignedRanks(block.differences(), block.rounding, options)
-        pvalue = signed.pvalues(options.alternative)
+        pvalue = signed.compute_pvalues(options.alternative)
         n_ties = _count_ties(signed.ranks)
         return signed.plus, signed.total, pvalue, signed.n, n_ties, signed.is_exact
 
@@ -205,7 +205,7 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=plus / 2,
         pvalue=np.where(n > 0, pvalue, 1.0),
         effect=np.divide(2 * plus - total, total, out=np.zeros(len(pairs)), where=n > 0),
-        interval=partial(walsh_interval, pairs, options),
+        interval=partial(bound_pseudo_median, pairs, options),
         n=n,
         n_zeros=pairs.n_topics - n,
         n_ties=n_ties,
@@ -235,24 +235,24 @@ class _SignedRanks:
             n <= options.exact_n if options.exact is None else np.full(n.shape, options.exact)
         )
 
-    def pvalues(self, alternative: str) -> Floats:
+    def compute_pvalues(self, alternative: str) -> Floats:
         """Return exact p-values, or p-values by the normal approximation."""
         with np.errstate(invalid="ignore", divide="ignore"):
             z = np.nan_to_num((self.plus - self.total / 2) / 2 / self.deviation)
         pvalue = tail_pvalues(ndtr(-orient(z, alternative)), alternative)
         if self.is_exact.any():
-            cdf, pattern = self._distributions()
+            cdf, pattern = self._compute_distributions()
             plus, total = (sums[self.is_exact].astype(np.intp) for sums in (self.plus, self.total))
             # The distribution is symmetric: its upper tail is a lower tail.
             low, high = cdf[pattern, plus], cdf[pattern, total - plus]
             pvalue[self.is_exact] = _combine_tails(low, high, alternative)
         return pvalue
 
-    def largest_rejected(self, tail: Floats) -> Indices:
+    def find_largest_rejected(self, tail: Floats) -> Indices:
         """Return the largest rejected sum of doubled ranks, by tail probability; -1 for none."""
         largest = np.floor(self.total / 2 + 2 * self.deviation * ndtri(tail)).astype(np.intp)
         if self.is_exact.any():
-            cdf, pattern = self._distributions()
+            cdf, pattern = self._compute_distributions()
             thresholds = tail[self.is_exact, None] * SLACK
             exact_sums = []
             for rows in row_slices(pattern.size, cdf.shape[1], BLOCK_VALUES):
@@ -263,7 +263,7 @@ class _SignedRanks:
             largest[self.is_exact] = np.concatenate(exact_sums)
         return np.where(self.n > 0, largest, -1)
 
-    def _distributions(self) -> tuple[Floats, Indices]:
+    def _compute_distributions(self) -> tuple[Floats, Indices]:
         """Return the CDF of `plus` for each pattern of ranks, and the pattern of each pair."""
         ranks = self.ranks[self.is_exact].astype(np.int32)
         patterns, pattern_of_pair = np.unique(ranks, axis=0, return_inverse=True)
@@ -301,27 +301,27 @@ def compute_cdfs(patterns: NDArray[np.int32]) -> Floats:
     return out
 
 
-def walsh_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
+def bound_pseudo_median(pairs: Pairs, options: Options, level: Level) -> Bounds:
     """Return the interval of the pseudo-median, by inverting the signed rank test, with ties."""
-    low, high = infinite_bounds(len(pairs))
+    low, high = make_infinite_bounds(len(pairs))
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
     for rows, block in pairs.blocks(count_cells(pairs.n_topics)):
         differences = block.differences()
         signed = _SignedRanks(differences, block.rounding, options)
-        rejected = signed.largest_rejected(tails[rows])
+        rejected = signed.find_largest_rejected(tails[rows])
         indices = np.flatnonzero(rejected >= 0)
         rank, selected, rounding = rejected[indices], differences[indices], block.rounding[indices]
         plus = signed.plus[indices]
         minus = signed.total[indices] - plus
         for bounds, sign, opposite_sum in ((low, 1, minus), (high, -1, plus)):
             ascending = np.sort(np.where(selected == 0, np.inf, sign * selected), axis=1)
-            averages = kth_sum(ascending, ascending, rank // 2, triangle=True) / 2
+            averages = select_kth_sum(ascending, ascending, rank // 2, triangle=True) / 2
             # Rounding and tied ranks may put the bound on the wrong side of 0: follow the test.
             bound = np.where(
                 opposite_sum <= rank, np.maximum(averages, rounding), np.minimum(averages, 0.0)
             )
             bounds[rows.start + indices] = sign * bound + 0.0
-    # If half of the ranks are tied at 0, rounding may put the bounds in the wrong order.
+    # At a confidence level near 0 the bounds may be equal, and rounding may swap them.
     lowest, highest = np.minimum(low, high), np.maximum(low, high)
     return np.where(high < 0, lowest, low), np.where(low > 0, highest, high)
 
@@ -344,7 +344,7 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
         differences. The hypothesis is about the median of the differences, not about their mean: if
         differences are skewed, the median can be 0 while the mean is not, and vice versa.
     when: Scores that are only ordinal, such as RR. It ignores how large differences are, and so
-        has less power than other tests. It does not test means: with equal means and skewed
+        usually has less power. It does not test means: with equal means and skewed
         differences its Type I errors are too frequent.
     formula: S = |\{t : d_t > 0\}|, \quad p = \min(1,\, 2\, P(B \le \min(S, n - S))), \quad B
         \sim \text{Bin}(n, 1/2)
@@ -369,7 +369,7 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=wins.astype(np.float64),
         pvalue=binomial_pvalues(wins, losses, options.alternative),
         effect=np.divide(wins - losses, n, out=np.zeros(len(pairs)), where=n > 0),
-        interval=partial(median_interval, pairs, options),
+        interval=partial(bound_median, pairs, options),
         n=n,
         n_zeros=pairs.n_topics - n,
     )
@@ -382,9 +382,9 @@ def _compute_differences(pairs: Pairs, options: Options) -> Floats:
     return differences
 
 
-def median_interval(pairs: Pairs, options: Options, level: Level) -> Bounds:
+def bound_median(pairs: Pairs, options: Options, level: Level) -> Bounds:
     """Return the interval of the median of nonzero differences, by inverting the sign test."""
-    low, high = infinite_bounds(len(pairs))
+    low, high = make_infinite_bounds(len(pairs))
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
     for rows, block in pairs.blocks():
         # Differences are computed again, since they need far more memory than scores.
@@ -461,7 +461,7 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
         if options.exact
         else _compute_normal_pvalues(u, n, m, tie_terms, options.alternative),
         effect=2 * u / (n * m) - 1,
-        interval=partial(shift_interval, pairs),
+        interval=partial(bound_shift, pairs),
         n=n + m,
         n_ties=n_ties,
         details={"exact": bool(options.exact)},
@@ -493,9 +493,9 @@ def _compute_exact_pvalues(ranks: Floats, n: Indices, rank_sum: Floats, options:
     return _combine_tails(low, high, options.alternative)
 
 
-def shift_interval(pairs: Pairs, level: Level) -> Bounds:
+def bound_shift(pairs: Pairs, level: Level) -> Bounds:
     """Return the interval of the location shift, by inverting the rank sum test."""
-    low, high = infinite_bounds(len(pairs))
+    low, high = make_infinite_bounds(len(pairs))
     values = pairs.values
     counts = (~np.isnan(values)).sum(axis=0)
     # Missing scores become infinite, so that sums with them are the largest.
@@ -508,8 +508,8 @@ def shift_interval(pairs: Pairs, level: Level) -> Bounds:
     for rows, block in pairs.blocks(count_cells(pairs.n_topics)):
         indices = np.flatnonzero(rank[rows] >= 0)
         i, j, k = block.first[indices], block.second[indices], rank[rows][indices]
-        low[rows.start + indices] = kth_sum(ascending[i], ascending_negative[j], k)
-        high[rows.start + indices] = 0.0 - kth_sum(ascending_negative[i], ascending[j], k)
+        low[rows.start + indices] = select_kth_sum(ascending[i], ascending_negative[j], k)
+        high[rows.start + indices] = 0.0 - select_kth_sum(ascending_negative[i], ascending[j], k)
     return low, high
 
 

@@ -14,18 +14,18 @@ from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.showing import WithProse
 from cranfield.base.text import counted
-from cranfield.result import Column, Columns, Result, interval_columns
+from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, common_settings, complete_scores
 from cranfield.significance.comparison.rank_sets import name_method
-from cranfield.significance.comparison.result import scale_notes, unreachable_note
+from cranfield.significance.comparison.result import describe_scale, describe_unreachable
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
     PooledErrors,
+    bound_simultaneously,
     compute_max_statistic_pvalues,
+    compute_smallest_pvalue,
     resample_maxima,
-    simultaneous_interval,
-    smallest_pvalue,
     step_down,
 )
 from cranfield.significance.differences import (
@@ -37,7 +37,7 @@ from cranfield.significance.differences import (
     pair_names,
     with_values,
 )
-from cranfield.significance.pairwise.means import constant_notes
+from cranfield.significance.pairwise.means import describe_constants
 from cranfield.significance.prepare import (
     as_scores,
     choose_statistic,
@@ -46,7 +46,7 @@ from cranfield.significance.prepare import (
     transform_scores,
 )
 from cranfield.significance.registry import CORRECTIONS, RECOMMENDED, RESAMPLES, Options, find_test
-from cranfield.significance.resampling import smallest_sign_flip_pvalue, with_exact_constants
+from cranfield.significance.resampling import compute_min_flip_pvalue, replace_constant_results
 from cranfield.tabular import Table
 
 MARKS = {1: "+", -1: "-", 0: "."}
@@ -97,7 +97,7 @@ class JointComparison(Result, WithProse):
             "Statistic of the first system minus statistic of the second; for geometric means,"
             " the logarithm of their ratio."
         ),
-        **interval_columns(
+        **declare_bounds(
             "confidence interval, simultaneous for all pairs and measures",
             "; null if the interval would contradict the test decision",
         ),
@@ -142,15 +142,15 @@ class JointComparison(Result, WithProse):
     def counts(self) -> pl.DataFrame:
         """Count, by pair, the measures by which the first system is `better` and `worse`."""
         better, worse = ((self.verdicts == sign).sum(axis=1) for sign in (1, -1))
-        return self._pairs().with_columns(better=better, worse=worse)
+        return self._name_pairs().with_columns(better=better, worse=worse)
 
     def _frame(self) -> pl.DataFrame:
-        names = self._pairs()[np.repeat(np.arange(len(self)), len(self.measures))]
+        names = self._name_pairs()[np.repeat(np.arange(len(self)), len(self.measures))]
         measures = pl.Series(self.measures * len(self), dtype=pl.String)
         arrays = self.difference, *self.interval, self.pvalues, self.verdicts
         return with_values(names, self.columns, measures, *(array.ravel() for array in arrays))
 
-    def _pairs(self) -> pl.DataFrame:
+    def _name_pairs(self) -> pl.DataFrame:
         return pair_names(self.systems, self.first, self.second)
 
     def heading(self) -> list[str]:
@@ -170,7 +170,9 @@ class JointComparison(Result, WithProse):
     def tables(self) -> list[Table]:
         rows = [
             [*names, *(MARKS[verdict] for verdict in verdicts)]
-            for names, verdicts in zip(self._pairs().rows(), self.verdicts.tolist(), strict=True)
+            for names, verdicts in zip(
+                self._name_pairs().rows(), self.verdicts.tolist(), strict=True
+            )
         ]
         legend = "+ the first system is significantly better, - significantly worse, . neither"
         return [Table("", ["first", "second", *self.measures], rows, (0, 1), [legend])]
@@ -230,7 +232,7 @@ def compare_measures(
     CranfieldError
         When scores are missing, infinite or too few, or if measures differ in topics or systems.
     PolicyError
-        For an unknown baseline, or an option out of its range.
+        For an unknown baseline or correction, or an option out of its range.
 
     Examples
     --------
@@ -253,7 +255,7 @@ def compare_measures(
         inputs = transform_scores(prepare_scores(scores, info, None), statistics[-1])
         pairs_by_measure[name] = make_pairs(inputs.topic_scores, baselines)
         # The note on comparisons of two systems describes the t-test, not the joint test.
-        notes = (*notes, *scale_notes(scores, replace(info, two_systems_note=""), options))
+        notes = (*notes, *describe_scale(scores, replace(info, two_systems_note=""), options))
     pairs = pairs_by_measure[names[0]]
     correction = CORRECTIONS.find(correction)
     if correction not in JOINT_CORRECTIONS:
@@ -307,27 +309,25 @@ def _compare_jointly(
     errors = np.concatenate(
         [family.standard_error + 0.0 * family.difference for family in families]
     )
-    interval: IntervalFunction = partial(
-        simultaneous_interval, differences, errors, maxima, options
-    )
+    interval: IntervalFunction = partial(bound_simultaneously, differences, errors, maxima, options)
     is_constant, n_topics = errors == 0, pairs_of_families[0].n_topics
-    exact_pvalue = min(1.0, differences.size * smallest_sign_flip_pvalue(n_topics, options))
-    pvalues, interval = with_exact_constants(
+    exact_pvalue = min(1.0, differences.size * compute_min_flip_pvalue(n_topics, options))
+    pvalues, interval = replace_constant_results(
         pvalues, interval, differences, is_constant, exact_pvalue, options
     )
     low, high = interval(1 - options.alpha)
     # Intervals use the first step; later steps of the step-down procedure may contradict them.
     is_contradicted = ((low > 0) | (high < 0)) != (pvalues <= options.alpha)
     low[is_contradicted] = high[is_contradicted] = np.nan
-    notes = constant_notes(int((is_constant & (differences != 0)).sum()), "comparison")
-    smallest = float(smallest_pvalue(maxima)[0])
+    notes = describe_constants(int((is_constant & (differences != 0)).sum()), "comparison")
+    smallest = float(compute_smallest_pvalue(maxima)[0])
     if min(smallest, pvalues.min()) > options.alpha:
-        notes.append(unreachable_note(smallest, n_topics, options))
+        notes.append(describe_unreachable(smallest, n_topics, options))
         # Resamples in which the scores of a measure do not vary have infinite statistics.
         causes = [
             name
             for name, pairs in pairs_by_measure.items()
-            if smallest_pvalue(_resample_families([pairs], correction, options)[2])[0]
+            if compute_smallest_pvalue(_resample_families([pairs], correction, options)[2])[0]
             > options.alpha
         ]
         if 0 < len(causes) < len(pairs_by_measure):

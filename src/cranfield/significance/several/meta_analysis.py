@@ -1,7 +1,7 @@
 """Meta-analysis: differences of systems over several collections.
 
-Differences y and their variances v have shape (pairs, collections). A missing one has y = 0 and an
-infinite v, so that its weight is 0.
+Differences y and their variances v have shape (pairs, collections). A missing difference has
+y = 0 and an infinite v, so that its weight is 0.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.kinds import OneOf, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, measure_prefix, plain, some_of
-from cranfield.result import Column, Columns, Result, interval_columns
+from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.differences import (
     BLOCK_VALUES,
@@ -35,7 +35,7 @@ from cranfield.significance.differences import (
     t_interval,
     with_values,
 )
-from cranfield.significance.effects import bias_correction
+from cranfield.significance.effects import compute_bias_correction
 from cranfield.significance.prepare import as_scores, find_baselines, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, RESAMPLES, Options, find_test
 
@@ -169,11 +169,11 @@ def _estimate_by_moments(y: Floats, v: Floats, df: Floats) -> Floats:
 def _estimate_by_paule_mandel(y: Floats, v: Floats, df: Floats) -> Floats:
     """Estimate tau^2 such that the weighted sum of squares is k - 1 (Paule and Mandel, 1982)."""
 
-    def excess(tau2: Floats) -> Floats:
+    def compute_excess(tau2: Floats) -> Floats:
         return _compute_mean_and_ss(y, 1 / (v + tau2[:, None]))[1] - df
 
     upper_bound = _compute_mean_and_ss(y, np.isfinite(v).astype(np.float64))[1] / df
-    return _find_root(excess, np.zeros(len(y)), upper_bound)
+    return _find_root(compute_excess, np.zeros(len(y)), upper_bound)
 
 
 def _estimate_by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
@@ -191,7 +191,7 @@ def _estimate_by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
         )
         best[rows] = log_likelihood.argmax(axis=1)
 
-    def slope(tau2: Floats) -> Floats:
+    def compute_slope(tau2: Floats) -> Floats:
         w = 1 / (u + tau2[:, None])
         mean, _ = _compute_mean_and_ss(z, w)
         sum_of_squares, sum_of_weights = (w**2).sum(axis=1), w.sum(axis=1)
@@ -200,7 +200,7 @@ def _estimate_by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
 
     low = LIKELIHOOD_GRID[np.maximum(best - 1, 0)]
     high = LIKELIHOOD_GRID[np.minimum(best + 1, LIKELIHOOD_GRID.size - 1)]
-    return np.asarray(np.where(span > 0, _find_root(slope, low, high) * unit**2, 0.0))
+    return np.asarray(np.where(span > 0, _find_root(compute_slope, low, high) * unit**2, 0.0))
 
 
 def _compute_log_likelihood(y: Floats, v: Floats, tau2: Floats) -> Floats:
@@ -298,7 +298,7 @@ def match_pairs(
         first, second = indices[pairs.first], indices[pairs.second]
         rows = np.flatnonzero((first >= 0) & (second >= 0))
         if rows.size:
-            moments = Pairs(inputs.topic_scores, first[rows], second[rows]).moments()
+            moments = Pairs(inputs.topic_scores, first[rows], second[rows]).compute_moments()
             mean[rows, k], deviation[rows, k], _ = moments
     has_pair = ~np.isnan(mean).all(axis=1)
     if not has_pair.any():
@@ -334,7 +334,7 @@ class MetaAnalysis(Result):
         The pairs, and the collections that have them.
     difference, error
         Mean differences and their standard errors, shape (pairs, collections); NaN where a
-        collection lacks a pair, or its differences do not vary.
+        collection lacks a pair, its differences do not vary, or topics are too few.
     pooled
         By pair: number of collections, pooled difference and its standard error, tau^2, Q and its
         p-value, I^2. For a pair on a single collection, values that require two are NaN.
@@ -355,11 +355,13 @@ class MetaAnalysis(Result):
 
     columns: ClassVar[Columns] = {
         **PAIR_COLUMNS,
-        "collections": Column("Number of collections that have the pair."),
-        "difference": Column("Pooled difference, first minus second."),
-        **interval_columns("confidence interval", "; null with one collection"),
+        "collections": Column("Number of pooled collections."),
+        "difference": Column(
+            "Pooled difference, first minus second; null with no collection to pool."
+        ),
+        **declare_bounds("confidence interval", "; infinite with fewer than two collections"),
         "p": Column("Adjusted p-value against a pooled difference of 0.", pvalue=True),
-        **interval_columns(
+        **declare_bounds(
             "prediction interval of the true difference on another collection", prefix="predicted "
         ),
         "tau": Column("Standard deviation of true differences between collections."),
@@ -400,7 +402,7 @@ class MetaAnalysis(Result):
     def by_collection(self) -> pl.DataFrame:
         """Return a row for each pair and collection: topics, difference, standard error, weight.
 
-        Weights are those of the pooled difference. Collections without the pair are omitted.
+        Weights are those of the pooled difference; collections that it excludes are omitted.
         """
         tau2 = np.nan_to_num(self.pooled.tau2)[:, None]
         weight = 1 / (self.error**2 + tau2)
@@ -535,7 +537,7 @@ def meta_analysis(
     difference = np.where(has_error, common.mean, np.nan)
     deviation = np.where(has_error, common.deviation, np.nan)
     if standardised:
-        difference *= bias_correction(topics - 1.0) / deviation
+        difference *= compute_bias_correction(topics - 1.0) / deviation
         standard_error = np.sqrt(1 / topics + difference**2 / (2 * topics))
     else:
         standard_error = deviation / np.sqrt(topics)
@@ -545,14 +547,14 @@ def meta_analysis(
     is_pooled = pooled.n_collections > 1
     df = np.where(is_pooled, np.inf if errors == "normal" else pooled.n_collections - 1.0, 1.0)
 
-    def interval(level: Level) -> Bounds:
+    def compute_interval(level: Level) -> Bounds:
         # Without an error the interval is infinite.
         low, high = t_interval(pooled.estimate, pooled.error, df, level)
         return np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
 
     t = standardised_difference(pooled.estimate, pooled.error)
     pvalue = np.where(is_pooled, difference_pvalues(t, pooled.error, df, "two-sided"), 1.0)
-    outcome = Outcome(t, pvalue, pooled.estimate, interval, pooled.n_collections)
+    outcome = Outcome(t, pvalue, pooled.estimate, compute_interval, pooled.n_collections)
     pairs = Pairs(np.empty((0, len(common.systems))), common.first, common.second)
     corrected = adjustment.run(outcome, pairs, options)
     return MetaAnalysis(

@@ -292,7 +292,7 @@ RUN_CONDITIONS = ("--runs", "--own-runs")
     common="clip scale runs own-runs families ppi tolerance measure format table output settings"
 )
 @cli.settings(
-    f"label-format level confidence fixed-topics compat jobs {cli.DOCUMENT_JUDGING_SETTINGS}"
+    f"label-format level confidence fixed-topics seed compat jobs {cli.DOCUMENT_JUDGING_SETTINGS}"
 )
 @click.argument("qrels", metavar="QRELS", type=cli.INPUT_FILE)
 @click.argument("judges", metavar="JUDGE...", nargs=-1, required=True, type=cli.INPUT_FILE)
@@ -321,6 +321,7 @@ RUN_CONDITIONS = ("--runs", "--own-runs")
 )
 @cli.measures_option(DEFAULT_MEASURES, requires=RUN_CONDITIONS)
 @cli.options_from("cranfield.assess.compare_judges", "confidence")
+@cli.options_from("cranfield.assess.ppi_scores", "seed", seed={"requires": "--ppi=topic,document"})
 @cli.result_options(JUDGE_TABLES)
 @cli.change_options(("system", "lower", "on_bad_run"), requires=("--runs",))
 @cli.change_options((*cli.POLICIES, *cli.DOCUMENT_OPTIONS, *cli.WORK), requires=RUN_CONDITIONS)
@@ -341,6 +342,7 @@ def judges(
     tolerances: Mapping[str, str],
     measures: tuple[str, ...],
     confidence: float,
+    seed: int,
     result_output: cli.ResultOutput,
     **judging: Any,
 ) -> None:
@@ -431,7 +433,8 @@ def judges(
         options = cli.omit_reading(judging) | scale_options
         if options.pop("aspects"):
             raise PolicyError("--aspect is not supported: judges label relevance only")
-        ppi_options = {"alpha": 1 - confidence, "unit": ppi, "fixed_topics": fixed_topics}
+        ppi_options = {"unit": ppi, "fixed_topics": fixed_topics, "seed": seed}
+        ppi_options["alpha"] = 1 - confidence
         options |= ppi_options if ppi else {"confidence": confidence}
         data = (run_list, human_qrels, labels)
         results = _judge_runs(data, measure_list, tables, families, options)

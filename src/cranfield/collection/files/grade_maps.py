@@ -138,7 +138,8 @@ class GradeMap:
         if not numbers or len(numbers) < len(cuts) or any(a >= b for a, b in pairwise(numbers)):
             raise PolicyError(
                 "grades must be a mapping {value: grade}, a list of increasing cut points such as"
-                f" [0.5, 0.8], or a pattern such as 'score: (\\d+)', got {quoted(data)}"
+                " [0.5, 0.8], or a pattern with a group, such as 'score: (\\d+)', got"
+                f" {quoted(data)}"
             )
         return cls({}, numbers)
 

@@ -310,7 +310,7 @@ def test_notes_and_states_of_releases(releases: Path, tmp_path: Path) -> None:
             *(("adhoc-3", "retracted"), ("adhoc-2", "released")),
             *(("adhoc-1", "superseded by adhoc-2"), ("web-1", "released")),
         ]
-    assert "This site has no complete release" in data
+    assert "This site contains no complete release" in data
 
 
 def test_an_anonymous_team_is_marked_and_hides_no_other_record(tmp_path: Path) -> None:

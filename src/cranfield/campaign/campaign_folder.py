@@ -16,7 +16,7 @@ from cranfield.base.errors import InputError, PolicyError, check_list, quoted
 from cranfield.base.files import whole_folder
 from cranfield.base.text import counted, markdown, plain
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.rules.reading import check_rules, format_rules, read_rules, rules_sha256
+from cranfield.campaign.rules.reading import check_rules, format_rules, hash_rules, read_rules
 
 if TYPE_CHECKING:
     from cranfield.campaign.publishing import releasing, site
@@ -124,7 +124,7 @@ class Campaign(OpenedCampaign):
     def submissions(
         self, task: str | None = None, states: Sequence[str] = ("accepted",)
     ) -> tuple[Submission, ...]:
-        """Return submissions of one task or of all tasks, in the order of recording."""
+        """Return the submissions of one task or all, in some states, in the order of recording."""
         check_list("states", states)
         return self.registry.submissions(task, states)
 
@@ -229,7 +229,7 @@ def find_releases_of(campaign: OpenedCampaign, runs: Sequence[Submission]) -> li
 def _describe_limits(task: TaskRules) -> Iterator[str]:
     """Yield the times and limits of a task for participants, as Markdown phrases."""
     from cranfield.campaign.rules.task_rules import format_time
-    from cranfield.campaign.rules.topics import topic_ids
+    from cranfield.campaign.rules.topics import read_topic_ids
 
     if task.opens:
         yield f"opens at {format_time(task.opens)}"
@@ -237,7 +237,7 @@ def _describe_limits(task: TaskRules) -> Iterator[str]:
         late_text = ", and marks later runs as late" if task.late == "mark" else ""
         yield f"closes at {format_time(task.closes)}{late_text}"
     if isinstance(task.topics, Path):
-        yield f"has {counted(len(topic_ids(task) or ()), 'topic')}"
+        yield f"has {counted(len(read_topic_ids(task) or ()), 'topic')}"
     if task.max_per_topic is not None:
         yield f"takes at most {counted(task.max_per_topic, 'document')} per topic"
     for n_runs, per in ((task.runs_per_team, "per team"), (task.runs_per_day, "per team and day")):
@@ -287,7 +287,7 @@ def pack(campaign: OpenedCampaign, folder: str | PathLike[str]) -> Path:
             shutil.copyfile(campaign.folder / name, new_folder / name)
         (new_folder / PACK_RULES).write_bytes(format_rules(rules, campaign.folder).encode())
         pack_rules = read_rules(new_folder / PACK_RULES)
-        files, all_files = sorted(pack_rules.files.items()), rules_sha256(pack_rules)
+        files, all_files = sorted(pack_rules.files.items()), hash_rules(pack_rules)
         limits = {name: [*_describe_limits(task)] for name, task in rules.tasks.items()}
         values = {"rules": rules, "files": files, "all_files": all_files, "limits": limits}
         readme = render_text("pack.md", **values)

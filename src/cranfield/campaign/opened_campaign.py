@@ -91,17 +91,19 @@ class Registry(RegistryReader):
         """Change the registry in one transaction, which is logged as one event.
 
         Other processes wait until the transaction ends. The registry is first compared with its
-        events, unless this process made the last change; a damaged registry is not changed.
+        events, unless this object made the last change; a damaged registry is not changed.
 
         Raises
         ------
         InputError
-            If the registry is damaged, or locked by another process for too long.
+            If the registry is damaged.
+        CranfieldError
+            If another process locks the registry for too long.
         """
         with self._connect() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
-                is_verified = self._verified_stamp == self._file_stamp()
+                is_verified = self._verified_stamp == self._read_file_stamp()
                 if problems := [] if is_verified else find_problems(connection):
                     raise InputError(problems[0], source=REGISTRY)
                 # Keep the lock beyond the commit, until the connection closes.
@@ -118,9 +120,9 @@ class Registry(RegistryReader):
                     connection.execute("ROLLBACK")
                 raise
             change.remove_unneeded_objects()
-            self._verified_stamp = self._file_stamp()
+            self._verified_stamp = self._read_file_stamp()
 
-    def _file_stamp(self) -> tuple[int, ...]:
+    def _read_file_stamp(self) -> tuple[int, ...]:
         status = (self._campaign.folder / REGISTRY).stat()
         return (status.st_ino, status.st_size, status.st_mtime_ns)
 

@@ -33,21 +33,21 @@ STYLES = ("page.css", "drawn.css", "sheet.css")
 
 def render(template: str, **values: object) -> Html:
     """Render a template as HTML."""
-    return Html(page_environment().get_template(template).render(values))
+    return Html(load_templates().get_template(template).render(values))
 
 
 def render_page(template: str, title: str, **values: object) -> str:
     """Render a self-contained page of sections, without scripts, from a template."""
-    return sections_page(page_environment().get_template(template), title, styles=STYLES, **values)
+    return sections_page(load_templates().get_template(template), title, styles=STYLES, **values)
 
 
 def render_text(template: str, **values: object) -> str:
     """Render a template of plain text or Markdown; the template escapes values by filters."""
-    return text_environment().get_template(template).render(values)
+    return load_text_templates().get_template(template).render(values)
 
 
 @cache
-def text_environment() -> Environment:
+def load_text_templates() -> Environment:
     environment = Environment(
         loader=PackageLoader("cranfield.campaign"),
         trim_blocks=True,
@@ -60,18 +60,15 @@ def text_environment() -> Environment:
 
 
 @cache
-def page_environment() -> Environment:
+def load_templates() -> Environment:
     """Return the environment of the HTML templates; values are escaped."""
     environment = templates("cranfield.campaign", "templates")
-    environment.globals |= {
-        "link": link,
-        "lower_is_better": lower_is_better,
-        "newline": Markup("\n"),
-    }
+    environment.globals |= {"link": link, "lower_is_better": lower_is_better}
+    environment.globals["newline"] = Markup("\n")
     environment.globals |= {"capitalised": capitalise, "shortened": shorten_letters}
     environment.globals |= {"draw_bars": draw_bars, "draw_curves": draw_curves}
-    environment.filters |= {"position": position, "decimal": parse_decimal, "number": format_number}
-    environment.filters["time"] = format_time
+    environment.filters |= {"position": to_position, "decimal": parse_decimal}
+    environment.filters |= {"number": format_number, "time": format_time}
     return environment
 
 
@@ -89,7 +86,7 @@ def parse_decimal(text: str | None) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def position(
+def to_position(
     value: float, bounds: tuple[float, float], start: float | None = None, shift: float = 0
 ) -> str:
     """Return the position of a value between two bounds, in percent, plus a shift.
@@ -125,7 +122,7 @@ def encode_text(text: str) -> bytes:
 def write_files(
     folder: PathName, files: Mapping[str, bytes], *, private: bool = False
 ) -> tuple[Path, ...]:
-    """Write files by name into a folder."""
+    """Write files by name into a folder; return their paths."""
     target = Path(fspath(folder))
     for subfolder in sorted({(target / name).parent for name in files}):
         make_folder(subfolder)

@@ -31,7 +31,7 @@ from cranfield.campaign.publishing.releasing import (
 )
 from cranfield.campaign.publishing.site import write_site
 from cranfield.campaign.results.sheet import Sheet
-from cranfield.campaign.rules.reading import read_rules, rules_sha256
+from cranfield.campaign.rules.reading import hash_rules, read_rules
 from cranfield.campaign.store import records
 from cranfield.campaign.store.folder import create_folder
 from cranfield.campaign.store.records import WITHDRAWN
@@ -383,7 +383,7 @@ def test_retracting_leaves_it_as_it_is(tmp_path: Path) -> None:
     for id, reason, message in (
         ("adhoc-7", "x", "unknown release 'adhoc-7'; expected one of: adhoc-1"),
         ("adhoc-1", " ", "reason must not be empty"),
-        ("adhoc-1", "a\x1b[31m", "'reason' must not contain control characters"),
+        ("adhoc-1", "a\x1b[31m", "'reason' must not contain unprintable characters"),
     ):
         with pytest.raises(PolicyError, match=message):
             retract(opened, id, reason)
@@ -443,7 +443,7 @@ def test_runs_accepted_under_earlier_rules_are_counted(tmp_path: Path) -> None:
     opened = results_campaign(tmp_path / "c")
     judged(opened, "".join(f"q{k + 1} 0 x 1\n" for k in range(4)))
     rankings = dict.fromkeys(("q1", "q2"), {"x": 2.0, "y": 1.0})
-    handed_in(opened, "now", rankings, rules=rules_sha256(opened.rules))
+    handed_in(opened, "now", rankings, rules=hash_rules(opened.rules))
     assert release(opened).notes == ()
     handed_in(opened, "before", rankings, rules="0" * 64)
     assert release(opened).notes == ("1 run was accepted under earlier rules",)

@@ -19,7 +19,7 @@ from cranfield.campaign.rules.task_rules import (
     Rules,
     ValueCheck,
     WrongValueError,
-    fields_of,
+    check_fields,
 )
 
 values = st.recursive(
@@ -44,7 +44,7 @@ def test_any_value_of_any_key_is_taken_or_refused_with_a_reason(
 ) -> None:
     name = key[0]
     try:
-        fields_of(dict([key]), {name: value})
+        check_fields(dict([key]), {name: value})
     except WrongValueError as error:
         assert error.reason.isprintable()
         assert error.path[0] == name

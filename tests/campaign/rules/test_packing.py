@@ -17,7 +17,7 @@ from cranfield.campaign.campaign_folder import pack
 from cranfield.campaign.checks.checking import check_run
 from cranfield.campaign.checks.report import CODES, UNREADABLE
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.rules.reading import format_rules, read_rules, rules_sha256
+from cranfield.campaign.rules.reading import format_rules, hash_rules, read_rules
 from cranfield.campaign.rules.task_rules import (
     MetadataRules,
     PoolRules,
@@ -75,7 +75,7 @@ def test_a_pack_has_the_same_rules_and_lists(opened: OpenedCampaign, tmp_path: P
     readme = files["README.md"].decode()
     assert "$ cranfield check YOUR.run --rules . --task adhoc\n" in readme
     assert "- `adhoc` closes at 2026-08-16 11:59:59 UTC" in readme
-    assert rules_sha256(packed) in readme
+    assert hash_rules(packed) in readme
     assert str(tmp_path) not in readme
     assert "State with each run" not in readme
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cranfield import InputError
-from cranfield.campaign.rules.reading import read_rules, read_template, rules_sha256
+from cranfield.campaign.rules.reading import hash_rules, read_rules, read_template
 from cranfield.campaign.rules.task_rules import (
     CAMPAIGN,
     DOCUMENTS,
@@ -115,9 +115,9 @@ def test_all_files_are_known_by_their_sha256(folder: Path) -> None:
     assert dict(rules.files) == expected
     listing = "".join(sorted(f"{expected[name]}  {name}\n" for name in names))
     (folder / "list").write_text(listing)
-    assert rules_sha256(rules) == sha256((folder / "list").read_bytes()).hexdigest()
+    assert hash_rules(rules) == sha256((folder / "list").read_bytes()).hexdigest()
     (folder / "topics.txt").write_text("other\n")
-    assert rules_sha256(read_rules(folder)) != rules_sha256(rules)
+    assert hash_rules(read_rules(folder)) != hash_rules(rules)
 
 
 QUESTION_TEXT = 'ask = "Which fields of the topics were used?"\n'

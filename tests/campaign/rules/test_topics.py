@@ -12,7 +12,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.campaign.rules.task_rules import TaskRules
-from cranfield.campaign.rules.topics import topic_ids
+from cranfield.campaign.rules.topics import read_topic_ids
 
 SGML = """
 <top>
@@ -47,7 +47,7 @@ FORMS = {
 
 
 def ids(path: Path) -> tuple[str, ...] | None:
-    return topic_ids(TaskRules("adhoc", topics=path))
+    return read_topic_ids(TaskRules("adhoc", topics=path))
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -67,7 +67,7 @@ def test_packed(tmp_path: Path, name: str, suffix: str, packed: Callable[[bytes]
 
 
 def test_no_topics_are_named() -> None:
-    assert topic_ids(TaskRules("adhoc")) is None
+    assert read_topic_ids(TaskRules("adhoc")) is None
 
 
 @pytest.mark.parametrize(

@@ -119,8 +119,8 @@ def test_all_that_is_wrong_with_what_is_said(news: News, write: Write) -> None:
         "priority must be an integer from 1 to 3, got 4",
         "unknown question 'length'; expected one of: fields, note",
         "unknown answer 'titel' to 'fields'; expected one of: title, all",
-        "'note' must not contain control characters, got 'a\\x1b[31mb'",
-        "'description' must not contain control characters, got 'a\\u202eb'",
+        "'note' must not contain unprintable characters, got 'a\\x1b[31mb'",
+        "'description' must not contain unprintable characters, got 'a\\u202eb'",
     ]
     right: dict[str, Any] = {"type": "manual", "priority": 3}
     right["answers"] = {"fields": "all", "note": " "}

@@ -30,7 +30,7 @@ def test_a_team_is_added_and_changed(news: News) -> None:
     + ["\x1b[31m", "é", "x" * 300, "a\nb"],
 )
 def test_ids_are_safe_names(news: News, id: str) -> None:
-    with pytest.raises(PolicyError, match="must consist of letters") as error:
+    with pytest.raises(PolicyError, match="must be a valid file name") as error:
         news().add_team(id)
     assert str(error.value).isprintable()
 

@@ -46,7 +46,7 @@ def test_release_and_retract(tmp_path: Path) -> None:
         assert said.splitlines()[1:] == ([] if noun is None else [note])
     retract = ("campaign", "release", "retract", "news", "adhoc-1", "--reason")
     _, err = cranfield(tmp_path, *retract, "Wrong \x1b[31mqrels", status=2)
-    assert "must not contain control characters, got 'Wrong \\x1b[31mqrels'" in err
+    assert "must not contain unprintable characters, got 'Wrong \\x1b[31mqrels'" in err
     assert not (tmp_path / "news/releases/adhoc-1.retracted.json").exists()
     said, _ = cranfield(tmp_path, *retract, "Wrong <b>qrels")
     assert said.startswith("adhoc-1 is retracted; the reason is in releases/")

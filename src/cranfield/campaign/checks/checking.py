@@ -25,7 +25,7 @@ from cranfield.campaign.rules.task_rules import (
     is_safe_name,
     match_in_full,
 )
-from cranfield.campaign.rules.topics import topic_ids
+from cranfield.campaign.rules.topics import read_topic_ids
 from cranfield.collection.files.lines import BLANKS
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.coverage import find_similar_ids
@@ -70,7 +70,7 @@ def check_run(
     team
         Id of the team; the tag must differ from it.
     all_faults
-        Whether to list every fault; by default only the first 25 of each kind are listed.
+        Whether to list every fault; by default at most 25 of each kind are listed.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def check_with_metadata(
     report = CheckReport(
         source=Source(name).name,
         tag=run_tag,
-        faults=faults.sorted_faults(),
+        faults=faults.sort_faults(),
         lines=n_lines,
         topics=topics,
         object=file_sha256(name) if is_rereadable else None,
@@ -158,7 +158,7 @@ def check_with_metadata(
 def _check_tag(
     rows: pl.DataFrame, task: TaskRules, declared_tag: str | None, team: str | None, faults: Faults
 ) -> str | None:
-    """Check and return the tag of the run: the tag of the first line with a score."""
+    """Check and return the tag of the first line with a score, or of the first line if none has."""
     tags = rows.select("line", "tag", has_score=parse_numbers(pl.col("score")).is_not_null())
     tags = tags.filter(pl.col("tag").is_not_null())
     if not tags.height:
@@ -188,7 +188,7 @@ def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, is_com
 
     Missing topics and documents are reported only for complete files.
     """
-    expected, max_documents = topic_ids(task), task.max_per_topic
+    expected, max_documents = read_topic_ids(task), task.max_per_topic
     lines = pl.col("line").filter(~pl.col("is_broken"))
     topics = rows.filter(pl.col("topic").is_not_null()).group_by("topic", maintain_order=True)
     counts = topics.agg(
@@ -304,7 +304,7 @@ def check_duplicates(rows: pl.DataFrame, key: list[str], faults: Faults) -> pl.D
 
 
 def describe_contradictions(n_contradictions: int, n_pairs: int) -> str:
-    """Describe the number of ranks that contradict the scores of `n_pairs` adjacent documents."""
+    """Describe the ranks that contradict the scores, of `n_pairs` pairs of adjacent documents."""
     cases = counted(n_contradictions, "case")
     hint = ": the scores seem to be distances" if 1 < n_contradictions == n_pairs else ""
     return f"ranks contradict the scores in {cases}; documents are ranked by score{hint}"

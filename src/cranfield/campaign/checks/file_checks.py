@@ -60,7 +60,7 @@ def check_qrels_lines(path: str, *, all_faults: bool) -> CheckReport:
     rows = rows.filter(~pl.col("is_broken"))
     check_duplicates(rows.filter(pl.col("doc").is_not_null()), ["topic", "subtopic", "doc"], faults)
     return CheckReport(
-        Source(path).name, None, faults.sorted_faults(), n_lines, rows["topic"].n_unique()
+        Source(path).name, None, faults.sort_faults(), n_lines, rows["topic"].n_unique()
     )
 
 
@@ -71,7 +71,7 @@ class FileChecks(Result):
     Attributes
     ----------
     files
-        One report per file, starting with the judgments. Readers refuse files with errors.
+        One report per file or system, the judgments first; readers refuse files with errors.
     """
 
     name: ClassVar[str] = "faults"
@@ -83,7 +83,7 @@ class FileChecks(Result):
 
     @property
     def accepted(self) -> bool:
-        """True if every file can be read; also the truth value of this object."""
+        """True if no file has an error; also the truth value of this object."""
         return all(report.accepted for report in self.files)
 
     def __bool__(self) -> bool:
@@ -141,13 +141,13 @@ def check(
     columns
         As for :func:`cranfield.judge`.
     all_faults
-        Whether to list every fault. By default the first 25 of each kind are listed.
+        Whether to list every fault. By default at most 25 of each kind are listed.
 
     Returns
     -------
     FileChecks
-        Faults of each file or system; readers refuse files with errors. Every line of TREC text is
-        checked; in other formats only the first fault is reported.
+        Faults of each file or system; readers refuse files with errors. Every line of a file of
+        TREC text in UTF-8 is checked; of other files only the first fault is reported.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def check(
         run_columns.ambiguous_columns &= qrels_columns.matched_columns
     paths = []
     for name, path in run_files:
-        readers = _run_readers(name, path, system, numbers=numbers, columns=run_columns, **options)
+        readers = _list_readers(name, path, system, numbers=numbers, columns=run_columns, **options)
         for k, reader in enumerate(readers):
             run, report = _check_file(path, None if len(readers) > 1 else run_check, reader)
             if len(readers) > 1:
@@ -195,16 +195,16 @@ def check(
             checks.append((run, report))
             paths.append(path)
     options["columns"] = columns
-    judgments, *read_runs = [data for data, _ in checks]
+    judgments, *loaded_runs = [data for data, _ in checks]
     reports = [report for _, report in checks]
     order_problems = [
         "a run, got judgments" if run is None and can_be_read(path, "qrels", **options) else ""
-        for path, run in zip(paths, read_runs, strict=True)
+        for path, run in zip(paths, loaded_runs, strict=True)
     ]
     is_suspect = any(order_problems) or not reports[0].accepted
     is_run = is_suspect and can_be_read(fspath(qrels), "run", **options)
     order_problems.insert(0, "judgments, got a run" if is_run else "")
-    run_faults = _compare(judgments, read_runs, reports[1:])
+    run_faults = _compare(judgments, loaded_runs, reports[1:])
     complete_reports = []
     fault_lists = [[], *run_faults]
     for report, problem, faults in zip(reports, order_problems, fault_lists, strict=True):
@@ -214,7 +214,7 @@ def check(
     return FileChecks(tuple(complete_reports))
 
 
-def _run_readers(
+def _list_readers(
     name: str | None, path: str, system: str | None, **options: Any
 ) -> list[Callable[[str], Run]]:
     """Return a reader for each run of a file, which is a table of systems or one run."""

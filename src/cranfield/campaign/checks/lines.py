@@ -237,14 +237,14 @@ class TooLargeError(InputError):
 
 @dataclass(frozen=True)
 class BoundedSource(Source):
-    """A file whose compressed and decompressed sizes are limited."""
+    """A file whose size, decompressed size and length of lines are limited."""
 
     max_bytes: int
     max_decompressed_bytes: int
 
     @contextmanager
     def open_raw(self) -> Iterator[IO[bytes]]:
-        """Open the file without decompression; refuse a file that is too large."""
+        """Open the file without decompression; refuse a file (not stdin) that is too large."""
         with super().open_raw() as raw:
             if self.path != "-" and Path(self.path).stat().st_size > self.max_bytes:
                 raise TooLargeError(f"the file has more than {self.max_bytes:,} bytes")
@@ -257,7 +257,7 @@ class BoundedSource(Source):
 
 
 class _LimitedReader:
-    """Stream that raises an error if more than `max_bytes` bytes are read."""
+    """Stream that raises an error after more than `max_bytes` bytes, and for a line too long."""
 
     def __init__(self, stream: IO[bytes], max_bytes: int) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""Faults of files: their codes and severities, and the report of a check."""
+"""Faults of files, with their codes and severities, and the report of a check."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class Fault:
     Attributes
     ----------
     code
-        Kind of the fault, such as `document-twice`; a key of :data:`CODES`, or `grade`.
+        Kind of the fault, such as `document-twice`; a key of :data:`CODES`, or `grade` and others
+        that only :func:`cranfield.check` finds.
     severity
         `error`, `warning`, `note`, or `private` for faults that concern other teams.
     message
@@ -196,13 +197,13 @@ UNREADABLE = frozenset({GRADE, *(code for code, severity in CODES.items() if sev
 """Codes of faults that are always errors."""
 
 
-def fault_severity(code: str, task: TaskRules) -> str:
+def get_severity(code: str, task: TaskRules) -> str:
     """Return the severity of a kind of fault by the rules of a task: `error`, `warning` or `off`.
 
     Examples
     --------
     >>> from cranfield.campaign.rules.task_rules import TaskRules
-    >>> fault_severity("too-few", TaskRules("adhoc", severities={"too-few": "warning"}))
+    >>> get_severity("too-few", TaskRules("adhoc", severities={"too-few": "warning"}))
     'warning'
     """
     if code in UNREADABLE or (code == "rank" and task.ranks_decide):
@@ -222,7 +223,7 @@ class Faults:
 
     def is_reported(self, code: str) -> bool:
         """Return True unless the rules turn off this kind of fault."""
-        return fault_severity(code, self._task) != "off"
+        return get_severity(code, self._task) != "off"
 
     @property
     def is_readable(self) -> bool:
@@ -245,7 +246,7 @@ class Faults:
         count: int = 1,
     ) -> None:
         """Add a fault, or a summary of `count` faults of one kind."""
-        severity = fault_severity(code, self._task)
+        severity = get_severity(code, self._task)
         if severity == "off":
             return
         faults = self._listed.setdefault(code, [])
@@ -258,8 +259,8 @@ class Faults:
     def add_rows(self, code: str, rows: pl.DataFrame, message: str) -> None:
         """Add a fault for each row, with the line, and the topic and document if they are columns.
 
-        The message is a format string with names of columns; texts are quoted. By default, if most
-        lines of a file have the fault, the first one stands for all.
+        The message is a format string with names of columns; texts are quoted. By default, a fault
+        of more than 25 lines and of most lines of a file is added once, for the first line.
         """
         max_listed = self._max_listed or max(rows.height, 1)
         is_everywhere = rows.height > max(max_listed, self.n_rows / 2)
@@ -272,13 +273,13 @@ class Faults:
         if n_unlisted > 0 and self.is_reported(code):
             self._n_unlisted[code] += n_unlisted
 
-    def sorted_faults(self) -> tuple[Fault, ...]:
+    def sort_faults(self) -> tuple[Fault, ...]:
         """Return faults without a line, faults by line and code, and numbers of unlisted faults."""
         codes = [code for code in (*CODES, GRADE) if code in self._listed]
         faults = [fault for code in codes for fault in self._listed[code]]
         faults.sort(key=lambda fault: fault.line or 0)
         summaries = [
-            Fault(code, fault_severity(code, self._task), MORE_FAULTS.format(count), count=count)
+            Fault(code, get_severity(code, self._task), MORE_FAULTS.format(count), count=count)
             for code in codes
             if (count := self._n_unlisted[code])
         ]
@@ -304,7 +305,7 @@ def reports_json(reports: Iterable[CheckReport]) -> str:
 def errlog_path(report: CheckReport) -> Path:
     """Return the path where evalbase expects the messages of a checker: `<tag>.errlog`.
 
-    The path is in the folder of the run. It has the name of the run's file if the tag is unsafe.
+    The path is in the folder of the run. Without a safe tag, it has the name of the run's file.
 
     Examples
     --------

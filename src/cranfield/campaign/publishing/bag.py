@@ -44,7 +44,7 @@ def write_bag(folder: Path, info: Mapping[str, str]) -> str:
 def validate_bag(folder: Path) -> list[str]:
     """Return the problems of a bag, one line per file, in order of path; empty for a valid bag.
 
-    Every file that a manifest lists must exist with its SHA-256; other files must not exist.
+    Every listed file must exist with its SHA-256; other files, except the tag manifest, must not.
     """
     problems: dict[str, str] = {}
     checksums: dict[str, str] = {}
@@ -52,7 +52,7 @@ def validate_bag(folder: Path) -> list[str]:
         for path, sha256 in _read_manifest(folder / name, problems):
             is_payload = PurePosixPath(path).parts[:1] == (PAYLOAD,)
             if is_payload != (name == MANIFEST) or path in checksums:
-                problems[name] = f"lists {quoted(path)} twice or in the wrong manifest"
+                problems[name] = f"lists {quoted(path)} twice, or the other manifest must list it"
             else:
                 checksums[path] = sha256
     files = set(_list_files(folder))

@@ -45,7 +45,7 @@ from cranfield.campaign.results.sheet_making import (
     make_sheet_files,
     make_sheet_inputs,
     select_public_run_metadata,
-    sort_topics,
+    sort_topics_naturally,
 )
 from cranfield.campaign.results.stored_inputs import (
     find_judgments,
@@ -54,7 +54,7 @@ from cranfield.campaign.results.stored_inputs import (
     select_intact,
 )
 from cranfield.campaign.results.topic_statistics import topic_statistics
-from cranfield.campaign.rules.reading import format_rules, rules_sha256
+from cranfield.campaign.rules.reading import format_rules, hash_rules
 from cranfield.campaign.rules.task_rules import TaskRules, format_time, format_utc
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import (
@@ -139,12 +139,12 @@ def _assign_aliases(
 ) -> dict[tuple[str, str], tuple[str, str]]:
     """Return numbered aliases of hidden teams and runs, in an order that the secret decides."""
 
-    def sort_key(name: str) -> str:
+    def hash_name(name: str) -> str:
         return sha256(f"{secret}\n{name}".encode()).hexdigest()
 
     real_names = {name.casefold() for run in runs for name in (run.team, run.tag)}
     hidden_runs = [run for run in runs if run.team in hidden]
-    teams = sorted({run.team for run in hidden_runs}, key=sort_key)
+    teams = sorted({run.team for run in hidden_runs}, key=hash_name)
     width = max(2, len(str(len(teams))))
     numbers = (f"{k:0{width}}" for k in count(1))
     # A number is not free if a real team or run has its name.
@@ -156,7 +156,7 @@ def _assign_aliases(
     )
     names = {}
     for team, number in zip(teams, free_numbers, strict=False):
-        tags = sorted((run.tag for run in hidden_runs if run.team == team), key=sort_key)
+        tags = sorted((run.tag for run in hidden_runs if run.team == team), key=hash_name)
         for k, tag in enumerate(tags, 1):
             names[team, tag] = (f"team {number}", f"team{number}-{k}")
     return names
@@ -202,7 +202,7 @@ def _read_columns(text: bytes, format: str) -> pl.DataFrame:
     """Read lines of a run into six columns of text."""
     faults = Faults(TaskRules("release"))
     rows, _, _ = read_lines([text], faults, format)
-    for fault in faults.sorted_faults():
+    for fault in faults.sort_faults():
         if fault.code != "empty":
             raise InputError(fault.message, source="the run", line=fault.line)
     return rows.select(*RUN.columns)
@@ -253,7 +253,7 @@ def write_payload(folder: Path, payload: Payload) -> None:
         **{f"metadata/{tag}.yml": text for tag, text in inputs.metadata.items()},
         "about.json": json_text(about),
     }
-    sheets = {f"sheets/{name}": content for name, content in make_sheet_files(inputs.sheets())}
+    sheets = {f"sheets/{name}": content for name, content in make_sheet_files(inputs.make_sheets())}
     write_files(folder, {name: encode_text(text) for name, text in texts.items()} | sheets)
     _write_scores(folder / "scores", released_evaluation)
     title = f"{rules.title}: {about['title']}"
@@ -276,7 +276,7 @@ def _use_public_tags(evaluation: Evaluation, runs: Sequence[ReleasedRun]) -> Eva
     rows = dict(zip(evaluation.systems, evaluation.coverage.systems, strict=True))
     coverage = (replace(rows[run.record.tag], system=run.public.tag) for run in runs)
     # The order of topics of sheets, so that the cached comparison of the scores is used.
-    topics = tuple(sort_topics(evaluation.topics))
+    topics = tuple(sort_topics_naturally(evaluation.topics))
     scores = {
         name: replace(values.select(topics, [run.record.tag for run in runs]), systems=tags)
         for name, values in evaluation.items()
@@ -319,7 +319,7 @@ def _make_runs_table(runs: Sequence[Submission], task: TaskRules) -> pl.DataFram
 
 
 def _write_scores(folder: Path, evaluation: Evaluation) -> None:
-    """Write a table with a row per topic and run; rechunking makes its bytes reproducible."""
+    """Write a table with a row per topic and run; rechunking makes the bytes reproducible."""
     topics, systems = evaluation.topics, evaluation.systems
     frame = pl.DataFrame(
         {
@@ -434,15 +434,15 @@ def release(
     Raises
     ------
     PolicyError
-        For an unknown version of the judgments, or an invalid date.
+        For an unknown task or version of the judgments, an invalid date, or a seed without effect.
     CranfieldError
         If no run can be released, or the campaign changed during the release.
 
     Warns
     -----
     CranfieldWarning
-        If no new release is made, for a date before that of the last release, and before the
-        deadline of the task.
+        For runs that cannot be read, if no new release is made, for a date before that of the last
+        release, and before the deadline of the task.
     """
     Integer(0).check("seed", seed)
     try:
@@ -574,7 +574,7 @@ def _make_payload(
     ties.sort(key=lambda tie: (-tie.effect, tie.system))
     scoring = Scoring(campaign, rules.name, judgments=version.version)
     qrels, min_grade = scoring.qrels, lowest_relevant_grade(scoring.measures[0])
-    known_rules = ("", rules_sha256(campaign.rules))
+    known_rules = ("", hash_rules(campaign.rules))
     n_earlier = sum(run.rules not in known_rules for run in runs)
     verb = "was" if n_earlier == 1 else "were"
     earlier_note = f"{counted(n_earlier, 'run')} {verb} accepted under earlier rules"
@@ -610,7 +610,7 @@ def _make_payload(
         "notes": [
             *([earlier_note] if n_earlier else []),
             *describe_effects(ties),
-            *scoring.topic_notes(evaluation.topics),
+            *scoring.describe_topics(evaluation.topics),
         ],
         "excluded": excluded,
     }

@@ -36,7 +36,7 @@ from cranfield.campaign.pages import (
 from cranfield.campaign.publishing.bag import validate_bag
 from cranfield.campaign.results.history import history
 from cranfield.campaign.results.leaderboard import compare_pairs, describe_late_winners
-from cranfield.campaign.results.sheet import Sheet, make_sheet_values, rank_sentence
+from cranfield.campaign.results.sheet import Sheet, format_rank, make_sheet_values
 from cranfield.campaign.rules.task_rules import is_safe_name
 from cranfield.campaign.store.records import (
     REGISTRY,
@@ -86,7 +86,7 @@ class StoredRelease:
     def measures(self) -> tuple[str, ...]:
         return tuple(map(str, self.about.get("measures", ())))
 
-    def path(self, name: str) -> Path:
+    def find_path(self, name: str) -> Path:
         return self.folder / "data" / name
 
     @cached_property
@@ -95,9 +95,9 @@ class StoredRelease:
         path = self.folder / "tagmanifest-sha256.txt"
         return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
-    def table(self, name: str) -> pl.DataFrame:
+    def read_table(self, name: str) -> pl.DataFrame:
         """Read a table with all columns as text, so that the tag `01` is unchanged."""
-        path = self.path(f"{name}.csv")
+        path = self.find_path(f"{name}.csv")
         if not path.is_file():
             return pl.DataFrame()
         try:
@@ -108,13 +108,13 @@ class StoredRelease:
     @cached_property
     def teams(self) -> dict[str, str]:
         """The name of each team by its id."""
-        rows = self.table("teams").iter_rows(named=True)
+        rows = self.read_table("teams").iter_rows(named=True)
         return {row["id"]: row.get("name") or row["id"] for row in rows}
 
     @cached_property
     def rules(self) -> Mapping[str, Any]:
         """The released rules of the task; empty if there are none."""
-        path = self.path("rules.toml")
+        path = self.find_path("rules.toml")
         if not path.is_file():
             return {}
         try:
@@ -127,7 +127,7 @@ class StoredRelease:
     def scores(self) -> dict[str, Scores]:
         """The scores by measure, from all files of scores."""
         scores: dict[str, Scores] = {}
-        for path in sorted(self.path("scores").glob("*.parquet")):
+        for path in sorted(self.find_path("scores").glob("*.parquet")):
             frame = read_parquet_frame(path.read_bytes(), str(path))
             for name in frame.drop("topic", "system").columns:
                 rows = frame.select("topic", "system", score=name)
@@ -145,7 +145,7 @@ def read_releases(folder: Path) -> tuple[StoredRelease, ...]:
 
 
 def find_newest_releases(releases: Iterable[StoredRelease]) -> tuple[StoredRelease, ...]:
-    """Return the newest release of each task that was not retracted."""
+    """Return, for each task, the first of its releases that was not retracted: the newest."""
     newest_by_task: dict[str, StoredRelease] = {}
     for release in releases:
         if release.retraction is None:
@@ -245,18 +245,18 @@ MAX_FILTER_VALUES = 12
 
 
 TaskLeaderboard = SimpleNamespace
-"""Data of the pages of a task; returned by :func:`task_leaderboard`."""
+"""Data of the pages of a task; returned by :func:`collect_task_data`."""
 
 
-def task_leaderboard(release: StoredRelease) -> TaskLeaderboard:
+def collect_task_data(release: StoredRelease) -> TaskLeaderboard:
     """Return the data of the pages of a task; rows are runs, in order of the first measure."""
     measure = release.measures[0]
-    run_by_tag = {row["tag"]: row for row in release.table("runs").iter_rows(named=True)}
-    leaderboard_rows = release.table("leaderboard").iter_rows(named=True)
+    run_by_tag = {row["tag"]: row for row in release.read_table("runs").iter_rows(named=True)}
+    leaderboard_rows = release.read_table("leaderboard").iter_rows(named=True)
     rows = [{**run_by_tag.get(row["tag"], {}), **row} for row in leaderboard_rows]
     tags = [row["tag"] for row in rows]
     names = make_file_names(tags, PAGES)
-    paths = {tag: release.path("sheets") / f"{tag}.json" for tag in tags if is_safe_name(tag)}
+    paths = {tag: release.find_path("sheets") / f"{tag}.json" for tag in tags if is_safe_name(tag)}
     sheets = {tag: path for tag, path in paths.items() if path.is_file()}
     groups = {row["tag"]: shorten_letters(row["groups"]) for row in rows if row.get("groups")}
     intervals = {}
@@ -368,14 +368,14 @@ def make_task_pages(
         teams=group_runs_by_team(leaderboard),
         rules=release.rules,
         rules_file=link("data", f"{release.id}-rules.toml", prefix="../"),
-        has_report=release.path("report.html").is_file(),
+        has_report=release.find_path("report.html").is_file(),
         lead=lead,
         leaderboard=leaderboard,
         measures=[name for name in release.measures if name in columns],
         judgments=describe_judgments(leaderboard),
         unjudged=any("unjudged@10" in row for row in leaderboard.rows),
     )
-    topics = topic_rows(leaderboard)
+    topics = make_topic_rows(leaderboard)
     values = [topic[name] for topic in topics for name in ("best", "median", "worst")]
     finite_values = [value for value in values if math.isfinite(value)]
     yield make_page(
@@ -389,7 +389,7 @@ def make_task_pages(
     )
     for tag, source in leaderboard.sheets.items():
         sheet = Sheet.from_json(source.read_text("utf-8"), str(source))
-        sheet_lead = f"{release.title}, release {release.id}. {rank_sentence(sheet)}."
+        sheet_lead = f"{release.title}, release {release.id}. {format_rank(sheet)}."
         yield make_page(
             *("site.html", f"{folder}/{leaderboard.pages[tag]}", label(tag), links),
             lead=label(sheet_lead),
@@ -434,13 +434,13 @@ def group_runs_by_team(leaderboard: TaskLeaderboard) -> dict[str, list[dict[str,
     return runs
 
 
-def topic_rows(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
+def make_topic_rows(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
     """Return best, median and worst score of each topic, in order of median, the best first."""
     scores = leaderboard.release.scores.get(leaderboard.measure)
     topics = [
         {"name": row["topic"], **{name: float(row[name]) for name in ("best", "median", "worst")}}
         | find_best_runs(leaderboard, scores, row["topic"])
-        for row in leaderboard.release.table("topic-statistics").iter_rows(named=True)
+        for row in leaderboard.release.read_table("topic-statistics").iter_rows(named=True)
         if row["measure"] == leaderboard.measure and row["group"] == "all"
     ]
     section = leaderboard.measure_section
@@ -453,7 +453,7 @@ def topic_rows(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
 def find_best_runs(
     leaderboard: TaskLeaderboard, scores: Scores | None, topic: str
 ) -> dict[str, Any]:
-    """Return the runs with the best score for a topic, or a text if all runs are equal."""
+    """Return the runs with the best score for a topic, or a text if all are equal or missing."""
     if scores is None or topic not in scores.topics:
         return {"text": "", "leading": []}
     row = scores.values[scores.topics.index(topic)]
@@ -467,7 +467,7 @@ def find_best_runs(
 
 
 def make_heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any] | None:
-    """Return the values of the heat map of scores: one row per topic, one column per run."""
+    """Return the heat map of scores: a row per topic, a column per run; None without scores."""
     scores = leaderboard.release.scores.get(leaderboard.measure)
     if scores is None or not topics:
         return None
@@ -552,7 +552,7 @@ def write_site(campaign: OpenedCampaign, folder: PathName) -> tuple[Path, ...]:
     PolicyError
         If the folder contains files of another origin, or is in the campaign's folder.
     InputError
-        If there is no release, or a release is damaged, missing or unreadable.
+        If a release is damaged, missing or unreadable, or there is no release or parent folder.
     """
     records = campaign.registry.releases()
     return write_release_site(
@@ -625,13 +625,13 @@ def make_site_files(
         if problems := validate_bag(release.folder):
             raise InputError(f"is damaged: {problems[0]}", source=str(release.folder))
     folders = make_file_names([release.task for release in task_releases], RESERVED_NAMES)
-    leaderboards = {folders[release.task]: task_leaderboard(release) for release in task_releases}
+    leaderboards = {folders[release.task]: collect_task_data(release) for release in task_releases}
     copies: list[tuple[str, str]] = []
     for release in task_releases:
         paths = {name: f"data/{release.id}-{name}" for name in COPIES}
         paths["report.html"] = f"{folders[release.task]}/report.html"
         for name, path in paths.items():
-            source = release.path(name)
+            source = release.find_path(name)
             if source.is_file():
                 content = source.read_bytes()
                 copies.append((path, hashlib.sha256(content).hexdigest()))

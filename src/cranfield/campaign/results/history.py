@@ -120,7 +120,7 @@ class _EntryReader:
         scoring = Scoring(campaign, self.task, self.measure and [self.measure])
         scoring.measures = scoring.measures[:1]
         self.measure = self.measure or str(scoring.measures[0])
-        [scores] = scoring.evaluation().values()
+        [scores] = scoring.evaluate().values()
         if self.standardised:
             values = _standardise(scores)
         else:
@@ -184,7 +184,7 @@ class _EntryReader:
         requested_names = {role: name for role, name in self.columns.items() if role != "score"}
         indices = _LEADERBOARD.find_positions(names, str(path), requested_names)
         name_of = {role: names[k] for role, k in indices.items()}
-        name_of["score"] = self.columns.get("score") or _score_column(names, self.measure, path)
+        name_of["score"] = self.columns.get("score") or _find_scores(names, self.measure, path)
         if "mark" not in name_of and "" in names:
             name_of["mark"] = ""
         if spelt(name_of["score"]) != spelt(self.measure):
@@ -293,8 +293,8 @@ _QUALIFIER = re.compile(r"\s*[(\[].*[)\]]\s*$")
 """Text in brackets at the end of a column's name, such as `(Eval)`."""
 
 
-def _score_column(names: list[str], measure: str, path: Path) -> str:
-    """Return the column named like a measure, perhaps with a text in brackets."""
+def _find_scores(names: list[str], measure: str, path: Path) -> str:
+    """Return the column named like a measure, perhaps with a text in brackets at the end."""
     exact_names = [name for name in names if name == measure]
     exact_names = exact_names or [name for name in names if spelt(name) == spelt(measure)]
     candidates = exact_names or [
@@ -311,7 +311,7 @@ def _score_column(names: list[str], measure: str, path: Path) -> str:
 
 
 def _find_measure(measure: str) -> Measure | None:
-    """Return the declared measure of this name, perhaps with a text in brackets."""
+    """Return the measure of this name, without a text in brackets at the end; None if unknown."""
     with suppress(CranfieldError):
         return parse_measure(_QUALIFIER.sub("", measure))
     return None
@@ -320,7 +320,7 @@ def _find_measure(measure: str) -> Measure | None:
 def _warn_of_mixed_scores(
     scores: pl.Series, entries: pl.Series, measure: Measure, source: str
 ) -> None:
-    """Warn if some scores are outside the range of a measure; all may be percentages."""
+    """Warn if some but not all scores are outside the range of a measure, as for percentages."""
     low, high = measure.info.range
     is_outside = (scores < low - RANGE_TOLERANCE) | (scores > high + RANGE_TOLERANCE)
     # A failed entry may have 0 among percentages.
@@ -355,7 +355,7 @@ _ENTRY_COLUMNS: result.Columns = {
     "team": result.Column("Team of the entry; empty or null if the source names no team."),
     "score": result.Column("Score by the measure."),
     "own": result.Column("Whether the entry is a run of the organisers."),
-    "record": result.Column("Whether the entry is better than all earlier entries."),
+    "record": result.Column("Whether the entry is a record, as defined by `History.records`."),
     "source": result.Column("Folder or file that the entry comes from."),
     "collection": result.Column(
         "Campaign, task and version of the judgments; for a table of scores, the name of its file."
@@ -413,7 +413,7 @@ class History(result.Result):
         return []
 
     def tables(self, name: str = "records") -> list[tabular.Table]:
-        """Return the records as a formatted table, without columns that do not vary.
+        """Return the records as a formatted table, without a constant source and empty teams.
 
         Parameters
         ----------
@@ -482,7 +482,7 @@ def history(
     Raises
     ------
     PolicyError
-        For several collections without standardisation, as easier topics look like progress.
+        For several collections without standardisation, and an option that applies to no source.
     InputError
         For a source that cannot be read, an unknown column, and an invalid date.
 

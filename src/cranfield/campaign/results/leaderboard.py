@@ -91,7 +91,7 @@ def separate_runs(
     scores: Scores, alpha: float = 0.05, max_runs: int = MAX_COMPARED
 ) -> Separation | str:
     """Compare all pairs of systems by the default test, or return why they are not compared."""
-    # These imports are slow, and not needed if the comparison is cached.
+    # These imports are slow, and not needed if the groups are cached in a file.
     from cranfield.scales.statements import meaningfulness
     from cranfield.significance.comparison.result import RESCALING
 
@@ -187,7 +187,7 @@ class Leaderboard(TableResult):
         return []
 
     def tables(self, *, max_runs: int | None = None) -> list[Table]:
-        """Return the leaderboard as a formatted table, without empty columns.
+        """Return the leaderboard as a formatted table, without empty columns and unused `late`.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class Leaderboard(TableResult):
 
 
 def describe_late_winners(rows: Iterable[tuple[Any, str, bool]]) -> str:
-    """Describe late runs of the first rank, and the best runs in time; empty if none is late.
+    """Describe late runs of the first rank, and the best runs in time; empty without such runs.
 
     Rows have rank, tag and whether the run is late, in order of rank.
 
@@ -319,8 +319,8 @@ def task_leaderboard(
         As for :func:`leaderboard`.
     """
     scoring = Scoring(campaign, task, measures, judgments)
-    evaluation = scoring.evaluation()
-    notes = scoring.run_notes(evaluation)
+    evaluation = scoring.evaluate()
+    notes = scoring.make_notes(evaluation)
     reason = explain_no_comparison(len(evaluation.systems), max_runs)
     separation = reason or _separate_with_cache(scoring, alpha)
     result = _make_leaderboard(evaluation, scoring.submissions, separation)
@@ -331,12 +331,12 @@ def task_leaderboard(
 def _separate_with_cache(scoring: Scoring, alpha: float) -> Separation | str:
     """Compare runs by the first measure; the result is cached in a file."""
     measure, campaign, judgments = scoring.measures[0], scoring.campaign, scoring.judgments
-    basis = hash_values("groups", scoring.basis(all_runs=True), str(measure), alpha)
+    basis = hash_values("groups", scoring.compute_basis(all_runs=True), str(measure), alpha)
     if cached_table := read_cached_table(campaign, judgments.task, basis):
         frame, facts = cached_table
         return Separation(frame, facts["method"], facts["verdict"], (*facts["notes"].split("\n"),))
     scoring.measures = [measure]
-    result = separate_runs(scoring.evaluation()[str(measure)], alpha)
+    result = separate_runs(scoring.evaluate()[str(measure)], alpha)
     if not isinstance(result, str):
         notes = "\n".join(result.notes)
         facts = {"method": result.method, "verdict": result.verdict, "notes": notes}
@@ -347,9 +347,9 @@ def _separate_with_cache(scoring: Scoring, alpha: float) -> Separation | str:
 def format_feedback(campaign: OpenedCampaign, task: str, tags: Collection[str]) -> dict[str, str]:
     """Return the scores that the rules show to the teams of accepted runs, as text by tag.
 
-    Teams that submit many runs and see their scores can learn the judgments. Feedback is therefore
-    off by default and rounded, and should be combined with `runs_per_day`. Feedback ends with a
-    release, which publishes the scores.
+    Teams that submit many runs and see their scores can infer judgments. Feedback is therefore off
+    by default and rounded, and should be combined with `runs_per_day`. Feedback ends with the first
+    release of the task, which publishes scores.
     """
     decimals = {"means": 2, "sheets": 4}.get(campaign.rules.task(task).feedback)
     registry = campaign.registry
@@ -357,7 +357,7 @@ def format_feedback(campaign: OpenedCampaign, task: str, tags: Collection[str]) 
     if decimals is None or is_released or not tags or not registry.judgments(task):
         return {}
     scoring = Scoring(campaign, task)
-    means = scoring.evaluation().by_system()
+    means = scoring.evaluate().by_system()
     names = [str(measure) for measure in scoring.measures]
     version = f"judgments {scoring.judgments.version}"
     texts = {}

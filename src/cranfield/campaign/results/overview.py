@@ -26,7 +26,7 @@ from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.pages import encode_text, render_page, replace_folder, write_files
 from cranfield.campaign.results.leaderboard import Leaderboard, leaderboard
 from cranfield.campaign.results.scoring import Scoring
-from cranfield.campaign.results.sheet_making import list_measures, sort_topics
+from cranfield.campaign.results.sheet_making import list_measures, sort_topics_naturally
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store.records import Submission
@@ -135,7 +135,7 @@ def make_overview(
     """Compute the contents of an overview from an evaluation and the submissions."""
     tags = sorted(run.tag for run in runs)
     first = evaluation.measures[0]
-    scores = evaluation[str(first)].select(sort_topics(evaluation.topics), tags)
+    scores = evaluation[str(first)].select(sort_topics_naturally(evaluation.topics), tags)
     topics = topic_statistics(scores, median=median).for_group().drop("group")
     return Overview(
         title or task.title or task.name,
@@ -176,7 +176,7 @@ def write_overview(
     Raises
     ------
     PolicyError
-        For an unknown format, or a folder with other files.
+        For an unknown format, a folder with other files, or one in the campaign's folder.
     """
     check_list("forms", forms)
     for form in forms:
@@ -184,12 +184,12 @@ def write_overview(
     target = campaign.check_outside(folder)
     rules = campaign.rules.task(task)
     scoring = Scoring(campaign, rules.name, list_measures(rules), judgments)
-    evaluation, version = scoring.evaluation(), scoring.judgments.version
+    evaluation, version = scoring.evaluate(), scoring.judgments.version
     title = f"{campaign.rules.title or campaign.rules.id}: {rules.title or rules.name}"
     overview = make_overview(
         evaluation, scoring.submissions, rules, title=title, judgments=version, median=rules.median
     )
-    notes = (*overview.leaderboard.notes, *scoring.run_notes(evaluation))
+    notes = (*overview.leaderboard.notes, *scoring.make_notes(evaluation))
     overview = replace(overview, leaderboard=replace(overview.leaderboard, notes=notes))
     rows, parquet = overview.leaderboard.rows, BytesIO()
     rows.write_parquet(parquet)

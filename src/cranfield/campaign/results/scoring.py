@@ -23,11 +23,11 @@ from cranfield.campaign.results.stored_inputs import (
     apply_to_runs,
     find_judgments,
     make_no_readable_run_error,
+    make_topic_notes,
     read_stored_qrels,
-    topic_notes,
 )
 from cranfield.campaign.rules.task_rules import TaskRules
-from cranfield.campaign.rules.topics import topic_ids
+from cranfield.campaign.rules.topics import read_topic_ids
 from cranfield.campaign.store.records import SCORES, Judgments, ScoreFile, Submission
 from cranfield.collection.judged.coverage import (
     Coverage,
@@ -118,7 +118,7 @@ SCHEMA = {"object": pl.String, "topic": pl.String, "coverage": pl.String, "max_g
 """Columns of files of scores, besides a column for each measure."""
 
 
-def scores_table(evaluation: Evaluation, objects: Mapping[str, str]) -> pl.DataFrame:
+def make_scores_table(evaluation: Evaluation, objects: Mapping[str, str]) -> pl.DataFrame:
     """Return an evaluation as a table of scores; `objects` has the SHA-256 of each run by tag."""
     hashes, topics = [objects[system] for system in evaluation.systems], list(evaluation.topics)
     coverage = {system.system: json.dumps(asdict(system)) for system in evaluation.coverage.systems}
@@ -176,7 +176,7 @@ class CachedRuns(Scorable):
 
 def split_coverage(coverage: Coverage, task: TaskRules) -> tuple[Coverage, list[str]]:
     """Return the coverage without topics outside the task, and a note on these topics, if any."""
-    topics = topic_ids(task)
+    topics = read_topic_ids(task)
     if topics is None:
         return coverage, []
     task_topics = set(topics)
@@ -231,7 +231,7 @@ class Scoring:
         """SHA-256 of the bytes of each run by tag, in order of tag."""
         return {run.tag: run.object for run in self.submissions}
 
-    def basis(self, all_runs: bool = False) -> str:
+    def compute_basis(self, all_runs: bool = False) -> str:
         """Return a hash of everything that scores depend on, except the run and the measure.
 
         If `all_runs`, as for measures that depend on other runs, the hash covers all runs.
@@ -240,13 +240,13 @@ class Scoring:
             FORMAT,
             __version__,
             self.judgments.object,
-            topic_ids(self.rules),
+            read_topic_ids(self.rules),
             self.policies.describe(),
             self.rules.format,
             self.objects if all_runs else {},
         )
 
-    def table(self) -> pl.DataFrame:
+    def make_table(self) -> pl.DataFrame:
         """Return the scores of all runs; runs without cached scores are scored.
 
         Unreadable runs are removed from the submissions.
@@ -255,7 +255,7 @@ class Scoring:
         tables = [self._score_with_cache(all_runs) for all_runs in (False, True)]
         if len(self.submissions) < n_before:
             # Runs were removed, and some measures depend on the set of all runs.
-            return self.table()
+            return self.make_table()
         table = pl.concat(tables, how="diagonal")
         return merge_rows(table.filter(pl.col("object").is_in(list(self.objects.values()))))
 
@@ -268,7 +268,7 @@ class Scoring:
         table = pl.DataFrame(schema={**SCHEMA, **dict.fromkeys(names, pl.Float64)})
         if not measures:
             return table
-        basis = self.basis(all_runs)
+        basis = self.compute_basis(all_runs)
         if cached_table := read_cached_table(self.campaign, self.rules.name, basis):
             table = pl.concat([table, cached_table[0]], how="diagonal")
         objects = pl.DataFrame({"object": list(dict.fromkeys(self.objects.values()))})
@@ -286,7 +286,7 @@ class Scoring:
             if not self.submissions:
                 raise make_no_readable_run_error(self.campaign, self.rules.name)
             if evaluation is not None:
-                new_rows = scores_table(evaluation, self.objects)
+                new_rows = make_scores_table(evaluation, self.objects)
                 table = merge_rows(pl.concat([table, new_rows], how="diagonal"))
                 runs = {"runs": str(table["object"].n_unique())}
                 cache_table(self.campaign, self.judgments, basis, table, runs)
@@ -313,9 +313,9 @@ class Scoring:
             lambda readable: judge(readable, self.qrels, **self.policies.describe()),
         )
 
-    def evaluation(self) -> Evaluation:
+    def evaluate(self) -> Evaluation:
         """Return the scores by topic."""
-        table = self.table()
+        table = self.make_table()
         names = [str(measure) for measure in self.measures]
         # Topics that only other runs have, whose scores are missing, are skipped.
         is_scored = pl.any_horizontal(pl.col(names).is_not_nan())
@@ -339,16 +339,16 @@ class Scoring:
         )
         return score(cached_runs, self.measures, compat=self.compat)
 
-    def run_notes(self, evaluation: Evaluation) -> list[str]:
+    def make_notes(self, evaluation: Evaluation) -> list[str]:
         """Return the notes on ties, on topics where no run can score, and on other topics."""
-        notes = [*describe_effects(self.tie_effects(evaluation))]
-        return notes + self.topic_notes(evaluation.topics) + self.notes_on_other_topics
+        notes = [*describe_effects(self.find_ties(evaluation))]
+        return notes + self.describe_topics(evaluation.topics) + self.notes_on_other_topics
 
-    def tie_effects(self, evaluation: Evaluation) -> list[TieEffect]:
+    def find_ties(self, evaluation: Evaluation) -> list[TieEffect]:
         """Return the effects of ties that :func:`cranfield.evaluate` reports; they are cached."""
         measures = [measure for measure in self.measures if not measure.info.depends_on_others]
         tied_tags = [row.system for row in evaluation.coverage.systems if row.tied and measures]
-        basis = hash_values("ties", self.basis(), [str(measure) for measure in measures])
+        basis = hash_values("ties", self.compute_basis(), [str(measure) for measure in measures])
         table = pl.DataFrame(schema={"object": pl.String, "effect": pl.String})
         if cached_table := read_cached_table(self.campaign, self.rules.name, basis):
             table = cached_table[0]
@@ -371,10 +371,10 @@ class Scoring:
         """The judgments of the topics of the task."""
         return read_stored_qrels(self.campaign, self.rules, self.judgments)
 
-    def topic_notes(self, topics: Sequence[str]) -> list[str]:
+    def describe_topics(self, topics: Sequence[str]) -> list[str]:
         """Return notes on topics without judgments and topics without a relevant document."""
         qrels, min_grade = self.qrels, lowest_relevant_grade(self.measures[0])
-        notes = topic_notes(qrels, self.rules, f"judgments {self.judgments.version}")
+        notes = make_topic_notes(qrels, self.rules, f"judgments {self.judgments.version}")
         is_relevant = qrels.grades >= min_grade
         relevant_topics = {qrels.topics[code] for code in np.unique(qrels.codes[is_relevant])}
         empty_topics = [topic for topic in topics if topic not in relevant_topics]
@@ -440,4 +440,4 @@ def score_runs(
         If a run without cached scores cannot be read (it is excluded), or if a file of scores is
         damaged or missing (its scores are computed again).
     """
-    return Scoring(campaign, task, measures, judgments).evaluation()
+    return Scoring(campaign, task, measures, judgments).evaluate()

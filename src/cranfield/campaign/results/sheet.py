@@ -233,8 +233,8 @@ def make_sheet_values(sheet: Sheet) -> dict[str, Any]:
         },
         "sheet": sheet,
         "titles": make_sheet_titles(sheet),
-        "rank": rank_sentence(sheet),
-        "facts": run_facts(sheet),
+        "rank": format_rank(sheet),
+        "facts": list_run_facts(sheet),
         "levels": np.arange(len(sheet.precision_at_recall)) / 10,
         "curves": curves,
         "differences": differences,
@@ -242,7 +242,7 @@ def make_sheet_values(sheet: Sheet) -> dict[str, Any]:
         "below": int((sign * differences < 0).sum()),
         "category_text": describe_category(sheet),
         "heads": heads,
-        "rows": topic_rows(sheet),
+        "rows": format_topic_rows(sheet),
         "sentences": describe_comparison(sheet),
     }
 
@@ -251,7 +251,7 @@ def make_sheet_titles(sheet: Sheet) -> tuple[str, str]:
     return sheet.campaign_title or sheet.campaign, sheet.task_title or sheet.task
 
 
-def run_facts(sheet: Sheet) -> list[tuple[str, str]]:
+def list_run_facts(sheet: Sheet) -> list[tuple[str, str]]:
     """Return facts about the run, as pairs of name and value."""
     pooling = ""
     if sheet.depth is not None and sheet.pooled:
@@ -283,7 +283,7 @@ def format_team(sheet: Sheet) -> str:
     return f"{sheet.team} ({sheet.team_name})" if has_name else sheet.team
 
 
-def rank_sentence(sheet: Sheet) -> str:
+def format_rank(sheet: Sheet) -> str:
     value = format_number(sheet.measures.get(sheet.measure))
     rank = f"{sheet.comparison.rank:,} of {counted(sheet.comparison.runs, 'run')}"
     late_text = " (submitted late)" if sheet.late else ""
@@ -300,7 +300,7 @@ def describe_category(sheet: Sheet) -> str:
     return f"best, median and worst of the {runs} of {sheet.category}"
 
 
-def topic_rows(sheet: Sheet) -> list[list[str]]:
+def format_topic_rows(sheet: Sheet) -> list[list[str]]:
     rows = []
     for topic in sheet.by_topic:
         row = [topic.topic, f"{topic.relevant:,}", format_number(topic.score)]

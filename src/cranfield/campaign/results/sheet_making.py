@@ -77,8 +77,8 @@ def find_reference_groups(
     """Return the reference group of each run: its first large group, or all runs if large, or None.
 
     A group is large if it has at least `min_category` runs. With a `team`, return groups for the
-    runs of this team only, and count teams instead, including this team; then neither a group nor
-    the difference of two groups reveals the scores of fewer teams.
+    runs of this team only, and count teams instead of runs, including this team; then neither a
+    group nor the difference of two groups reveals the scores of fewer than `min_category` teams.
     """
     team_of = {run.tag: run.team for run in runs}
     members = {ALL_RUNS: set(team_of)}
@@ -196,11 +196,11 @@ def make_sheet_inputs(
 ) -> SheetInputs:
     """Return the inputs of the sheets of the accepted runs of a task."""
     rules, registry = campaign.rules.task(task), campaign.registry
-    # Every sheet may already have the requested measure.
+    # All sheets may already have the requested measure.
     names = dict.fromkeys([*list_sheet_measures(rules), *([] if measure is None else [measure])])
     scoring = Scoring(campaign, rules.name, [*names], judgments)
-    evaluation, runs = scoring.evaluation(), scoring.submissions
-    ties = Scoring(campaign, rules.name, list_measures(rules), judgments).tie_effects(evaluation)
+    evaluation, runs = scoring.evaluate(), scoring.submissions
+    ties = Scoring(campaign, rules.name, list_measures(rules), judgments).find_ties(evaluation)
     warnings = {
         run.tag: tuple(f.message for f in registry.faults(run.id) if f.severity == "warning")
         for run in runs
@@ -227,7 +227,7 @@ def select_public_run_metadata(run: Submission) -> tuple[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class SheetInputs:
-    """Inputs of sheets."""
+    """Scores, submissions and rules from which the sheets of a task are computed."""
 
     evaluation: Evaluation  # scores of all runs by the measures of `list_sheet_measures`
     runs: Sequence[Submission]
@@ -243,25 +243,25 @@ class SheetInputs:
     @cached_property
     def scores(self) -> Scores:
         """The scores of charts, topics and comparisons."""
-        return self.scores_by(self.measure or list_measures(self.task)[0])
+        return self.select_scores(self.measure or list_measures(self.task)[0])
 
-    def scores_by(self, measure: str) -> Scores:
+    def select_scores(self, measure: str) -> Scores:
         """Return the scores by a measure, with topics and tags in order."""
         tags = sorted(run.tag for run in self.runs)
-        return self.evaluation[measure].select(sort_topics(self.evaluation.topics), tags)
+        return self.evaluation[measure].select(sort_topics_naturally(self.evaluation.topics), tags)
 
-    def members(self, scores: Scores, group: Group) -> Scores:
+    def select_members(self, scores: Scores, group: Group) -> Scores:
         """Return the scores of the runs of a group, in order of tags."""
         key, value = group
         tags = [run.tag for run in self.runs if not key or get_category_value(run, key) == value]
         return scores.select(systems=sorted(tags))
 
-    def statistics(self, scores: Scores, group: Group) -> pl.DataFrame:
+    def compute_statistics(self, scores: Scores, group: Group) -> pl.DataFrame:
         """Return best, median and worst score of the runs of a group, and their number."""
-        members = self.members(scores, group)
+        members = self.select_members(scores, group)
         return topic_statistics(members, median=self.task.median).rows.drop("group")
 
-    def sheets(self, others: str = "named", team: str | None = None) -> tuple[Sheet, ...]:
+    def make_sheets(self, others: str = "named", team: str | None = None) -> tuple[Sheet, ...]:
         """Return the sheets of all runs or of a team, in order of tags.
 
         If `others` is `hidden`, the sheets name no other run. The reference groups for a team do
@@ -275,7 +275,7 @@ class SheetInputs:
         n_relevant = [int(count) for count in np.nanmax(counts, axis=1)]
         measures = tuple(dict.fromkeys([*list_measures(task), scores.measure]))
         names = dict.fromkeys([*list_sheet_measures(task), *measures])
-        overall = {name: self.scores_by(name).overall().tolist() for name in names}
+        overall = {name: self.select_scores(name).overall().tolist() for name in names}
         submissions = {run.tag: run for run in self.runs}
         comparisons = compare_each_run(scores)
         if others == "hidden":
@@ -293,7 +293,7 @@ class SheetInputs:
             values = {name: row[k] for name, row in overall.items()}
             sheets.append(
                 Sheet(
-                    **self._run_fields(submissions[tag]),
+                    **self._make_run_fields(submissions[tag]),
                     **_make_overall_fields(values, measures, task),
                     measure=scores.measure,
                     lower_is_better=scores.lower_is_better,
@@ -311,12 +311,12 @@ class SheetInputs:
         if group is None:
             return {}, [], {}
         names = list_measures(self.task, RECALL)
-        levels = np.stack([self.scores_by(name).overall() for name in names])
+        levels = np.stack([self.select_scores(name).overall() for name in names])
         # The topics of these scores are the levels of recall.
         curves = Scores(levels, names, self.scores.systems, "IPrec")
-        median = self.statistics(curves, group)["median"].to_list()
-        rows = self.statistics(self.scores, group)
-        members = self.members(self.scores, group)
+        median = self.compute_statistics(curves, group)["median"].to_list()
+        rows = self.compute_statistics(self.scores, group)
+        members = self.select_members(self.scores, group)
         lower_is_better = members.lower_is_better
         ranks = np.array([competition_ranks(row, lower_is_better) for row in members.values], int)
         category = Category(*group, len(members.systems))
@@ -324,7 +324,7 @@ class SheetInputs:
         by_topic = [[*map(to_score, rows[name])] for name in ("best", "median", "worst")]
         return fields, by_topic, dict(zip(members.systems, ranks.T.tolist(), strict=True))
 
-    def _run_fields(self, run: Submission) -> dict[str, Any]:
+    def _make_run_fields(self, run: Submission) -> dict[str, Any]:
         """Return the fields of a sheet about the run and its task."""
         # If no run is marked, the pooled runs are unknown.
         is_marked = any(submission.pooled for submission in self.runs)
@@ -346,14 +346,14 @@ class SheetInputs:
         }
 
 
-def sort_topics(topics: Sequence[str]) -> list[str]:
+def sort_topics_naturally(topics: Sequence[str]) -> list[str]:
     """Sort topics in natural order, so that 2 comes before 10."""
 
-    def key(topic: str) -> list[tuple[int, str]]:
+    def split_topic(topic: str) -> list[tuple[int, str]]:
         parts = re.split(r"([0-9]+)", topic)
         return [(int(part), "") if k % 2 else (0, part) for k, part in enumerate(parts)]
 
-    return sorted(topics, key=key)
+    return sorted(topics, key=split_topic)
 
 
 def _make_overall_fields(
@@ -422,7 +422,7 @@ def write_sheets(
         If the folder contains other files, or is in the campaign's folder.
     """
     target = campaign.check_outside(folder)
-    sheets = make_sheet_inputs(campaign, task, judgments, measure=measure).sheets(others)
+    sheets = make_sheet_inputs(campaign, task, judgments, measure=measure).make_sheets(others)
     files = dict(make_index_and_sheets(sheets))
     with replace_folder(target, "sheets") as new_folder:
         write_files(new_folder, files)
@@ -487,13 +487,13 @@ def write_packet(
     Raises
     ------
     PolicyError
-        For an unknown team, a team without accepted runs, or a folder with other files.
+        For a team that is unknown or has no accepted run, or a path that `write_sheets` refuses.
 
     Notes
     -----
     Runs of other teams are not named. Best, median and worst scores are those of categories with
     runs of at least `min_category` teams, counting this team. If two categories differ by runs of
-    fewer teams, the packet has only one of them. Teams that share their packets can learn more.
+    fewer teams, the packet has only one of them. Teams that share their packets may infer more.
     """
     target = campaign.check_outside(path)
     if campaign.registry.team(team) is None:
@@ -519,8 +519,8 @@ def write_packets(
     Raises
     ------
     PolicyError
-        For a folder with other files, and for a team whose id is not a valid file name, or differs
-        from another id only in case.
+        For a folder with other files or in the campaign's folder, and for a team whose id is not a
+        valid file name, or differs from another id only in case.
     """
     target = campaign.check_outside(folder)
     all_inputs = _read_all_inputs(campaign, task, judgments)
@@ -550,7 +550,7 @@ def _make_team_files(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, 
     files = {}
     for inputs in all_inputs:
         if any(run.team == team for run in inputs.runs):
-            sheets, folder = inputs.sheets("hidden", team), inputs.task.name
+            sheets, folder = inputs.make_sheets("hidden", team), inputs.task.name
             label = format_team(sheets[0])
             readme = render_text("packet.txt", sheets=sheets, inputs=inputs, team=label)
             statistics = _make_statistics_table(inputs, team).write_csv()
@@ -561,7 +561,7 @@ def _make_team_files(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, 
 
 
 def _write_packet(files: Mapping[str, bytes], target: Path) -> Path:
-    """Write an archive in order of name, with a fixed time, so that bytes are reproducible."""
+    """Write a folder, or an archive in order of name, with a fixed time for reproducible bytes."""
     if target.suffix.lower() != ".zip":
         with replace_folder(target, "packet", private=True) as new_folder:
             write_files(new_folder, files, private=True)
@@ -585,7 +585,7 @@ def _make_statistics_table(inputs: SheetInputs, team: str) -> pl.DataFrame:
     groups = sorted({group for group in group_of.values() if group is not None})
     columns = ("measure", "category", "value", "topic", "best", "median", "worst", "runs")
     tables = [
-        inputs.statistics(inputs.scores_by(measure), (category, value)).with_columns(
+        inputs.compute_statistics(inputs.select_scores(measure), (category, value)).with_columns(
             measure=pl.lit(measure),
             # Category and value are empty for all runs.
             category=pl.lit(category),

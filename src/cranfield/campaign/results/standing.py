@@ -80,7 +80,7 @@ class Standing(Result):
         Depth of the pool.
     lost
         Losses of runs that were not pooled, estimated by leaving out each pooled team: `runs`,
-        `mean drop`, `largest drop`, `largest rank change`; None if the pooled runs are unknown.
+        `mean drop`, `largest drop`, `largest rank change`; None without two pooled teams.
     rank, n_runs
         Rank among the reference runs and this run, and their number; equal means share a rank.
     mean
@@ -88,7 +88,7 @@ class Standing(Result):
     frame
         One row per comparison of the run, without the column `run`.
     standardised
-        Mean score of the run, standardised by the reference runs; None for fewer than ten runs.
+        Mean score of the run, standardised by the reference runs; None for fewer than ten of them.
     position
         Verdict: `below the median`, `not significantly different from the median`, `above the
         median, below the best`, `above the median, not significantly different from the best`, or
@@ -193,7 +193,7 @@ class Standing(Result):
 
 
 def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
-    """Estimate the losses of runs that were not pooled, by leaving out each pooled team."""
+    """Estimate the losses of unpooled runs by leaving out each pooled team; None for one team."""
     submissions = [run for run in scoring.submissions if run.pooled]
     pooled_runs = select_intact(scoring.campaign, submissions)
     teams = {run.tag: run.team for run in pooled_runs}
@@ -202,7 +202,7 @@ def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
     measure, depth = scoring.measures[0], (scoring.rules.pool or PoolRules()).depth
     policies = scoring.policies.describe()
     objects = sorted((run.tag, run.team, run.object) for run in pooled_runs)
-    basis = hash_values("left out", scoring.basis(), str(measure), depth, objects)
+    basis = hash_values("left out", scoring.compute_basis(), str(measure), depth, objects)
     if cached_table := read_cached_table(scoring.campaign, scoring.rules.name, basis):
         frame = cached_table[0]
     else:
@@ -243,7 +243,7 @@ def standing(
     pooling: bool = True,
     **options: Any,
 ) -> Standing:
-    """Compare a run with the best run, the median run and a baseline of a campaign.
+    """Compare a run with the best and the median run of a campaign, and with any baseline.
 
     Armstrong, Moffat, Webber and Zobel (2009), Improvements that don't add up, found that new
     results were compared with weak baselines, and did not exceed earlier results.
@@ -265,7 +265,7 @@ def standing(
         Significance level.
     pooling
         Whether to estimate the score that a run loses because it was not pooled. The estimate
-        requires that pooled runs are marked, and is cached.
+        requires that the pooled runs of at least two teams are marked, and is cached.
     options
         As for :func:`cranfield.compare`.
 
@@ -277,7 +277,8 @@ def standing(
     Raises
     ------
     CranfieldError
-        If there is no reference run, or the file is not a run.
+        If there is no reference run, a file is not a run, the names of the run and the baseline are
+        equal, or the measure depends on other runs.
     """
     scoring = Scoring(campaign, task, None if measure is None else [measure], judgments)
     scoring.measures = scoring.measures[:1]
@@ -293,7 +294,7 @@ def standing(
     qrels = read_stored_qrels(campaign, scoring.rules, scoring.judgments)
     evaluation = score(judge(new_runs, qrels, **scoring.policies.describe()), scoring.measures)
     # The evaluation also removes unreadable runs from the submissions.
-    [campaign_scores] = scoring.evaluation().values()
+    [campaign_scores] = scoring.evaluate().values()
     lost = estimate_losses(scoring) if pooling else None
     tags, type_text = _find_reference_tags(scoring, kind)
     campaign_tags = {run.tag for run in scoring.submissions}
@@ -303,7 +304,7 @@ def standing(
     # The heading reports the unjudged documents.
     notes = [*coverage.ignore_unjudged().notes, *topic_notes]
     notes += tie_notes(evaluation.judged, evaluation)
-    notes += scoring.topic_notes(evaluation.topics)
+    notes += scoring.describe_topics(evaluation.topics)
     if duplicate_names := [name for name in file_run_names if name in campaign_tags]:
         tags = [tag for tag in tags if tag not in duplicate_names]
         runs = f"run {', '.join(map(quoted, duplicate_names))} of the campaign"

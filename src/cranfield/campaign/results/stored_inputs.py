@@ -31,10 +31,10 @@ from cranfield.base.files import file_sha256
 from cranfield.base.kinds import Integer
 from cranfield.base.text import counted, plain, some_of
 from cranfield.campaign.checks.checking import is_unknown_document
-from cranfield.campaign.checks.report import fault_severity
+from cranfield.campaign.checks.report import get_severity
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.rules.task_rules import PoolRules, TaskRules, format_utc, is_safe_name
-from cranfield.campaign.rules.topics import topic_ids
+from cranfield.campaign.rules.topics import read_topic_ids
 from cranfield.campaign.store import records
 from cranfield.campaign.store.records import Judgments, Submission
 from cranfield.collection.files.lines import BLANKS
@@ -70,7 +70,7 @@ def add_judgments(
     note
         Note about the version.
     drop_topics
-        Accept judgments without topics of the task that the newest version judges.
+        Whether to accept judgments without some of the topics that the newest version judges.
 
     Returns
     -------
@@ -131,14 +131,15 @@ def _add_copy(
         if can_be_read(source, "run"):
             raise InputError(f"{error}; the file seems to be a run") from None
         raise
-    if fault_severity("id-blank", rules) == "error":
+    if get_severity("id-blank", rules) == "error":
         _check_blanks(judgments)
-    notes, versions = topic_notes(judgments, rules, name), campaign.registry.judgments(rules.name)
+    notes = make_topic_notes(judgments, rules, name)
+    versions = campaign.registry.judgments(rules.name)
     if versions and not drop_topics:
         _check_topics_of_version(judgments, read_stored_qrels(campaign, rules, versions[-1]))
     for topic_note in notes:
         warn(topic_note)
-    if fault_severity("document-unknown", rules) != "off":
+    if get_severity("document-unknown", rules) != "off":
         _warn_of_unknown_documents(judgments, rules)
     sha256 = file_sha256(path)
     duplicate = next((record for record in versions if record.object == sha256), None)
@@ -148,7 +149,7 @@ def _add_copy(
         warn(f"the file has the same bytes as version {quoted(duplicate.version)}{ending}")
         if is_same:
             return duplicate
-    task_topics = topic_ids(rules) or judgments.topics
+    task_topics = read_topic_ids(rules) or judgments.topics
     is_of_task = np.isin(np.array(judgments.topics), np.array(task_topics))
     n_rows, added = int(is_of_task[judgments.codes].sum()), format_utc(campaign.clock())
     details = {"version": version, "rows": n_rows}
@@ -195,9 +196,9 @@ def _warn_of_unknown_documents(qrels: Qrels, rules: TaskRules) -> None:
         )
 
 
-def topic_notes(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
+def make_topic_notes(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
     """Return notes on topics that only the judgments or only the task have."""
-    topics = topic_ids(rules)
+    topics = read_topic_ids(rules)
     if topics is None:
         return []
     extra_topics = [topic for topic in qrels.topics if topic not in set(topics)]
@@ -241,7 +242,7 @@ def read_stored_qrels(campaign: OpenedCampaign, rules: TaskRules, record: Judgme
             "the stored bytes differ from the added file", source=f"judgments {record.version}"
         )
     qrels = read_qrels(Source(str(path), label=f"judgments {record.version}"))
-    topics = topic_ids(rules)
+    topics = read_topic_ids(rules)
     if topics is None or set(qrels.topics) <= set(topics):
         return qrels
     frame = qrels.to_polars()
@@ -257,13 +258,13 @@ def read_stored_runs(
 ) -> Runs:
     """Return the runs of submissions, by tag, without comparing their bytes with the hashes."""
     files = {
-        run.tag: Source(str(records.object_path(campaign.folder, run.object)), label=_label(run))
+        run.tag: Source(str(records.object_path(campaign.folder, run.object)), label=_name_run(run))
         for run in submissions
     }
     return read_runs(files, format=rules.format)
 
 
-def _label(submission: Submission) -> str:
+def _name_run(submission: Submission) -> str:
     """Return the label of a stored run in messages: its tag and the name of the submitted file."""
     file = f" ({plain(submission.source)})" if submission.source else ""
     return f"run {quoted(submission.tag)}{file}"
@@ -279,7 +280,7 @@ def read_stored_run(campaign: OpenedCampaign, rules: TaskRules, submission: Subm
 
 
 def select_intact(campaign: OpenedCampaign, submissions: Iterable[Submission]) -> list[Submission]:
-    """Return the submissions whose stored bytes are unchanged, and warn of all others."""
+    """Return the submissions whose stored bytes are unchanged, and warn once of each other one."""
     return _try_each(campaign, submissions, lambda run: _check_object(campaign, run))
 
 
@@ -348,7 +349,7 @@ def select_pool_runs(
 ) -> tuple[Submission, ...]:
     """Return the accepted runs that were in time and have a priority that the rules pool.
 
-    `without` has the tags of runs to exclude from these.
+    Runs whose tags are in `without` are excluded.
     """
     rules = campaign.rules.task(task)
     priorities = (rules.pool or PoolRules()).priorities
@@ -388,8 +389,8 @@ def pool(
         Number of top documents to pool from each ranking; by default the depth of the rules, or
         100.
     ties
-        Order of documents with equal scores; by default the order of the rules. Ranks are computed
-        from scores, and the rank column is ignored unless `ties` is `rank`.
+        Order of documents with equal scores; by default the order of the rules. Scores are ignored
+        if `ties` is `rank` (the rank column decides) or `file` (the order of lines).
     mark
         Whether to record the runs of the pool as pooled. Runs that were pooled before stay marked,
         because their documents are judged.
@@ -404,7 +405,7 @@ def pool(
     Raises
     ------
     CranfieldError
-        If the rules select no run.
+        If the rules select no run, or `without` names a run that they do not select, or all runs.
     InputError
         If no run can be read.
 
@@ -418,7 +419,7 @@ def pool(
     submissions = select_pool_runs(campaign, rules.name, without)
     depth = (rules.pool or PoolRules()).depth if depth is None else depth
     ties = ties or judging_policies(rules).ties
-    function = partial(pool_runs, depth=depth, ties=ties, topics=topic_ids(rules))
+    function = partial(pool_runs, depth=depth, ties=ties, topics=read_topic_ids(rules))
     new_pool = apply_to_runs(campaign, rules, submissions, function)
     if new_pool is None:
         raise make_no_readable_run_error(campaign, rules.name)
@@ -453,7 +454,7 @@ def _warn_of_blanks(
         rows = (frame["topic"].str.contains(blank) | frame["doc"].str.contains(blank)).arg_true()
         if len(rows):
             topic, doc, *_ = frame.row(rows[0])
-            position = f"{_label(submission)}, line {run.origin.line(rows[0])}"
+            position = f"{_name_run(submission)}, line {run.origin.line(rows[0])}"
             warn(
                 f"{position}: topic {quoted(topic)}, document {quoted(doc)}: a pool in text format"
                 " splits an id at its blank; exclude the run from the pool by its tag"

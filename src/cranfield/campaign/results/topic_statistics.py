@@ -19,7 +19,7 @@ ALL = "all"
 """The group of all runs."""
 
 MEDIANS = ("better", "average")
-"""Definitions of the median of an even number of scores: the better middle score, or the mean."""
+"""Definitions of the median of an even number of scores: the better middle score, or their mean."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,10 +82,10 @@ def topic_statistics(
 ) -> TopicStatistics:
     r"""Compute the best, median and worst score of each topic, for all runs and for groups.
 
-    The median of an even number of runs is the better of the two middle scores: with the best
-    first, the score at position :math:`\lceil n / 2 \rceil`, as in the sheets of TREC-8. It is the
-    score of a run and requires only an ordinal scale, whereas the mean of two scores assumes an
-    interval scale.
+    By default, the median of an even number of runs is the better of the two middle scores: with
+    the best first, the score at position :math:`\lceil n / 2 \rceil`, as in the sheets of TREC-8.
+    It is the score of a run and requires only an ordinal scale, whereas the mean of two scores
+    assumes an interval scale.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def topic_statistics(
 
 
 def _fill_missing(scores: Scores) -> tuple[Floats, list[str]]:
-    """Replace missing scores by the worst possible score; return the scores and any notes."""
+    """Replace missing scores by 0 or, where lower is better, the maximum; return any notes, too."""
     values = scores.flat("statistics of topics require scores by topic and system")
     is_missing = np.isnan(values)
     worst = 0.0

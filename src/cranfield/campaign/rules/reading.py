@@ -28,13 +28,13 @@ from cranfield.campaign.rules.task_rules import (
     Rules,
     TaskRules,
     WrongValueError,
+    check_fields,
     check_file_name,
     check_patterns,
     check_table,
-    fields_of,
     format_unknown_name,
-    keys_of,
-    within_keys,
+    get_checks,
+    prepend_keys,
 )
 
 NAMES = ("campaign.toml", "rules.toml")
@@ -56,7 +56,7 @@ def read_rules(path: str | PathLike[str]) -> Rules:
     Raises
     ------
     InputError
-        For invalid rules; the error names the file, the key, the reason and, if known, the line.
+        For a missing file and invalid rules; the error names the file and, if known, key and line.
     """
     file = _find_rules_file(Path(fspath(path)))
     data = _read_bytes(file)
@@ -89,7 +89,7 @@ def read_rules(path: str | PathLike[str]) -> Rules:
         ) from None
 
 
-def rules_sha256(rules: Rules) -> str:
+def hash_rules(rules: Rules) -> str:
     """Return a single SHA-256 of the rules and all files that they name.
 
     The hashed text has a line `sha256  path` for each file, as `sha256sum` writes it, in order.
@@ -138,16 +138,16 @@ def _read_bytes(file: Path) -> bytes:
 
 
 def _parse_rules(tables: Mapping[str, Any], file: Path, text: str, digest: str) -> Rules:
-    fields_of({"campaign": check_table, "tasks": check_table}, tables)
-    with within_keys("campaign"):
-        campaign = fields_of(CAMPAIGN, tables.get("campaign", {}), required=["id", "title"])
+    check_fields({"campaign": check_table, "tasks": check_table}, tables)
+    with prepend_keys("campaign"):
+        campaign = check_fields(CAMPAIGN, tables.get("campaign", {}), required=["id", "title"])
     tasks: dict[str, TaskRules] = {}
     files = _Digests(file.parent, {file.name: digest})
-    with within_keys("tasks"):
+    with prepend_keys("tasks"):
         if not tables.get("tasks"):
             raise WrongValueError("has no task; each task is a table such as [tasks.adhoc]")
         for name, values in tables["tasks"].items():
-            with within_keys(name):
+            with prepend_keys(name):
                 check_file_name(name)
                 for other_name in tasks:
                     if other_name.lower() == name.lower():
@@ -162,13 +162,13 @@ def _parse_rules(tables: Mapping[str, Any], file: Path, text: str, digest: str) 
 
 def _parse_task_fields(values: Any, folder: Path, files: _Digests) -> dict[str, Any]:
     """Return the fields of a task; add the files that it names to `files`."""
-    fields = fields_of(TASK, values)
+    fields = check_fields(TASK, values)
     if isinstance(fields.get("documents"), dict):
         fields["document_pattern"] = fields.pop("documents")["pattern"]
     public_severities = {code: fields.pop(key) for key, code in SEVERITIES.items() if key in fields}
     other_severities = fields.get("severities", {})
     for code in other_severities:
-        with within_keys("severities", code):
+        with prepend_keys("severities", code):
             if code not in CODES:
                 raise WrongValueError(format_unknown_name(code, CODES, "kind of fault"))
             if code in UNREADABLE:
@@ -178,7 +178,7 @@ def _parse_task_fields(values: Any, folder: Path, files: _Digests) -> dict[str, 
                 raise WrongValueError("is set twice, here and by a key of the task")
     for field in FILE_FIELDS:
         if isinstance(name := fields.get(field), PurePosixPath):
-            with within_keys(field):
+            with prepend_keys(field):
                 fields[field] = _find_file(name, folder)
             files.setdefault(str(name), "")
     return fields | {"severities": public_severities | other_severities}
@@ -251,7 +251,7 @@ def _split_key(dotted_key: str) -> tuple[str, ...]:
 
 def check_rules(rules: Rules) -> None:
     """Check measures, options of judging, topics and patterns; this loads NumPy and polars."""
-    from cranfield.campaign.rules.topics import topic_ids
+    from cranfield.campaign.rules.topics import read_topic_ids
     from cranfield.collection.policies import TIES, policies
     from cranfield.measures.grammar import parse_measures
 
@@ -263,7 +263,7 @@ def check_rules(rules: Rules) -> None:
             # Checks and pools of runs need an order of tied documents.
             check_choice("ties", policies(**dict[str, Any](task.judging)).ties, TIES)
             key = "topics"
-            topic_ids(task)
+            read_topic_ids(task)
         except CranfieldError as error:
             reason = f"tasks.{task.name}.{key}: {error}"
             raise InputError(reason, source=rules.source, line=task.line_of(key)) from error
@@ -293,7 +293,7 @@ def _format_pairs(values: Mapping[str, Any], folder: Path) -> list[str]:
 
 def _select_public_pairs(model: Any) -> Iterator[tuple[str, Any]]:
     """Yield the public keys that have a value, with their values."""
-    for name in keys_of(type(model)):
+    for name in get_checks(type(model)):
         value = getattr(model, name)
         if name == "severities":
             severities = {key: value[code] for key, code in SEVERITIES.items() if code in value}

@@ -21,15 +21,18 @@ MAX_NAME_LENGTH = 100
 
 _SAFE_NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.+=@,~-]{{0,{MAX_NAME_LENGTH - 1}}}")
 
-SAFE_CHARACTERS = "letters, digits and _ . + = @ , ~ -, and begin with a letter, a digit or _"
-"""Characters of safe names, for messages."""
+SAFE_NAME_RULE = (
+    f"a valid file name on all systems, with at most {MAX_NAME_LENGTH} letters, digits and"
+    " _ . + = @ , ~ - (the first a letter, a digit or _)"
+)
+"""Description of safe names, for messages."""
 
 _RESERVED_NAME = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 """Names of devices on Windows, with any suffix."""
 
 
 def is_safe_name(name: str) -> bool:
-    """Return True if a name is plain ASCII and a valid file name on every system.
+    """Return True if a name is short, plain ASCII, and a valid file name on every system.
 
     Examples
     --------
@@ -43,7 +46,7 @@ def is_safe_name(name: str) -> bool:
 def parse_time(value: object) -> datetime:
     """Convert text or a TOML value to an instant: a time with its offset from UTC.
 
-    Offsets are required, because times in a time zone are ambiguous when its clocks are set back.
+    Offsets are required, because local times are ambiguous when clocks are set back.
     The end of a day anywhere on earth is `23:59:59-12:00`.
 
     Raises
@@ -96,7 +99,7 @@ def format_time(time: datetime) -> str:
 
 
 def format_duration(span: timedelta) -> str:
-    """Format the length of a time span in its two largest units; never 0.
+    """Format the length of a time span in its largest unit and the next smaller one.
 
     >>> format_duration(timedelta(days=1, hours=2, minutes=3))
     '1 day 2 hours'
@@ -133,7 +136,7 @@ class WrongValueError(Exception):
 
 
 @contextmanager
-def within_keys(*path: str) -> Iterator[None]:
+def prepend_keys(*path: str) -> Iterator[None]:
     """Prepend keys to the path of a `WrongValueError` that is raised inside."""
     try:
         yield
@@ -184,7 +187,7 @@ def check_time(value: Any) -> datetime:
 def check_file_name(value: Any) -> str:
     """Check that a file name is valid on every system."""
     if not is_safe_name(check_text(value)):
-        raise WrongValueError(f"must consist of {SAFE_CHARACTERS}; got {quoted(value)}")
+        raise WrongValueError(f"must be {SAFE_NAME_RULE}, got {quoted(value)}")
     return str(value)
 
 
@@ -199,7 +202,7 @@ def check_file(value: Any) -> PurePosixPath:
     return path
 
 
-def one_of(*choices: str) -> ValueCheck:
+def make_choice_check(*choices: str) -> ValueCheck:
     """Return a check that a value is one of the choices."""
 
     def check(value: Any) -> str:
@@ -212,11 +215,11 @@ def one_of(*choices: str) -> ValueCheck:
 
 def check_severity(value: Any) -> str:
     """Check the severity of a kind of fault; `allow` is a synonym of `off`."""
-    level = one_of("error", "warning", "off", "allow")(value)
+    level = make_choice_check("error", "warning", "off", "allow")(value)
     return "off" if level == "allow" else str(level)
 
 
-def list_of(check_item: ValueCheck, min_size: int = 0) -> ValueCheck:
+def make_list_check(check_item: ValueCheck, min_size: int = 0) -> ValueCheck:
     """Return a check that converts a list without duplicates to a tuple."""
     check_list = _make_check(
         "a non-empty list" if min_size else "a list",
@@ -233,18 +236,18 @@ def list_of(check_item: ValueCheck, min_size: int = 0) -> ValueCheck:
     return check
 
 
-def one_or_more(value: Any) -> tuple[Any, ...]:
-    """Check a list of lines of text, or a single line that is not in a list."""
-    return tuple(list_of(check_text_line)(value if isinstance(value, list) else [value]))
+def check_text_lines(value: Any) -> tuple[Any, ...]:
+    """Check a list of lines of text, or a single line, and return a tuple."""
+    return tuple(make_list_check(check_text_line)(value if isinstance(value, list) else [value]))
 
 
-def table_of(check_item: Callable[[str, Any], Any]) -> ValueCheck:
+def make_table_check(check_item: Callable[[str, Any], Any]) -> ValueCheck:
     """Return a check of a table with arbitrary keys; `check_item` takes a key and its value."""
 
     def check(value: Any) -> dict[str, Any]:
         values = {}
         for name, item in check_table(value).items():
-            with within_keys(name):
+            with prepend_keys(name):
                 values[name] = check_item(name, item)
         return values
 
@@ -254,7 +257,7 @@ def table_of(check_item: Callable[[str, Any], Any]) -> ValueCheck:
 # Keys, declared as annotations of the fields that hold their values.
 
 
-def keys_of(model: type) -> dict[str, ValueCheck]:
+def get_checks(model: type) -> dict[str, ValueCheck]:
     """Return the checks in the annotations of the fields of a class."""
     hints = get_type_hints(model, include_extras=True)
     return {
@@ -262,7 +265,7 @@ def keys_of(model: type) -> dict[str, ValueCheck]:
     }
 
 
-def fields_of(
+def check_fields(
     keys: Mapping[str, ValueCheck], value: Any, required: Iterable[str] = ()
 ) -> dict[str, Any]:
     """Check a table key by key, and return its values."""
@@ -270,7 +273,7 @@ def fields_of(
     for name, item in check_table(value).items():
         if name not in keys:
             raise WrongValueError(format_unknown_name(name, keys), name)
-        with within_keys(name):
+        with prepend_keys(name):
             fields[name] = keys[name](item)
     for name in required:
         if name not in value:
@@ -278,9 +281,9 @@ def fields_of(
     return fields
 
 
-def table_as(model: Callable[..., Any], keys: Mapping[str, ValueCheck]) -> ValueCheck:
+def make_object_check(model: Callable[..., Any], keys: Mapping[str, ValueCheck]) -> ValueCheck:
     """Return a check that converts a table to an object of a class."""
-    return lambda value: model(**fields_of(keys, value))
+    return lambda value: model(**check_fields(keys, value))
 
 
 def format_unknown_name(name: str, names: Iterable[str], noun: str = "key") -> str:
@@ -296,7 +299,7 @@ class Question:
 
     name: str
     ask: Annotated[str, check_text_line]
-    choices: Annotated[tuple[str, ...], list_of(check_text_line)] = ()
+    choices: Annotated[tuple[str, ...], make_list_check(check_text_line)] = ()
     required: Annotated[bool, check_boolean] = False
 
 
@@ -304,8 +307,8 @@ class Question:
 class MetadataRules:
     """Required metadata of runs, by dotted path, and placeholders that count as missing."""
 
-    required: Annotated[tuple[str, ...], list_of(check_text_line)] = ()
-    placeholders: Annotated[tuple[str, ...], list_of(check_text_line)] = ()
+    required: Annotated[tuple[str, ...], make_list_check(check_text_line)] = ()
+    placeholders: Annotated[tuple[str, ...], make_list_check(check_text_line)] = ()
 
 
 @dataclass(frozen=True)
@@ -313,10 +316,10 @@ class PoolRules:
     """Depth of the pool, and priorities of the pooled runs (all if empty)."""
 
     depth: Annotated[int, check_positive_integer] = 100
-    priorities: Annotated[tuple[int, ...], list_of(check_positive_integer)] = ()
+    priorities: Annotated[tuple[int, ...], make_list_check(check_positive_integer)] = ()
 
 
-POOL, METADATA, QUESTION = keys_of(PoolRules), keys_of(MetadataRules), keys_of(Question)
+POOL, METADATA, QUESTION = get_checks(PoolRules), get_checks(MetadataRules), get_checks(Question)
 
 DOCUMENTS = {"pattern": check_text}
 """Keys of a table of documents."""
@@ -337,19 +340,19 @@ SEVERITIES = {
 
 def _check_documents(value: Any) -> PurePosixPath | dict[str, str]:
     is_table = isinstance(value, dict)
-    return fields_of(DOCUMENTS, value, required=["pattern"]) if is_table else check_file(value)
+    return check_fields(DOCUMENTS, value, required=["pattern"]) if is_table else check_file(value)
 
 
 def _check_topics(value: Any) -> PurePosixPath | str:
     return value if check_text(value).startswith("irds:") else check_file(value)
 
 
-_check_judging = table_as(dict, JUDGING)
-_check_severities = table_of(lambda _, value: check_severity(value))
+_check_judging = make_object_check(dict, JUDGING)
+_check_severities = make_table_check(lambda _, value: check_severity(value))
 
 
 def _check_question(name: str, value: Any) -> Question:
-    return Question(check_file_name(name), **fields_of(QUESTION, value, required=["ask"]))
+    return Question(check_file_name(name), **check_fields(QUESTION, value, required=["ask"]))
 
 
 @dataclass(frozen=True)
@@ -359,7 +362,7 @@ class TaskRules:
     Attributes
     ----------
     topics
-        File of topics, or `irds:...`; :func:`cranfield.campaign.rules.topics.topic_ids` reads it.
+        File of topics, or `irds:...`; see :func:`cranfield.campaign.rules.topics.read_topic_ids`.
     severities
         Severities that differ from the defaults, by code of the kind of fault: `error`, `warning`
         or `off`.
@@ -380,30 +383,30 @@ class TaskRules:
     document_pattern: str | None = None
     exclude: Annotated[Path | None, check_file] = None
     tag: Annotated[str, check_text] = "[A-Za-z0-9_.-]{1,20}"
-    format: Annotated[str, one_of("trec", "ntcir")] = "trec"
+    format: Annotated[str, make_choice_check("trec", "ntcir")] = "trec"
     max_per_topic: Annotated[int | None, check_positive_integer] = 1000
-    second_column: Annotated[tuple[str, ...], one_or_more] = ()
-    rank: Annotated[str, one_of("integer", "order", "off")] = "integer"
+    second_column: Annotated[tuple[str, ...], check_text_lines] = ()
+    rank: Annotated[str, make_choice_check("integer", "order", "off")] = "integer"
     tied: Annotated[float, check_fraction] = 0.2
     severities: Annotated[Mapping[str, str], _check_severities] = field(default_factory=dict)
     opens: Annotated[datetime | None, check_time] = None
     closes: Annotated[datetime | None, check_time] = None
-    late: Annotated[str, one_of("mark", "refuse")] = "refuse"
+    late: Annotated[str, make_choice_check("mark", "refuse")] = "refuse"
     runs_per_team: Annotated[int | None, check_positive_integer] = None
     runs_per_day: Annotated[int | None, check_positive_integer] = None
     max_bytes: Annotated[int, check_positive_integer] = 200_000_000
     max_decompressed_bytes: Annotated[int, check_positive_integer] = 200_000_000
-    types: Annotated[tuple[str, ...], list_of(check_text_line)] = ()
+    types: Annotated[tuple[str, ...], make_list_check(check_text_line)] = ()
     priorities: Annotated[int | None, check_positive_integer] = None
-    pool: Annotated[PoolRules | None, table_as(PoolRules, POOL)] = None
-    measures: Annotated[tuple[str, ...], list_of(check_text_line, min_size=1)] = ("AP",)
+    pool: Annotated[PoolRules | None, make_object_check(PoolRules, POOL)] = None
+    measures: Annotated[tuple[str, ...], make_list_check(check_text_line, min_size=1)] = ("AP",)
     judging: Annotated[Mapping[str, str | int], _check_judging] = field(default_factory=dict)
-    categories: Annotated[tuple[str, ...], list_of(check_text_line)] = ()
+    categories: Annotated[tuple[str, ...], make_list_check(check_text_line)] = ()
     min_category: Annotated[int, check_positive_integer] = 3
-    median: Annotated[str, one_of("better", "average")] = "better"
-    feedback: Annotated[str, one_of("none", "means", "sheets")] = "none"
-    metadata: Annotated[MetadataRules | None, table_as(MetadataRules, METADATA)] = None
-    questions: Annotated[Mapping[str, Question], table_of(_check_question)] = field(
+    median: Annotated[str, make_choice_check("better", "average")] = "better"
+    feedback: Annotated[str, make_choice_check("none", "means", "sheets")] = "none"
+    metadata: Annotated[MetadataRules | None, make_object_check(MetadataRules, METADATA)] = None
+    questions: Annotated[Mapping[str, Question], make_table_check(_check_question)] = field(
         default_factory=dict
     )
     source: str | None = field(default=None, compare=False, repr=False)
@@ -425,7 +428,7 @@ class Rules:
     ----------
     files
         SHA-256 of campaign.toml and of each file that it names, by path relative to its folder.
-        Submissions record them, to identify the rules that they were checked by.
+        Submissions record a hash of these, which identifies the rules of their check.
     """
 
     id: Annotated[str, check_file_name]
@@ -438,7 +441,7 @@ class Rules:
     files: Mapping[str, str] = field(default_factory=dict)
 
     def task(self, name: str | None = None) -> TaskRules:
-        """Return a task by name; optional if there is only one task."""
+        """Return a task by name; the name is optional if there is only one task."""
         if name is None and len(self.tasks) == 1:
             return next(iter(self.tasks.values()))
         if name is None or name not in self.tasks:
@@ -453,8 +456,8 @@ FILE_FIELDS = ("topics", "documents", "exclude")
 PRIVATE_FIELD = "keep_refused"
 """Field that is not published to participants."""
 
-CAMPAIGN = keys_of(Rules)
-TASK = keys_of(TaskRules) | dict.fromkeys(SEVERITIES, check_severity)
+CAMPAIGN = get_checks(Rules)
+TASK = get_checks(TaskRules) | dict.fromkeys(SEVERITIES, check_severity)
 
 
 def match_in_full(texts: pl.Series, pattern: str) -> pl.Series:

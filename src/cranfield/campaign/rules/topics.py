@@ -19,10 +19,10 @@ ID_NAMES = ("number", "num", "id", "_id", "qid", "query_id", "topic_id", "topic"
 _NUM = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]*)", re.IGNORECASE)
 
 
-def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
+def read_topic_ids(task: TaskRules) -> tuple[str, ...] | None:
     """Return the ids of a task's topics in the order of the file; None if the rules name no topics.
 
-    Formats: text, with an id as the first word of each line, and `#` before comments; TREC, with
+    Formats: text, with an id as the first word of each line, except comment lines (`#`); TREC, with
     `<num> Number: 401`; XML, with `<topic number="401">` or, as in CLEF,
     `<topic><identifier>401</identifier>`; JSON, as an object by id or a list of objects; and JSON
     lines. Files may be compressed. `irds:...` names the topics of a dataset of ir_datasets.
@@ -30,7 +30,7 @@ def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
     Raises
     ------
     InputError
-        For a file that has no topics, has a duplicate topic, or cannot be read.
+        For a file that has no topics, an invalid or duplicate id, or cannot be read.
     """
     if task.topics is None:
         return None

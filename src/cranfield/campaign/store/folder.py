@@ -37,8 +37,8 @@ from cranfield.campaign.store.registry import (
     RegistryReader,
     Transaction,
     create_registry,
+    find_last_event,
     find_problems,
-    last_event,
     open_registry,
 )
 from cranfield.result import Column, Columns, Result
@@ -73,14 +73,14 @@ class Verification(Result):
     findings
         Problems first, then files left over by killed processes, notes, and repairs.
     files, events
-        Number of files compared with their hashes, and number of events in the chain.
+        Number of checked files, including the registry, and number of events in the chain.
     """
 
     name: ClassVar[str] = "findings"
     columns: ClassVar[Columns] = {
         "kind": Column("One of: problem, left over (by an interrupted command), note, repaired."),
         "file": Column("Path in the campaign's folder.", key=True),
-        "reason": Column("Problem with the file, or the repair made."),
+        "reason": Column("The problem, the note, or the repair made."),
     }
 
     findings: tuple[Finding, ...]
@@ -89,7 +89,7 @@ class Verification(Result):
 
     @property
     def problems(self) -> tuple[Finding, ...]:
-        """Problems: changed bytes and missing files."""
+        """Problems, such as changed bytes and missing files."""
         return self._select_findings(PROBLEM)
 
     @property
@@ -237,7 +237,7 @@ def _verify(folder: Path) -> Verification:
         if verification.ok or not verification.events:
             break
         with open_registry(folder) as connection:
-            if last_event(connection)[0] == verification.events:
+            if find_last_event(connection)[0] == verification.events:
                 break
     return verification
 
@@ -252,7 +252,7 @@ def _verify_once(folder: Path) -> Verification:
             problems = find_problems(connection)[:20]
             findings = [Finding(REGISTRY, problem) for problem in problems]
             if not findings:
-                n_events, _ = last_event(connection)
+                n_events, _ = find_last_event(connection)
                 recorded_files = _find_recorded_files(Transaction(connection, folder))
     except InputError as error:
         n_files = 0
@@ -280,7 +280,7 @@ def _verify_once(folder: Path) -> Verification:
 
 
 def _find_files_by_name(folder: Path) -> _Records:
-    """Return the objects, whose names are their hashes, and the releases."""
+    """Return the objects, whose names are their hashes, and the releases, without the registry."""
     objects = (path for path in sorted((folder / OBJECTS).glob("*/*")) if path.name[0] != ".")
     bags = (path.parent for path in sorted((folder / RELEASES).glob("*/bagit.txt")))
     files = {path: _Record(path.name, "the name of the file") for path in objects}
@@ -289,7 +289,7 @@ def _find_files_by_name(folder: Path) -> _Records:
 
 
 def _compare_file(folder: Path, name: str, record: _Record) -> tuple[int, list[Finding]]:
-    """Compare a file with its hash; return 1 if it can be read, and the findings."""
+    """Compare a file with its hash; return 1 if it can be read, else 0, and the findings."""
     path, description = folder / name, record.description
     if path.exists() and not path.is_file():
         # Reading from a pipe would block until a process writes to it.
@@ -384,17 +384,17 @@ def export(campaign: OpenedCampaign, path: str | PathLike[str]) -> Path:
         The campaign.
     path
         Path of the archive, outside the campaign's folder, ending in `.zip`. The archive contains
-        the files of the campaign, each table in `tables/` as CSV and as JSON, and the hashes of all
-        files in `SHA256SUMS`, for `sha256sum -c`.
+        the recorded files of the campaign, each table in `tables/` as CSV and as JSON, and the
+        hashes of all these files in `SHA256SUMS`, for `sha256sum -c`.
 
     Raises
     ------
-    InputError
-        If a file that the registry names is missing, or the archive cannot be written.
+    CranfieldError
+        If a recorded file other than scores is missing, or the archive cannot be written at `path`.
     """
     target = Path(fspath(path))
     if target.suffix.lower() != ".zip":
-        raise PolicyError(f"name of an export must end in .zip, got {quoted(target.name)}")
+        raise PolicyError(f"the name of an export must end in .zip, got {quoted(target.name)}")
     check_folder(campaign.folder)
     campaign.check_outside(target)
     with open_registry(campaign.folder) as connection:

@@ -19,7 +19,7 @@ ACCEPTED, REFUSED, REPLACED, WITHDRAWN = "accepted", "refused", "replaced", "wit
 
 @dataclass(frozen=True)
 class Team:
-    """A team; its contact never leaves the registry."""
+    """A team; its contact is never released."""
 
     id: str
     name: str
@@ -34,8 +34,9 @@ class Submission:
 
     Attributes
     ----------
-    object
-        SHA-256 of the submitted bytes; it names their file in `objects/`.
+    object, bytes
+        SHA-256 of the submitted bytes, which names their file in `objects/`, and their number; of a
+        file that is too large, those of its beginning.
     ranking
         SHA-256 of the topics and the ranked documents, without the tag.
     rules
@@ -45,7 +46,8 @@ class Submission:
     metadata
         Metadata of the run, as YAML text.
     is_stored
-        Whether the submitted bytes are in `objects/`; purged and most refused runs are not stored.
+        Whether the submitted bytes are in `objects/`; refused runs are stored only if the rules say
+        so, and purged runs are not.
     """
 
     id: int
@@ -125,7 +127,7 @@ class Event:
 
 
 RULES, REGISTRY = "campaign.toml", "campaign.sqlite"
-"""Names of the file of the rules, which people write, and of the file of the registry."""
+"""Names of the file of the rules, which organisers write, and of the file of the registry."""
 
 JOURNAL = f"{REGISTRY}-journal"
 """SQLite's journal, which exists during a change, and remains if the process is killed."""

@@ -62,7 +62,7 @@ class RecordTable:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of its columns, which are the fields of the record."""
+        """The names of the columns of the table, which are the fields of the record."""
         return tuple(column.name for column in fields(self.record_type))
 
     @property
@@ -76,7 +76,7 @@ class RecordTable:
 
     def to_row(self, record: Any) -> Row:
         return {
-            name: canonical_json(value) if isinstance(value, dict) else value
+            name: format_canonical_json(value) if isinstance(value, dict) else value
             for name, value in vars(record).items()
         }
 
@@ -145,7 +145,7 @@ CREATE TRIGGER event_stays BEFORE DELETE ON event
 """SQL of the registry besides the tables of records: faults, indexes and triggers."""
 
 
-def canonical_json(value: object) -> str:
+def format_canonical_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
@@ -159,9 +159,8 @@ def insert_row(connection: sqlite3.Connection, table: str, row: Row) -> int | No
 def create_registry(path: Path) -> None:
     """Create an empty registry that only its owner may read."""
     if sqlite3.sqlite_version_info < (3, 37) or not hasattr(sqlite3.Connection, "serialize"):
-        raise CranfieldError(
-            f"campaigns require SQLite 3.37 with serialize, got SQLite {sqlite3.sqlite_version}"
-        )
+        got = f"{sqlite3.sqlite_version}, serialize: {hasattr(sqlite3.Connection, 'serialize')}"
+        raise CranfieldError(f"campaigns require SQLite >= 3.37 compiled with serialize, got {got}")
     path.touch(mode=0o600, exist_ok=False)
     tables = "".join(table.sql for table in TABLES.values())
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -226,12 +225,12 @@ KEYS["fault"] = ("submission", "number")
 
 
 def hash_event(event: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of all fields of an event, including the hash of the previous event."""
-    text = canonical_json({name: value for name, value in event.items() if name != "sha256"})
+    """Return the SHA-256 of all other fields of an event, with the hash of the previous one."""
+    text = format_canonical_json({name: value for name, value in event.items() if name != "sha256"})
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def last_event(connection: sqlite3.Connection) -> tuple[int, str]:
+def find_last_event(connection: sqlite3.Connection) -> tuple[int, str]:
     """Return the number and the hash of the last event."""
     event = connection.execute("SELECT seq, sha256 FROM event ORDER BY seq DESC LIMIT 1").fetchone()
     return (0, INITIAL_HASH) if event is None else (event["seq"], event["sha256"])
@@ -252,12 +251,12 @@ def find_problems(connection: sqlite3.Connection) -> list[str]:
             return [f"is damaged: {problem}" for problem in problems]
         if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
             return ["is damaged: a row refers to a missing row"]
-        return _find_chain_problem(connection)
+        return _find_chain_problems(connection)
     except (sqlite3.Error, ValueError, LookupError, TypeError) as error:
         return [f"is damaged: {error}"]
 
 
-def _find_chain_problem(connection: sqlite3.Connection) -> list[str]:
+def _find_chain_problems(connection: sqlite3.Connection) -> list[str]:
     """Return the first break of the chain, or the differences between the tables and the events."""
     expected_rows: dict[Key, Row] = {}
     previous_hash = INITIAL_HASH
@@ -278,8 +277,9 @@ def _find_chain_problem(connection: sqlite3.Connection) -> list[str]:
             row = _hash_contact(name, dict(stored_row))
             key = _make_key(name, row)
             if expected_rows.pop(key, None) != row:
-                differences.append(f"{_label(key)}: differs from the log of events")
-    differences += [f"{_label(k)}: is missing, but is in the log of events" for k in expected_rows]
+                differences.append(f"{_show_key(key)}: differs from the log of events")
+    reason = "is missing, but is in the log of events"
+    differences += [f"{_show_key(key)}: {reason}" for key in expected_rows]
     return differences
 
 
@@ -287,7 +287,7 @@ def _make_key(table: str, row: Row) -> Key:
     return table, tuple(row[column] for column in KEYS[table])
 
 
-def _label(key: Key) -> str:
+def _show_key(key: Key) -> str:
     return f"table {key[0]}, row {' '.join(map(str, key[1]))}"
 
 
@@ -299,11 +299,11 @@ class RegistryReader:
 
     def teams(self) -> tuple[Team, ...]:
         """Return all teams, by id."""
-        return self._records(Team)
+        return self._select_records(Team)
 
     def team(self, id: str) -> Team | None:
         """Return a team, or None if it is unknown."""
-        return next(iter(self._records(Team, id=id)), None)
+        return next(iter(self._select_records(Team, id=id)), None)
 
     def submissions(
         self,
@@ -321,7 +321,7 @@ class RegistryReader:
         """
         state = None if states is None else tuple(states)
         values = {"team": team, "ranking": ranking, "object": object, "tag": tag, "state": state}
-        return self._records(Submission, task=task, **values)
+        return self._select_records(Submission, task=task, **values)
 
     def faults(self, submission_id: int, *, private: bool = False) -> tuple[Fault, ...]:
         """Return the faults and warnings of a submission.
@@ -336,28 +336,28 @@ class RegistryReader:
 
     def judgments(self, task: str | None = None) -> tuple[Judgments, ...]:
         """Return the versions of judgments, oldest first."""
-        return self._records(Judgments, task=task)
+        return self._select_records(Judgments, task=task)
 
     def score_files(self, task: str | None = None) -> tuple[ScoreFile, ...]:
         """Return the files of scores, oldest first."""
-        return self._records(ScoreFile, task=task)
+        return self._select_records(ScoreFile, task=task)
 
     def releases(self) -> tuple[ReleaseRecord, ...]:
         """Return the releases, oldest first."""
-        return self._records(ReleaseRecord)
+        return self._select_records(ReleaseRecord)
 
     def events(self) -> tuple[Event, ...]:
         """Return the chain of events."""
-        return self._records(Event)
+        return self._select_records(Event)
 
     def rules_files(self) -> dict[str, str]:
-        """Return the SHA-256 of the files of the last used rules, by path."""
+        """Return the SHA-256 of the files of the most recently used rules, by path."""
         with self._connect() as connection:
             query = "SELECT details FROM event WHERE action = 'rules' ORDER BY seq DESC LIMIT 1"
             row = connection.execute(query).fetchone()
         return {} if row is None else dict(json.loads(row["details"])["about"])
 
-    def _records(self, record_type: type[Any], **criteria: Any) -> tuple[Any, ...]:
+    def _select_records(self, record_type: type[Any], **criteria: Any) -> tuple[Any, ...]:
         """Return records by values of columns; a tuple lists accepted values, None accepts any."""
         # Only names of columns, which come from the code, become SQL text.
         table = TABLES[record_type]
@@ -433,9 +433,9 @@ class Transaction(RegistryReader):
         self, at: str, actor: str, action: str, subject: str, about: Mapping[str, Any]
     ) -> None:
         """Append the event of this change to the chain, with its details and the changed rows."""
-        seq, previous = last_event(self._connection)
+        seq, previous = find_last_event(self._connection)
         rows = [[name, _hash_contact(name, row)] for (name, _), row in self._rows.items()]
-        details = canonical_json({"about": dict(about), "rows": rows})
+        details = format_canonical_json({"about": dict(about), "rows": rows})
         event: Row = {"seq": seq + 1, "at": at, "actor": actor, "action": action}
         event |= {"subject": subject, "details": details, "previous": previous}
         insert_row(self._connection, "event", event | {"sha256": hash_event(event)})
@@ -444,7 +444,7 @@ class Transaction(RegistryReader):
         """Remove objects marked by :meth:`remove_later` that no record refers to."""
         for sha256 in self._unneeded:
             runs = self.submissions(None, None, object=sha256)
-            versions = self._records(Judgments, object=sha256)
+            versions = self._select_records(Judgments, object=sha256)
             if not versions and not any(run.is_stored for run in runs):
                 records.object_path(self._folder, sha256).unlink(missing_ok=True)
 

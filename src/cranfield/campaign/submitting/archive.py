@@ -21,9 +21,9 @@ from cranfield.campaign.submitting.submit import (
     SubmissionOutcome,
     UnchangedError,
     copy_and_check,
+    get_submission_time,
     record_run,
     record_run_in_transaction,
-    submission_time,
 )
 from cranfield.campaign.submitting.teams import insert_teams, make_team, make_unknown_teams_error
 from cranfield.sources.chunks import Source
@@ -60,7 +60,7 @@ class ArchiveRow:
 
 @dataclass(frozen=True)
 class ArchiveTable:
-    """A table of runs."""
+    """Rows of a table of runs, and the name of the table."""
 
     source: str
     rows: tuple[ArchiveRow, ...]
@@ -83,7 +83,7 @@ def read_archive_table(
         CSV, TSV or JSON with a column `tag`, and optionally `team`, `task`, `type`, `priority`,
         `description`, `received`, `file` and the names of questions.
     runs
-        Files or folders of runs; the name of a file is the tag, with or without suffixes.
+        Files or folders of runs, named by tag, with or without suffixes and a prefix `input.`.
     rules
         Rules of the campaign.
     defaults
@@ -96,20 +96,20 @@ def read_archive_table(
     Raises
     ------
     InputError, PolicyError
-        For an invalid table, a run without a tag or a team, a duplicate run, and a default that no
-        run uses.
+        For an invalid table, a run without a tag or a team, a duplicate run, a default that no run
+        uses, and a file or folder of runs that cannot be read.
 
     Warns
     -----
     CranfieldWarning
-        For columns that are not used, and files without a row.
+        For columns that are not used, and files without a row, unless they are in a folder.
     """
     source = read_columns(table, replace(_SCHEMA, columns=()))
     questions = {name for task in rules.tasks.values() for name in task.questions} - COLUMN_NAMES
     answers = (optional(name, NAME, None) for name in sorted(questions))
     schema = replace(_SCHEMA, columns=(*_COLUMNS, *answers))
     column_indices = schema.find_positions(source.names, source.source, schema.own_names(columns))
-    # A list of runs with their states, such as that of another campaign, has withdrawn runs.
+    # Refuse a column of states, as withdrawn runs may have rows; warn of unused columns below.
     source.check_unused(replace(schema, is_selected=True), column_indices.values())
     cells = source.cells_of(schema, column_indices)
     frame = convert_columns(cells, schema, source.source, source.lines).frame
@@ -170,7 +170,7 @@ def _make_declaration(row: Mapping[str, str], defaults: Declaration) -> Declarat
 def _find_files_by_tag(
     runs: Iterable[str | PathLike[str]], tags: Collection[str]
 ) -> tuple[dict[str, list[str]], tuple[str, ...]]:
-    """Return the files of runs by tag, and the names of files without a tag in the table."""
+    """Return the files of runs by tag, and the names of other files that are not in a folder."""
     files: dict[str, list[str]] = {}
     files_without_row = []
     for run in [Path(fspath(run)) for run in runs]:
@@ -248,7 +248,7 @@ def submit_archive(
     Raises
     ------
     PolicyError
-        For unknown teams and tasks, and times in the future; no run is then submitted.
+        For unknown tasks, unknown or invalid teams, and times in the future; no run is submitted.
     """
     tasks = [campaign.rules.task(row.task) for row in table.rows]
     known_ids = {team.id for team in campaign.registry.teams()}
@@ -257,7 +257,7 @@ def submit_archive(
     if new_ids and not add_teams:
         raise make_unknown_teams_error(new_ids, known_ids)
     for row in table.rows:
-        submission_time(row.declaration, campaign.clock())
+        get_submission_time(row.declaration, campaign.clock())
 
     with ExitStack() as copies:
 

@@ -17,9 +17,9 @@ from cranfield.base.errors import CranfieldError, PolicyError, file_error, quote
 from cranfield.base.kinds import Integer
 from cranfield.base.text import counted, plain
 from cranfield.campaign.checks.checking import check_with_metadata
-from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault, fault_severity
+from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault, get_severity
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
-from cranfield.campaign.rules.reading import rules_sha256
+from cranfield.campaign.rules.reading import hash_rules
 from cranfield.campaign.rules.task_rules import (
     TaskRules,
     format_duration,
@@ -87,18 +87,18 @@ class Declaration:
 
 
 def check_reason(reason: str) -> None:
-    """Refuse a reason that is empty or has control characters."""
+    """Refuse a reason that is empty or has unprintable characters."""
     if not reason.strip():
         raise PolicyError("reason must not be empty")
-    if problem := _find_control_character("reason", reason):
+    if problem := _find_unprintable_character("reason", reason):
         raise PolicyError(problem)
 
 
-def _find_control_character(name: str, text: str) -> str:
-    """Return a message about control characters other than line breaks and tabs, if any."""
+def _find_unprintable_character(name: str, text: str) -> str:
+    """Return a message about unprintable characters, except line breaks and tabs; or ''."""
     if text.translate(dict.fromkeys(map(ord, "\n\r\t"))).isprintable():
         return ""
-    return f"{quoted(name)} must not contain control characters, got {quoted(text)}"
+    return f"{quoted(name)} must not contain unprintable characters, got {quoted(text)}"
 
 
 MAX_TAG_LENGTH = 300
@@ -152,7 +152,7 @@ def copy_and_check(
 
 
 def _copy_file(source: Source, copy: Path, max_bytes: int) -> tuple[str, int]:
-    """Copy a file, up to the block that exceeds the maximum; return its SHA-256 and size."""
+    """Copy a file until it exceeds the maximum; return the SHA-256 of the copy and the size."""
     digest, size = hashlib.sha256(), 0
     with source.open_raw() as raw, copy.open("xb") as out:
         while block := raw.read(records.CHUNK_BYTES):
@@ -177,7 +177,7 @@ def _copy_metadata(run: Path, copy: Path) -> None:
                 target.write_bytes(raw.read(MAX_BYTES + 1))
 
 
-def submission_time(declaration: Declaration, now: datetime) -> datetime:
+def get_submission_time(declaration: Declaration, now: datetime) -> datetime:
     """Return the time of submission in whole seconds, as stored."""
     now = now.astimezone(UTC).replace(microsecond=0)
     if declaration.received is None:
@@ -198,11 +198,11 @@ def decide(
     Return the outcome, all faults (including faults about other teams), and the run to replace.
     """
     task, declaration, team, tag = copy.task, copy.declaration, copy.declaration.team, copy.tag
-    received = submission_time(declaration, copy.arrival)
+    received = get_submission_time(declaration, copy.arrival)
     submission = _make_submission(copy, received)
     submissions = registry.submissions(task.name, None, team=team)
     accepted_runs = [run for run in submissions if run.state == ACCEPTED]
-    # A repeat has the bytes and the declaration of an earlier run.
+    # A repeat has the bytes and the declaration of an accepted run.
     get_fields = attrgetter("tag", "object", "type", "priority", "answers", "description")
     declared_fields = get_fields(submission)
     repeat = next((run for run in accepted_runs if get_fields(run) == declared_fields), None)
@@ -279,7 +279,7 @@ def _make_submission(copy: CheckedCopy, received: datetime) -> Submission:
 
 
 def _make_fault(task: TaskRules, code: str, message: str) -> Fault:
-    return Fault(code, fault_severity(code, task), message)
+    return Fault(code, get_severity(code, task), message)
 
 
 def _find_declaration_problems(task: TaskRules, declaration: Declaration) -> Iterator[str]:
@@ -307,9 +307,9 @@ def _find_declaration_problems(task: TaskRules, declaration: Declaration) -> Ite
                 yield f"answer {quoted(name)} is missing: {question.ask}{choices}"
         elif question.choices and answer not in question.choices:
             yield f"unknown answer {quoted(answer)} to {quoted(name)}{choices}"
-        elif problem := _find_control_character(name, answer):
+        elif problem := _find_unprintable_character(name, answer):
             yield problem
-    if problem := _find_control_character("description", declaration.description):
+    if problem := _find_unprintable_character("description", declaration.description):
         yield problem
 
 
@@ -346,7 +346,7 @@ def _find_limit_faults(
 def _find_tag_faults(
     registry: RegistryReader, copy: CheckedCopy, replaced_run: Submission | None
 ) -> Iterator[Fault]:
-    """Yield faults of a tag that is not a valid file name, or is taken, regardless of case."""
+    """Yield a fault if a tag is not a valid file name, or is taken (regardless of case)."""
     tag, team = copy.tag, copy.declaration.team
     # A tag with blanks is reported as a fault of the columns.
     has_tag_error = any(fault.code in {"tag", "columns"} for fault in copy.report.errors)
@@ -384,7 +384,7 @@ class SubmissionOutcome:
     submission
         Record of the run in the registry: accepted or refused.
     report
-        All faults of the file, limits and times, except faults that concern other teams.
+        All faults of the run, except private faults, which name other teams.
     is_repeat
         Whether the same run was already accepted with this tag, so that nothing was changed.
     """
@@ -424,11 +424,11 @@ class UnchangedError(Exception):
 def submit(
     campaign: OpenedCampaign, run: PathName, task: str | None = None, **declared: Any
 ) -> SubmissionOutcome:
-    """Submit a run: check it, store its bytes unchanged, and accept it or refuse it.
+    """Submit a run: check it, and accept it and store its bytes unchanged, or refuse it.
 
     The bytes are read once, into a private file, and checked there. One transaction checks the tag,
     limits and times. It stores the file of an accepted run before it records the run, so that every
-    recorded run has its bytes. On return, the run is on the disk.
+    accepted run has its bytes. Refused runs are stored only if the rules say so.
 
     Parameters
     ----------
@@ -444,8 +444,8 @@ def submit(
     Raises
     ------
     PolicyError
-        For an unknown task or team, a time in the future, or a run to replace that is not an
-        accepted run of the team. Nothing is recorded.
+        For an unknown task or team, a value that :class:`Declaration` refuses, a time in the
+        future, or a run to replace that is not an accepted run of the team. Nothing is recorded.
     InputError
         For a file that cannot be read.
     """
@@ -460,7 +460,7 @@ def check_submission(
 ) -> CheckReport:
     """Check a run like :func:`submit`, without submitting it.
 
-    Rules about teams are checked only if a team is declared.
+    Without a declared team, only the file and its tag are checked.
     """
     rules = campaign.rules.task(task)
     with copy_and_check(campaign, run, rules, Declaration(**declared)) as copy:
@@ -489,7 +489,7 @@ def record_run_in_transaction(
     outcome, faults, replaced_run = decide(tx, copy)
     if outcome.is_repeat:
         return outcome
-    run = replace(outcome.submission, rules=rules_sha256(campaign.rules), is_stored=False)
+    run = replace(outcome.submission, rules=hash_rules(campaign.rules), is_stored=False)
     if not is_trial and (run.state == ACCEPTED or campaign.rules.keep_refused):
         # The bytes are stored before the run is recorded.
         sha256, _ = records.put_object(campaign.folder, copy.file)
@@ -526,7 +526,7 @@ def withdraw(campaign: OpenedCampaign, tag: str, reason: str) -> Submission:
     Raises
     ------
     PolicyError
-        If no accepted run has the tag.
+        If no accepted run has the tag, or the reason is empty or has unprintable characters.
     """
     check_reason(reason)
     with campaign.registry.change("withdraw", tag, {"reason": reason}) as tx:
@@ -569,7 +569,7 @@ def purge(
     ------
     PolicyError
         If no withdrawn, replaced or refused run with the tag has a stored file, or if several runs
-        have the tag and `id` is not set. An accepted run must be withdrawn first.
+        have the tag and `id` is not set, or for an invalid reason. Withdraw an accepted run first.
     """
     check_reason(reason)
     with campaign.registry.change("purge", tag, {"reason": reason}) as tx:

@@ -10,7 +10,7 @@ from typing import Any
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import did_you_mean, some_of
 from cranfield.campaign.opened_campaign import OpenedCampaign
-from cranfield.campaign.rules.task_rules import SAFE_CHARACTERS, format_utc, is_safe_name
+from cranfield.campaign.rules.task_rules import SAFE_NAME_RULE, format_utc, is_safe_name
 from cranfield.campaign.store.records import Team
 from cranfield.campaign.store.registry import RegistryReader, Transaction
 
@@ -45,7 +45,7 @@ def add_team(
     Raises
     ------
     PolicyError
-        For an invalid or existing id, and for an invalid date.
+        For an invalid or existing id, and for an invalid name, contact or date.
     """
     team = make_team(campaign, id, name, contact, anonymous_until)
     with campaign.registry.change("add team", team.id) as tx:
@@ -74,7 +74,7 @@ def make_team(
 ) -> Team:
     """Return a new team, after checking its fields."""
     if not is_safe_name(id):
-        raise PolicyError(f"the team's id must consist of {SAFE_CHARACTERS}; got {quoted(id)}")
+        raise PolicyError(f"the team's id must be {SAFE_NAME_RULE}, got {quoted(id)}")
     created = format_utc(campaign.clock())
     fields = _check_fields(id, name=name, contact=contact, anonymous_until=anonymous_until or "")
     return Team(id=id, created=created, **fields)
@@ -108,7 +108,7 @@ def change_team(
     contact: str | None = None,
     anonymous_until: str | None = None,
 ) -> Team:
-    """Change the name, the contact or the date of a team; an empty text removes the value.
+    """Change values of a team; an empty text removes a contact or date; an empty name is the id.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def change_team(
     Raises
     ------
     PolicyError
-        For an unknown team, an invalid value, or if nothing is changed.
+        For an unknown team, an invalid value, or if no value is set.
     """
     changes = _check_fields(id, name=name, contact=contact, anonymous_until=anonymous_until)
     if not changes:

@@ -18,9 +18,9 @@ from cranfield.campaign.opened_campaign import OpenedCampaign
 from cranfield.campaign.publishing.bag import write_bag
 from cranfield.campaign.publishing.releasing import release, retract
 from cranfield.campaign.publishing.site import (
+    collect_task_data,
     find_newest_releases,
     read_releases,
-    task_leaderboard,
     write_release_site,
     write_site,
 )
@@ -133,7 +133,7 @@ def test_the_board_says_what_compare_says(releases: Path, tmp_path: Path) -> Non
     tags = [f"r{k:02d}" for k in range(9)]
     make_release(releases, tags=tags)
     [release] = read_releases(releases)
-    board = task_leaderboard(release)
+    board = collect_task_data(release)
     found = cf.compare(release.scores["AP"])
     assert board.groups == found.groups()
     best = int(found.order[0])
@@ -310,7 +310,7 @@ def test_notes_and_states_of_releases(releases: Path, tmp_path: Path) -> None:
             *(("adhoc-3", "retracted"), ("adhoc-2", "released")),
             *(("adhoc-1", "superseded by adhoc-2"), ("web-1", "released")),
         ]
-    assert "This site has no complete release" in data
+    assert "This site contains no complete release" in data
 
 
 def test_an_anonymous_team_is_marked_and_hides_no_other_record(tmp_path: Path) -> None:
@@ -443,7 +443,7 @@ def test_the_site_of_a_real_release(campaign: OpenedCampaign, tmp_path: Path) ->
     [one] = read_releases(campaign.folder / "releases")
     [kept] = campaign.registry.releases()
     assert one.manifest_sha256 == kept.manifest
-    shown = task_leaderboard(one)
+    shown = collect_task_data(one)
     found = cf.compare(one.scores[shown.measure])
     letters = {tag: shorten_letters(some) for tag, some in found.groups().items()}
     assert shown.groups == letters

@@ -63,7 +63,7 @@ def submissions() -> tuple[Submission, ...]:
 
 @cache
 def sheets(**options: Any) -> tuple[Sheet, ...]:
-    return inputs(evaluation(), submissions()).sheets(**options)
+    return inputs(evaluation(), submissions()).make_sheets(**options)
 
 
 def sheet_of(tag: str, some: Sequence[Sheet]) -> Sheet:

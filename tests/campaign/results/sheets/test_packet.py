@@ -94,7 +94,9 @@ def test_few_other_teams_are_not_shown(small: Make, tmp_path: Path) -> None:
     sheet = json.loads(held["adhoc/runs/tag-northlab-1.json"])
     assert sheet["category"] == {"key": "type", "value": "automatic", "runs": 6}
     # To all, the four manual runs are enough.
-    [named] = (one for one in make_sheet_inputs(campaign).sheets() if one.tag == "tag-westlab-1")
+    [named] = (
+        one for one in make_sheet_inputs(campaign).make_sheets() if one.tag == "tag-westlab-1"
+    )
     assert str(named.category) == "type manual"
 
 

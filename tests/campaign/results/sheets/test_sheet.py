@@ -109,7 +109,7 @@ def test_levels_of_recall_are_rounded_as_the_rules_of_judging_say(compat: Any) -
     task = replace(made.TASK, judging={} if compat is None else {"compat": compat})
     runs = covid.runs[:3]
     ev = cf.evaluate(runs, covid.qrels, list_sheet_measures(task), compat=compat)
-    sheets = made.inputs(ev, made.submissions()[:3], task).sheets()
+    sheets = made.inputs(ev, made.submissions()[:3], task).make_sheets()
     levels = cf.evaluate(runs, covid.qrels, ["iprec_at_recall"], compat=compat)
     for k, tag in enumerate(ev.systems):
         sheet = made.sheet_of(tag, sheets)

@@ -105,7 +105,7 @@ def test_low_scores_that_are_good(small: Make) -> None:
     campaign = small()
     scores = campaign.score(measures=["Unjudged@5"])["Unjudged@5"]
     means = scores.mean()
-    for sheet in make_sheet_inputs(campaign, measure="Unjudged@5").sheets():
+    for sheet in make_sheet_inputs(campaign, measure="Unjudged@5").make_sheets():
         assert sheet.lower_is_better
         k = scores.systems.index(sheet.tag)
         assert sheet.comparison.rank == 1 + int((means < means[k]).sum())
@@ -171,4 +171,4 @@ def test_who_was_pooled_is_said_only_where_it_is_known(small: Make) -> None:
 
 
 def of(campaign: cf.campaign.Campaign) -> tuple[Sheet, ...]:
-    return make_sheet_inputs(OpenedCampaign(campaign.folder)).sheets()
+    return make_sheet_inputs(OpenedCampaign(campaign.folder)).make_sheets()

@@ -56,7 +56,7 @@ def test_columns_rename_those_of_a_table(tmp_path: Path, suffix: str) -> None:
     for data in (path, *frames):
         assert read_labels(data, columns=columns).to_polars().rows() == wanted
         for wrong, reason in (
-            ({"worker": "zebra"}, "no column 'zebra', requested as the worker"),
+            ({"worker": "zebra"}, "unknown column 'zebra' for the worker"),
             ({"zebra": "points"}, "unknown column 'zebra'"),
             ("topic doc worker grade", "for a table with a header"),
             (["worker", "zebra"], "for a table with a header"),

@@ -197,7 +197,7 @@ class Intents:
         return judgment[is_relevant], self.position[entry[is_relevant]]
 
     def id_ranks(self, judgments: Ints) -> Ints:
-        """Return the rank of each judgment's document id in sorted order, to break ties."""
+        """Return the position of each judgment's document id in sorted order, to break ties."""
         order = np.empty(judgments.size, dtype=np.int64)
         order[self.docs.gather(self.row[judgments]).arg_sort().to_numpy()] = np.arange(order.size)
         return order

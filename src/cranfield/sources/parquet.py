@@ -48,7 +48,7 @@ _HELD = _HeldStderr()
 
 @contextlib.contextmanager
 def quiet_panics() -> Iterator[None]:
-    """Redirect standard error, and discard its text if a panic is raised."""
+    """Redirect standard error for a while; discard its text if polars panics, else write it."""
     held = _HELD
     with held.lock:
         held.n_users += 1

@@ -191,7 +191,7 @@ def read_system_table(
     ungraded: str = "error",
     grades: GradeMap | None = None,
 ) -> SystemTable:
-    """Read judgments or runs from a file, frame or data set with named columns."""
+    """Read judgments or runs with named columns: a file, frame, data set, rows or a mapping."""
     if isinstance(data, SystemTable):
         return data
     stem, path, kind = "run", None, requested.kind

@@ -61,7 +61,7 @@ class SystemCoverage:
     extra
         Topics of the run that have no judgment.
     excluded
-        Number of documents that were removed from the rankings of all topics.
+        Number of documents that `exclude` removed from the rankings of all topics.
     chunks
         Number of chunks that were merged into documents; 0 if none were.
     similar_docs

@@ -138,7 +138,7 @@ def assemble_runs(
     supplements: Supplements = Supplements(),
     topics: Sequence[str] | None = None,
 ) -> JudgedRuns:
-    """Assemble runs that were judged one by one; by default on the topics of the policy."""
+    """Assemble runs that were judged one by one, by default on the topics of the policy."""
     if policies.max_grade is not None and qrels.max_grade > policies.max_grade:
         raise PolicyError(
             f"max_grade must be at least the highest grade of the judgments, {qrels.max_grade},"

@@ -36,7 +36,7 @@ READERS = {
     "Labels of LLM judges": ("cranfield.assess.judges.reading:_LABELS", "llm-judges.md"),
     "Pairs to judge": ("cranfield.assess.judges.prompts:_PAIRS", "llm-judges.md"),
     "Prompts": ("cranfield.assess.judges.prompts:_PROMPTS", "llm-judges.md"),
-    "Answers to prompts": ("cranfield.assess.judges.prompts:_ANSWERS", "llm-judges.md"),
+    "Answers to prompts": ("cranfield.assess.judges.prompts:ANSWERS", "llm-judges.md"),
     "Families of judges": ("cranfield.assess.judges.bias:_FAMILIES", "llm-judges.md"),
     "Teams": ("cranfield.meta.collection_studies.rankings:_TEAMS", "testing-collections.md"),
     "Preferences": (

@@ -68,7 +68,9 @@ def main(folder: Path, *, samples: int = 1000) -> None:
         expected = cf.evaluate_probabilities(runs, table, MEASURES, draws=500)
         highest = np.ones(len(table), dtype=np.int64)
         drawn = ProbableRuns(cf.judge(runs, table.to_qrels(highest)), table)
-        thresholded = drawn.with_grades((table.at_least(1) >= 0.5).astype(np.int64))
+        thresholded = drawn.with_grades(
+            (table.compute_tail_probabilities(1) >= 0.5).astype(np.int64)
+        )
         truth = [np.stack(scores) for scores in true_scores(drawn, samples)]
         for k, name in enumerate(MEASURES):
             mean, variance = expected.scores[name].values, expected.variances[name]

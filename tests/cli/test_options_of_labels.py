@@ -56,7 +56,7 @@ def test_columns_rename_those_of_a_table(tmp_path: Path, suffix: str) -> None:
     for data in (path, *frames):
         assert read_labels(data, columns=columns).to_polars().rows() == wanted
         for wrong, reason in (
-            ({"worker": "zebra"}, "no column 'zebra', requested as the worker"),
+            ({"worker": "zebra"}, "unknown column 'zebra' for the worker"),
             ({"zebra": "points"}, "unknown column 'zebra'"),
             ("topic doc worker grade", "for a table with a header"),
             (["worker", "zebra"], "for a table with a header"),
@@ -98,7 +98,7 @@ def test_options_reach_judgments_by_name(tmp_path: Path, suffix: str) -> None:
         assert len(read_labels({"ann": data}, **options | {"repeats": "keep"})) == 3
         for name, value, reason in (
             ("columns", None, "has no grade column"),
-            ("columns", {"grade": "zebra"}, "no column 'zebra'"),
+            ("columns", {"grade": "zebra"}, "unknown column 'zebra'"),
             ("columns", {"worker": "unit", "grade": "points"}, "unknown column 'worker'"),
             ("missing", "error", r"has no grade \(1 of 4 rows\); use missing='drop'"),
             ("repeats", "error", "a second label of worker 'ann'"),
@@ -195,7 +195,7 @@ def test_reading_options_reach_judges(judged: Path, suffix: str) -> None:
     assert "--settings with columns: grade=... selects the column" in err
     cranfield(judged, "judges", *files, *more, "--columns", "judgment=points", status=2)
     _, err = cranfield(judged, "judges", *files, *more, "--columns", "grade=zebra", status=2)
-    assert "has no column 'zebra'" in err
+    assert "unknown column 'zebra'" in err
 
 
 def test_reading_options_reach_the_judges_of_a_report(judged: Path) -> None:

@@ -12,7 +12,7 @@ import cranfield as cf
 from cranfield.base.errors import InputError, MeasureError
 from cranfield.collection.document_tables import read_groups, read_lengths
 from cranfield.collection.intents import read_intents
-from cranfield.collection.judged.judged_runs import intent_blocks
+from cranfield.collection.judged.judged_runs import iterate_intent_blocks
 from tests.collection.refusals import refuses, warns, written
 
 RUN = {"q": {"a": 4, "b": 3, "c": 2, "d": 1}, "r": {"b": 2, "a": 1}}
@@ -87,7 +87,11 @@ def test_file_errors_name_the_line(tmp_path: Path) -> None:
     """File, line and reason."""
     path = tmp_path / "intents.txt"
     refuses(r"intents.txt:2: expected 3 columns", read_intents, written(path, "q 1 0.5 inf\nq 2\n"))
-    refuses("type of an intent must be one of", read_intents, written(path, "q 1 0.5 often\n"))
+    refuses(
+        "unknown type .often. of an intent; expected one of",
+        read_intents,
+        written(path, "q 1 0.5 often\n"),
+    )
     path.write_text("q;1;0.5\nq;2;0.5;nav\n")
     refuses(r"intents.txt:2: expected 3 columns as in previous lines, got 4", read_intents, path)
 
@@ -159,7 +163,7 @@ def test_views_by_intent() -> None:
     """Each intent is a topic; what is judged for the topic alone is not relevant to the intent."""
     rows = [("q", "b", 1, "1"), ("q", "d", 2, "2"), ("q", "b", 0, "2"), ("r", "a", 1, "1")]
     qrels = [dict(zip(("topic", "doc", "grade", "subtopic"), row, strict=True)) for row in rows]
-    [view] = intent_blocks(cf.judge(RUN, qrels, lengths={"b": 7}), "mine")
+    [view] = iterate_intent_blocks(cf.judge(RUN, qrels, lengths={"b": 7}), "mine")
     assert view.judged.topics == ("q/1", "q/2", "r/1")
     assert view.judged.documents.rank.tolist() == [2, 4, 2, 4, 2]
     assert view.judged.documents.grade.tolist() == [1, 0, 0, 2, 1]

@@ -16,7 +16,7 @@ import cranfield as cf
 from cranfield.base.errors import collect_warnings
 from cranfield.collection.document_tables import read_lengths
 from cranfield.sources.columns import Columns
-from cranfield.sources.schemas import DECISIVE, USUAL_NAMES, Column, Schema, spelt
+from cranfield.sources.schemas import DECISIVE, USUAL_NAMES, Column, Schema, fold_name
 from tests.collection.refusals import refuses, warns
 
 
@@ -53,8 +53,8 @@ def least(schema: Schema, but: Column) -> list[str]:
 def test_two_columns_of_one_meaning(schema: Schema) -> None:
     for column in schema.columns:
         others = least(schema, column)
-        taken = {spelt(name) for name in others}
-        free = [[name for name in group if spelt(name) not in taken] for group in column.groups]
+        taken = {fold_name(name) for name in others}
+        free = [[name for name in group if fold_name(name) not in taken] for group in column.groups]
         for rank, group in enumerate(free):
             for name in group:
                 # However it is spelt, and wherever it stands.
@@ -62,7 +62,7 @@ def test_two_columns_of_one_meaning(schema: Schema) -> None:
                     names = [*others, given]
                     assert schema.find_positions(names, "t")[column.name] == len(others)
             for name, second in pairwise(group):
-                if spelt(second) != spelt(name):
+                if fold_name(second) != fold_name(name):
                     reason = f"two columns for the .*'{name}' and '{second}'"
                     refuses(reason, schema.find_positions, [name, *others, second], "t")
             later = [name for names in free[rank + 1 :] for name in names]
@@ -73,7 +73,7 @@ def test_two_columns_of_one_meaning(schema: Schema) -> None:
 
 def test_a_name_is_once_in_the_list_of_a_meaning() -> None:
     for meaning, groups in USUAL_NAMES.items():
-        names = [spelt(name) for group in groups for name in group.split()]
+        names = [fold_name(name) for group in groups for name in group.split()]
         assert len(names) == len(set(names)), meaning
 
 
@@ -168,8 +168,8 @@ def decide(schema: Schema, kind: str, name: str) -> None:
 
 
 def unknown(schema: Schema, kind: str) -> list[str]:
-    known = {spelt(name) for column in schema.columns for name in column.names}
-    return [name for name in DECISIVE[kind].split() if spelt(name) not in known]
+    known = {fold_name(name) for column in schema.columns for name in column.names}
+    return [name for name in DECISIVE[kind].split() if fold_name(name) not in known]
 
 
 @pytest.mark.parametrize("kind", sorted({*chain(*(one.decisive for one in SCHEMAS.values()))}))

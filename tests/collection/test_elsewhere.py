@@ -17,7 +17,7 @@ import pytest
 import cranfield as cf
 from cranfield.collection.document_tables import read_lengths
 from cranfield.collection.files.many_runs import read_runs
-from cranfield.sources.archives import file_of_url, hide_credentials, is_url
+from cranfield.sources.archives import get_file_of_url, hide_credentials, is_url
 from cranfield.sources.chunks import Source
 from tests.collection.refusals import refuses
 
@@ -143,7 +143,7 @@ def test_paths_that_are_none() -> None:
     assert is_url("hf://datasets/u/r@main/a.run") and is_url("zip://a.run::s3://b/c.zip")
     assert hide_credentials("hf://datasets/u/r@main/a.run") == "hf://datasets/u/r@main/a.run"
     assert hide_credentials("ftp://me:pass@h/a.run") == "ftp://h/a.run"
-    assert file_of_url("https://h/a.run.gz?sign=1/2.csv") == "https://h/a.run.gz"
+    assert get_file_of_url("https://h/a.run.gz?sign=1/2.csv") == "https://h/a.run.gz"
     assert Source("zip://a.csv::s3://b/c.zip").suffix == ".csv"
 
 

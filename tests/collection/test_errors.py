@@ -238,7 +238,7 @@ def test_patterns_longer_than_any_path() -> None:
 def test_subtopics_that_are_no_text_for_each_judgment() -> None:
     qrels = cf.read_qrels({"q": {"a": 1, "b": 0}})
     for odd in (pl.Series([[1], [2]]), pl.Series(["x"])):
-        with pytest.raises(cf.InputError, match="subtopics must be 2 strings"):
+        with pytest.raises(cf.InputError, match="expected 2 subtopics as text"):
             cf.Qrels(qrels.topics, qrels.codes, qrels.docs, qrels.grades, odd)
 
 

@@ -95,7 +95,7 @@ def test_values_without_a_grade(tmp_path: Path) -> None:
     for name, data in sources(rows, tmp_path).items():
         place = {"head.csv": "head.csv:3: ", "head.tsv": "head.tsv:3: "}.get(name, f"{name}:2: ")
         place = "row 2: " if name in {"dict", "frame", "rows"} else place
-        expected = f"{place}grade 'Perfect' is not in the mapping of grades; expected one of: 'Rel"
+        expected = f"{place}unknown grade 'Perfect' in the map of grades; expected one of: 'Rel"
         refuses(expected, cf.read_qrels, data, grades={"Relevant": 1})
     refuses("grade must be a finite number to compare with cut", cf.read_qrels, rows, grades=[0.5])
 
@@ -134,7 +134,7 @@ def test_the_refusal_names_the_way_out(tmp_path: Path) -> None:
         (
             "q.csv",
             ("--settings", "few.yml"),
-            "grade 'no' is not in the mapping of grades; expected",
+            "unknown grade 'no' in the map of grades; expected",
         ),
         ("esci.csv", (), "esci.csv:2: grade 'I'"),
         ("esci.csv", (), "map-grades: {'I': GRADE, ...}"),
@@ -176,7 +176,7 @@ def test_text_has_a_value_on_each_line(tmp_path: Path) -> None:
     ],
 )
 def test_pattern_takes_whole_numbers(pattern: str, text: str, grade: int | None) -> None:
-    assert GradeMap.of(pattern).grade(text) == grade
+    assert GradeMap.parse(pattern).grade(text) == grade
 
 
 def test_part_of_a_number_is_refused() -> None:

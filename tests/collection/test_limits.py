@@ -84,14 +84,16 @@ def test_objects_and_elements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     records = [{"topic": "1", "doc": f"d{k}", "score": k} for k in range(31)]
     file = tmp_path / "a.json"
     file.write_text(json.dumps(records))
-    refuses("more than 30 objects or elements; CRANFIELD_MAX_PART", cf.read_run, file)
+    refuses(
+        "more than 30 JSON objects, JSON arrays or XML tags; CRANFIELD_MAX_PART", cf.read_run, file
+    )
     assert len(cf.read_run(written(file, json.dumps(records[1:])))) == 30
     file = tmp_path / "a.jsonl"
     file.write_text("\n".join(map(json.dumps, records)))
-    refuses("more than 30 objects or elements", cf.read_run, file)
+    refuses("more than 30 JSON objects, JSON arrays or XML tags", cf.read_run, file)
     file = tmp_path / "a.xml"
     file.write_text(f"<sessiontrack2013>{'<session/>' * 30}</sessiontrack2013>")
-    refuses("more than 30 objects or elements", cf.read_sessions, file)
+    refuses("more than 30 JSON objects, JSON arrays or XML tags", cf.read_sessions, file)
 
 
 def test_text_that_rows_share(tmp_path: Path) -> None:

@@ -212,4 +212,9 @@ def test_samples_are_judgments(layout: str, write: Write) -> None:
 
 def test_columns_of_the_wrong_length() -> None:
     qrels = cf.read_qrels({"q": {"a": 1, "b": 0}})
-    refuses("column 'class' must have 2 values", replace, qrels, columns={"class": np.array(["x"])})
+    refuses(
+        "expected 2 values in the column 'class'",
+        replace,
+        qrels,
+        columns={"class": np.array(["x"])},
+    )

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.base.errors import InputError, collect_warnings
 from cranfield.collection.document_tables import read_groups
-from cranfield.collection.pairs import find_duplicate, pair_keys
+from cranfield.collection.pairs import compute_pair_keys, find_duplicate
 from cranfield.sources import chunks as source
 from cranfield.sources.chunks import Source
 from cranfield.sources.values import is_number
@@ -491,7 +491,7 @@ def test_a_repeat_is_found_among_many(alike: bool) -> None:
     for first, again in [(0, 0), (5, 2000), (0, 2999), (10, 11)]:
         some, of = docs.to_list(), codes.copy()
         some[again], of[again] = some[first], of[first]
-        keys = pair_keys(pl.Series(some), of, topics)
+        keys = compute_pair_keys(pl.Series(some), of, topics)
         if alike:
             keys[:] = 7
         expected = None if first == again else (first, again)

@@ -64,7 +64,7 @@ def test_another_column_names_the_system() -> None:
     frame = pl.DataFrame(ROWS).rename({"model": "variant"})
     assert seen(frame, system="variant") == SEEN
     assert seen(frame, columns={"system": "variant"}) == SEEN
-    with pytest.raises(cf.InputError, match="no column 'variants', requested as the system"):
+    with pytest.raises(cf.InputError, match="unknown column 'variants' for the system"):
         list(cf.read_runs(frame, system="variants"))
     with pytest.raises(cf.PolicyError, match="expected one column of systems"):
         list(cf.read_runs(frame, system="variant", columns={"system": "doc"}))
@@ -226,7 +226,7 @@ def test_columns_of_any_name_in_runs_and_judgments() -> None:
     assert cf.read_qrels(qrels, columns={"grade": "gain"}).max_grade == 2
     assert cf.read_qrels(qrels).max_grade == 0
     refuses(
-        "has no column 'product', requested as the doc",
+        "unknown column 'product' for the doc",
         cf.evaluate,
         runs.rename(columns={"product_id": "doc"}),
         qrels,

@@ -222,7 +222,7 @@ def test_parts_are_small(folder: Path) -> None:
     part = judge_one(cf.read_run(folder / "r0.run"), None, judgments, Policies())
     packed = pickle.dumps(part)
     again = pickle.loads(packed)
-    for name in ("topic", "rank", "grade", "source", "retrieved"):
+    for name in ("topic", "rank", "grade", "judgment_row", "n_retrieved"):
         assert getattr(again, name).dtype == np.int64
         assert (getattr(again, name) == getattr(part, name)).all()
     # Topic, rank and grade fit in a byte, and the number of the judgment in two.

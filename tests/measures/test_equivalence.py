@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 import cranfield.measures.wrapping
 from cranfield.base.errors import MeasureError
-from cranfield.collection.judged.judged_runs import first_of_classes
+from cranfield.collection.judged.judged_runs import keep_first_of_classes
 from cranfield.measures import AP, Classes, P
 from tests import reference as ref
 from tests.measures.test_ntcir import equal, names
@@ -46,7 +46,7 @@ def test_the_sample_files() -> None:
     """README.equivalence, section 3.1: both relevant items of topic 0001 are of one class."""
     judged = cf.judge(DATA / "e-testrun", DATA / "e-test.eqrels")
     assert judged.recall_base().tolist() == [[2], [2]]
-    view = first_of_classes(judged, "mine")
+    view = keep_first_of_classes(judged, "mine")
     assert view.recall_base().tolist() == [[1], [2]]
     assert view.judgments.grade.tolist() == [3, 2, 1]
     # The item at rank 3 of topic 0001 is of the class of that at rank 1.

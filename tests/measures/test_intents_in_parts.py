@@ -74,5 +74,5 @@ def test_parts(
     whole = whole_scores(intents, *options.items())
     monkeypatch.setattr(judged_runs, "BLOCK", block)
     monkeypatch.setattr(global_gain, "MAX_BLOCK_GAINS", block)
-    assert len([*judged_runs.intent_blocks(cf.judge(**given, **options), "mine")]) > 1
+    assert len([*judged_runs.iterate_intent_blocks(cf.judge(**given, **options), "mine")]) > 1
     assert scores(given, **options) == whole

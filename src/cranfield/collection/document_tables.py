@@ -14,9 +14,9 @@ from cranfield.base.errors import quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.pairs import IndexedTable
-from cranfield.collection.qrels import sorted_codes
-from cranfield.sources.columns import read_columns, read_table, transpose_rows, two_columns
-from cranfield.sources.schemas import Column, negative, optional, schema_of_lines
+from cranfield.collection.qrels import number_sorted_values
+from cranfield.sources.columns import make_pair_reader, read_columns, read_table, transpose_rows
+from cranfield.sources.schemas import Column, make_line_schema, optional, refuse_negative
 from cranfield.sources.values import ID, NUMBER
 
 
@@ -56,24 +56,24 @@ def _convert_memberships(data: Mapping[Any, Any], source: str) -> dict[str, list
 
 
 _LENGTHS = replace(
-    schema_of_lines(
+    make_line_schema(
         "table of lengths",
         DOC,
         Column("length", NUMBER),
-        mapping=two_columns("doc", "length"),
+        mapping=make_pair_reader("doc", "length"),
         suspicions={"document occurs twice in the lengths": pl.col("doc").is_duplicated()}
-        | negative("length"),
+        | refuse_negative("length"),
     ),
     decisive=("status", "unit of measurement"),
 )
-_GROUPS = schema_of_lines(
+_GROUPS = make_line_schema(
     "table of groups",
     DOC,
     Column("group", ID),
     optional("weight", NUMBER),
     mapping=_convert_memberships,
     suspicions={"document occurs twice in one group": pl.struct("doc", "group").is_duplicated()}
-    | negative("weight"),
+    | refuse_negative("weight"),
 )
 
 
@@ -84,8 +84,8 @@ def read_lengths(data: Any) -> DocumentTable:
     ----------
     data
         A dict `{document: length}`, a data frame with columns `doc` and `length` (or `words`,
-        `characters`), or a file. The suffix selects CSV, TSV, JSON or Parquet; other files have a
-        document and its length on each line.
+        `characters`), or a file. The suffix selects CSV, TSV, JSON, JSON lines or Parquet; other
+        files have a document and its length on each line.
 
     Raises
     ------
@@ -117,7 +117,8 @@ def read_groups(data: Any) -> DocumentTable:
     Raises
     ------
     InputError
-        For unreadable input, a weight below 0, or a document that occurs twice in one group.
+        For unreadable input, a weight below 0, a document that occurs twice in one group, or groups
+        of a document that differ by topic.
 
     Examples
     --------
@@ -140,6 +141,6 @@ def read_groups(data: Any) -> DocumentTable:
             raise table.error_at_row(int(row), reason, doc=frame["doc"][int(row)])
         if topics.n_unique() > 1:
             warn(f"{table.source}: columns not used: {name}")
-    names, codes = sorted_codes(frame["group"])
+    names, codes = number_sorted_values(frame["group"])
     weights = frame["weight"].fill_null(1.0).to_numpy()
     return DocumentTable(frame["doc"].rechunk(), weights, codes, names, table.source)

@@ -17,8 +17,8 @@ from cranfield.collection.files.named_columns import TOPIC
 from cranfield.collection.judged.rows import join_ranges
 from cranfield.collection.qrels import Qrels, sort_topics
 from cranfield.sources.chunks import Source
-from cranfield.sources.columns import read_table, three_columns
-from cranfield.sources.schemas import Column, optional, schema_of_lines
+from cranfield.sources.columns import make_nested_reader, read_table
+from cranfield.sources.schemas import Column, make_line_schema, optional
 from cranfield.sources.text import read_xml
 from cranfield.sources.values import ID, NUMBER
 
@@ -28,19 +28,21 @@ _IS_NAVIGATIONAL = {
 }
 _TYPE_NAMES = list(_IS_NAVIGATIONAL)
 
-_INTENTS = schema_of_lines(
+_INTENTS = make_line_schema(
     "table of intents",
     TOPIC,
     Column("intent", ID),
     Column("probability", NUMBER),
     optional("type", ID),
-    mapping=three_columns("topic", "intent", "probability", inner_form="intent: probability"),
+    mapping=make_nested_reader("topic", "intent", "probability", inner_form="intent: probability"),
     suspicions={
         "probability of intent {intent} must be from 0 to 1, got {probability:g}": ~pl.col(
             "probability"
         ).is_between(0, 1),
         "intent {intent} occurs twice": pl.struct("topic", "intent").is_duplicated(),
-        f"type of an intent must be one of {', '.join(_TYPE_NAMES)}; got {{type}}": ~pl.col("type")
+        f"unknown type {{type}} of an intent; expected one of: {', '.join(_TYPE_NAMES)}": ~pl.col(
+            "type"
+        )
         .str.to_lowercase()
         .is_in(_TYPE_NAMES),
     },
@@ -140,7 +142,7 @@ def _read_topics(source: Source) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, eq=False)
 class Intents:
-    """Grades by intent, stored sparsely: an entry for each grade other than 0.
+    """Grades by intent, stored sparsely: an entry for each grade other than 0 for an intent.
 
     Topics have up to n intents, at positions from 0.
 
@@ -195,13 +197,13 @@ class Intents:
         return judgment[is_relevant], self.position[entry[is_relevant]]
 
     def id_ranks(self, judgments: Ints) -> Ints:
-        """Return the rank of each judgment's document id in sorted order, to break ties."""
+        """Return the position of each judgment's document id in sorted order, to break ties."""
         order = np.empty(judgments.size, dtype=np.int64)
         order[self.docs.gather(self.row[judgments]).arg_sort().to_numpy()] = np.arange(order.size)
         return order
 
     def exclude_irrelevant(self, rel: int, topic: Ints) -> Intents:
-        """Exclude intents without a judgment of grade `rel` or higher; `topic` has its topics."""
+        """Exclude intents without a judgment of grade `rel` or higher; `topic` is by judgment."""
         if rel <= 1:
             return self
         exists = np.zeros_like(self.exists)

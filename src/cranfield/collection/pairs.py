@@ -55,7 +55,7 @@ def find_label_positions(names: Sequence[str], labels: Sequence[str]) -> NDArray
     return np.array([position_of.get(name, -1) for name in names], dtype=np.int64)
 
 
-def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
+def compute_pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
     """Compute the key of each (topic, document) pair; equal pairs have equal keys in all files."""
     hashes = (crc32(topic.encode()) for topic in topics)
     topic_hashes = np.fromiter(hashes, np.uint64, len(topics)) * HASH_MULTIPLIER
@@ -181,10 +181,10 @@ class DocIndex:
 T = TypeVar("T")
 
 _MIN_RATIO = 8
-"""Look-ups in dicts are faster than keys if a table has this many times the rows of the other."""
+"""Minimum ratio of rows to rows of the other table for which look-ups in dicts are faster."""
 
 
-class Pairs:
+class PairTable:
     """A table with a topic and a document in each row.
 
     Attributes
@@ -208,7 +208,7 @@ class Pairs:
     @cached_property
     def keys(self) -> Keys:
         """A 64-bit key of each row's (topic, document)."""
-        return pair_keys(self.docs, self.codes, self.topics)
+        return compute_pair_keys(self.docs, self.codes, self.topics)
 
     @cached_property
     def index(self) -> KeyIndex:
@@ -219,7 +219,7 @@ class Pairs:
         """Return the codes of topics; -1 for a topic without a row."""
         return find_label_positions(topics, self.topics)
 
-    def matching_rows(self, others: Pairs) -> tuple[Indices, Indices]:
+    def matching_rows(self, others: PairTable) -> tuple[Indices, Indices]:
         """Return pairs (row, row of `others`) of the same topic and document, in any order."""
         own_rows, other_rows = others.index.find_equal_keys(self.keys)
         # Different pairs may have equal keys, so compare topics and documents.
@@ -232,7 +232,7 @@ class Pairs:
         return self
 
 
-class ReadPairs(Pairs, FrameMixin):
+class ReadPairs(PairTable, FrameMixin):
     """A table that was read; `origin` is its source in messages."""
 
     origin: Origin
@@ -263,7 +263,7 @@ class ReadPairs(Pairs, FrameMixin):
         return frame_html(self.to_polars(), repr(self), limit=10)
 
 
-class DictPairs(Pairs):
+class DictPairs(PairTable):
     """Rows of a dict of dicts, in order of topics; the column of documents is built on access.
 
     Attributes
@@ -289,7 +289,7 @@ class DictPairs(Pairs):
         return pl.Series("doc", [*chain.from_iterable(self.topic_dicts)], dtype=pl.String)
 
     def detached(self) -> Self:
-        """Return the same rows with copies of the dicts, which the caller may change later."""
+        """Return the same rows with copies of the dicts, as the caller may change the dicts."""
         dicts = tuple(map(dict, self.topic_dicts))
         return create_unchecked(type(self), **vars(self) | {"topic_dicts": dicts})
 
@@ -298,7 +298,7 @@ class DictPairs(Pairs):
         """First row of each topic."""
         return [0, *accumulate(map(len, self.topic_dicts))][:-1]
 
-    def matching_rows(self, others: Pairs) -> tuple[Indices, Indices]:
+    def matching_rows(self, others: PairTable) -> tuple[Indices, Indices]:
         """Return pairs (row, row of `others`) of the same topic and document, in any order."""
         if not isinstance(others, DictPairs) or _MIN_RATIO * len(others.codes) > len(self.codes):
             return super().matching_rows(others)
@@ -328,7 +328,7 @@ def create_with_keys(table_type: type[T], keys: Keys, **fields: Any) -> T:
     return table
 
 
-def topic_column(table: Pairs) -> pl.Series:
+def make_topic_column(table: PairTable) -> pl.Series:
     """Return the topic of each row."""
     return pl.Series("topic", table.topics, dtype=pl.String).gather(table.codes)
 

@@ -22,7 +22,7 @@ SAMPLING_COLUMNS = {"xqrels": "stratum", "prels": "inclusion"}
 """Formats of sampled judgments, and the column that describes the sampling in each."""
 
 FORMATS = ("auto", "trec", "ntcir", *JUDGMENT_FORMATS, "csv", "tsv", "json", "jsonl", "parquet")
-"""Formats that can be read; `auto` detects the format by the suffix before `.gz` and the like."""
+"""Formats that can be read; `auto` detects the format by the suffix and, of text, by the lines."""
 
 SEPARATORS = ("auto", "tab", "blank")
 """Separators of the columns of a text file; `auto` detects it for each line."""
@@ -62,7 +62,7 @@ TIES = {
     "rank": "the rank column of the file; scores are ignored",
     "file": "the order of the input; scores and ranks are ignored",
 }
-"""The orders of documents with tied scores."""
+"""Orders of the documents of a topic."""
 
 CHOICES: dict[str, dict[str, str]] = {
     "ties": TIES | {"expected": "the expected score over all orders of tied documents"},
@@ -171,7 +171,7 @@ rounds levels of recall to the nearest document. `trec_eval` sorts like 10 and r
 """
 
 
-def policies(compat: str | None = None, **choices: Any) -> Policies:
+def make_policies(compat: str | None = None, **choices: Any) -> Policies:
     """Return the policies of a preset, or the defaults; `choices` other than None override them."""
     if compat is not None:
         check_choice("compat", compat, PRESETS)

@@ -13,13 +13,13 @@ import polars as pl
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, warn
 from cranfield.base.streams import named_stream
-from cranfield.base.text import counted
+from cranfield.base.text import counted, some_of
 from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.pairs import number_values
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import Origin
-from cranfield.sources.columns import read_columns, three_columns
-from cranfield.sources.schemas import Column, schema_of_lines
+from cranfield.sources.columns import make_nested_reader, read_columns
+from cranfield.sources.schemas import Column, make_line_schema
 from cranfield.sources.values import NUMBER, Cells
 from cranfield.tabular import FrameMixin
 
@@ -30,28 +30,31 @@ _GRADE_COLUMN = re.compile(r"p(\d{1,9})")
 _ROUNDING = 0.005
 """Maximum deviation of a sum of probabilities from 1 that is treated as rounding."""
 
-_columns_of_pairs = three_columns("topic", "doc", "probability", inner_form="document: probability")
+_read_pairs = make_nested_reader("topic", "doc", "probability", inner_form="document: probability")
 
 
-def _columns_of_mapping(data: Mapping[Any, Any], source: str) -> Mapping[str, Cells]:
-    columns = _columns_of_pairs(data, source)
+def _read_mapping(data: Mapping[Any, Any], source: str) -> Mapping[str, Cells]:
+    columns = _read_pairs(data, source)
     if not any(isinstance(values, (list, tuple)) for values in columns["probability"]):
         return columns
+    rows = columns.pop("probability")
     try:
-        grade_columns = zip(*columns.pop("probability"), strict=True)
+        grade_columns = zip(*rows, strict=True)
         return columns | {f"p{k}": list(values) for k, values in enumerate(grade_columns)}
     except (TypeError, ValueError):
-        reason = "expected the same number of probabilities for each document"
+        sizes = {str(len(row)) if hasattr(row, "__len__") else "a single number" for row in rows}
+        expected = "expected the same number of probabilities for each document"
+        reason = f"{expected}, got {some_of(sorted(sizes), 3)}"
         raise InputError(reason, source=source) from None
 
 
 _PROBABILITY = Column("probability", NUMBER)
-PROBABILITIES = schema_of_lines(
+PROBABILITIES = make_line_schema(
     "table of probabilities of relevance",
     TOPIC,
     DOC,
     _PROBABILITY,
-    mapping=_columns_of_mapping,
+    mapping=_read_mapping,
     suspicions={
         "document {doc} occurs more than once in a topic": pl.struct("topic", "doc").is_duplicated()
     },
@@ -92,13 +95,13 @@ class Probabilities(FrameMixin):
             row = int(is_outside.any(axis=1).argmax())
             value = self.values[row][is_outside[row]][-1]
             advice = "for graded relevance, use one column of probabilities per grade: p0, p1, ..."
-            self._refuse(row, f"a probability must be from 0 to 1, got {value:g}; {advice}")
+            self._refuse_row(row, f"a probability must be from 0 to 1, got {value:g}; {advice}")
         sums = self.values.sum(axis=1, keepdims=True)
         deviations = np.abs(sums[:, 0] - 1)
         if deviations.max() > _ROUNDING:
             row = int((deviations > _ROUNDING).argmax())
             reason = "the probabilities of all grades of a document must sum to 1"
-            self._refuse(row, f"{reason}, got {sums[row, 0]:g}")
+            self._refuse_row(row, f"{reason}, got {sums[row, 0]:g}")
         if deviations.max() > 1e-9:
             documents = counted(int((deviations > 1e-9).sum()), "document")
             warn(
@@ -108,14 +111,14 @@ class Probabilities(FrameMixin):
         if deviations.any():
             object.__setattr__(self, "values", self.values / sums)
 
-    def _refuse(self, row: int, reason: str) -> None:
+    def _refuse_row(self, row: int, reason: str) -> None:
         raise self.origin.error_at_row(row, reason, self.topics[self.codes[row]], self.docs[row])
 
     def draw(self, block: int, seed: int) -> Ints:
-        """Draw independent grades; shape (draws, judgments).
+        """Draw a block of independent grades; shape (`DRAWS_PER_BLOCK`, judgments).
 
-        The grades of a topic depend only on the seed, the block, and the ids of the topic and its
-        documents.
+        The grades of a topic depend only on the seed, the number of the block, and the ids of the
+        topic and its documents.
         """
         bounds = np.cumsum(self.values[:, :-1], axis=1)
         levels = np.zeros((DRAWS_PER_BLOCK, len(self)), dtype=np.int64)
@@ -127,7 +130,7 @@ class Probabilities(FrameMixin):
                 levels[:, rows] += uniforms >= bounds[rows, level]
         return self.grades[levels]
 
-    def at_least(self, grade: int) -> Floats:
+    def compute_tail_probabilities(self, grade: int) -> Floats:
         """Return the probability of this grade or a higher one; shape (judgments,)."""
         return np.asarray(self.values[:, self.grades >= grade].sum(axis=1).clip(0.0, 1.0))
 
@@ -165,8 +168,8 @@ def read_probabilities(data: Any) -> Probabilities:
     Returns
     -------
     Probabilities
-        The probabilities. Documents without a probability are unjudged; documents with probability
-        0 are judged.
+        The probabilities. Documents without a row are unjudged; documents with probability 0 are
+        judged.
 
     Raises
     ------

@@ -19,21 +19,21 @@ from cranfield.collection.pairs import (
     Codes,
     Keys,
     ReadPairs,
+    compute_pair_keys,
     find_first_rows,
     find_label_positions,
+    make_topic_column,
     number_values,
-    pair_keys,
     refuse_duplicates,
-    topic_column,
 )
-from cranfield.collection.run import mask_to_rows
+from cranfield.collection.run import find_selected_rows
 from cranfield.sources.chunks import Origin
 
 _NORMAL = pl.col("doc").str.normalize("NFKC").str.strip_chars().str.to_lowercase()
 FORM_OF_DOC = _NORMAL.str.strip_suffix(".0").str.replace_all(r"(^|\D)0+(\d)", "$1$2")
-"""Expression for the normal form of document ids, which is equal for all spellings of one id."""
+"""Normal form of document ids, equal for ids that differ only in `coverage.ID_DIFFERENCES`."""
 
-N_COMPARED = 10
+N_COMPARED_TOPICS = 10
 """Number of topics whose document ids are compared in normal form."""
 
 
@@ -51,10 +51,10 @@ class Qrels(ReadPairs):
         Document id of each judgment, as a polars string column.
     grades
         Relevance grade of each judgment. Grade 0 means not relevant. Grades below 0 mean not
-        relevant, too; with the column `stratum`, they mean not judged.
+        relevant, too, or not judged: with the column `stratum`, or by the policy `negative`.
     subtopics
-        Subtopic (iteration column) of each judgment; None if no document of a topic is judged for
-        more than one.
+        Subtopic of each judgment; None if the iteration column does not hold subtopics, see
+        :func:`read_qrels`.
     origin
         Source of the rows, for messages.
     columns
@@ -80,13 +80,15 @@ class Qrels(ReadPairs):
     def __post_init__(self) -> None:
         for name, values in self.columns.items():
             if np.shape(values) != (len(self.docs),):
-                reason = f"must have {len(self.docs)} values, one per judgment"
-                raise InputError(f"column {quoted(name)} {reason}", source=self.origin.name)
+                expected = f"expected {len(self.docs)} values in the column {quoted(name)}"
+                reason = f"{expected}, one per judgment, got shape {np.shape(values)}"
+                raise InputError(reason, source=self.origin.name)
         if self.subtopics is None:
             refuse_duplicates(self, self.keys, self.codes, "document judged")
         else:
             if self.subtopics.dtype != pl.String or self.subtopics.len() != len(self.docs):
-                reason = f"subtopics must be {len(self.docs)} strings, one per judgment"
+                got = f"{self.subtopics.len()} values of type {self.subtopics.dtype}"
+                reason = f"expected {len(self.docs)} subtopics as text, one per judgment, got {got}"
                 raise InputError(reason, source=self.origin.name)
             # A document may occur once for each subtopic.
             names, subtopic_codes = self.numbered_subtopics
@@ -96,7 +98,7 @@ class Qrels(ReadPairs):
 
     @cached_property
     def numbered_subtopics(self) -> tuple[pl.Series, NDArray[np.int64]]:
-        """The subtopics, and the index of each judgment's subtopic."""
+        """The distinct subtopics, and the subtopic of each judgment as an index into them."""
         if self.subtopics is None:
             raise CranfieldError("expected judgments by subtopic, got judgments without subtopics")
         names, codes = number_values(self.subtopics)
@@ -116,14 +118,15 @@ class Qrels(ReadPairs):
     @cached_property
     def forms(self) -> pl.DataFrame:
         """Judgments of the first topics: row, topic code, document, and its normal form."""
-        rows = np.flatnonzero(self.codes < N_COMPARED)
+        rows = np.flatnonzero(self.codes < N_COMPARED_TOPICS)
         columns = {"row": rows, "topic": self.codes[rows], "doc": self.docs.gather(rows)}
         return pl.DataFrame(columns).with_columns(form=FORM_OF_DOC)
 
     @cached_property
     def form_keys(self) -> Keys:
         """Sorted keys of topic and normal form of the document; a search is faster than a join."""
-        return np.sort(pair_keys(self.forms["form"], self.forms["topic"].to_numpy(), self.topics))
+        forms, codes = self.forms["form"], self.forms["topic"].to_numpy()
+        return np.sort(compute_pair_keys(forms, codes, self.topics))
 
     @property
     def max_grade(self) -> int:
@@ -131,7 +134,7 @@ class Qrels(ReadPairs):
         return int(self.grades.max())
 
     def lowest_judged(self, negative: str = "judged") -> int:
-        """Return the lowest grade of a judged document, under the policy for grades below 0.
+        """Return the lowest grade that counts as judged, under the policy for grades below 0.
 
         In a stratified sample, grades below 0 mark documents that were not sampled.
         """
@@ -168,7 +171,7 @@ class Qrels(ReadPairs):
         >>> qrels.restricted((qrels.docs == "d2").to_numpy())
         Qrels(2 topics, 1 judgment, grades 0 to 0)
         """
-        rows = mask_to_rows(mask, len(self))
+        rows = find_selected_rows(mask, len(self))
         if not rows.size:
             raise InputError("expected at least one judgment, got none", source=self.origin.name)
         return self._select(rows)
@@ -179,7 +182,7 @@ class Qrels(ReadPairs):
 
     def to_polars(self) -> pl.DataFrame:
         """Return the judgments as a data frame: topic, doc, grade, and any other columns."""
-        columns = {"topic": topic_column(self), "doc": self.docs, "grade": self.grades}
+        columns = {"topic": make_topic_column(self), "doc": self.docs, "grade": self.grades}
         frame = pl.DataFrame(columns)
         if self.subtopics is not None:
             frame = frame.with_columns(subtopic=self.subtopics)
@@ -187,15 +190,15 @@ class Qrels(ReadPairs):
 
 
 def sort_topics(topics: Sequence[str]) -> list[str]:
-    """Sort topics: in numeric order if all are numbers, else by the bytes of their ids."""
+    """Sort topics: in numeric order if all have 1 to 18 digits only, else by bytes."""
     if all(topic.isascii() and topic.isdecimal() and len(topic) < 19 for topic in topics):
         # Two sorts, as tuples as keys would trigger garbage collection.
         return sorted(sorted(topics), key=int)
     return sorted(topics)
 
 
-def sorted_codes(names: pl.Series) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """Return the distinct names as :func:`sort_topics` sorts them, and the index of each row's."""
+def number_sorted_values(names: pl.Series) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Return the distinct names sorted by :func:`sort_topics`, and the index of each row's name."""
     labels = sort_topics(names.unique().to_list())
     codes = names.replace_strict(labels, range(len(labels)), return_dtype=pl.Int64)
     return tuple(labels), codes.to_numpy()

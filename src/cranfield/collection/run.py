@@ -20,9 +20,9 @@ from cranfield.collection.pairs import (
     Codes,
     ReadPairs,
     create_unchecked,
+    make_topic_column,
     refuse_duplicates,
     row_error,
-    topic_column,
 )
 from cranfield.sources.chunks import Origin
 
@@ -37,7 +37,7 @@ class Run(ReadPairs):
     Attributes
     ----------
     name
-        Name of the system: the run tag, or the name of the file if it has no tag.
+        Name of the system, by default the run tag, or the name of the file if it has no single tag.
     topics
         Topic ids, by code, in order of appearance.
     codes
@@ -47,7 +47,7 @@ class Run(ReadPairs):
     scores
         Retrieval score of each row, finite; higher is better.
     ranks
-        The rank column of the file, 0 for values that are not integers; None without a rank column.
+        Rank of each row in the input, 0 for values that are not integers; None without ranks.
     origin
         Source of the rows, for messages.
     metadata_source
@@ -122,7 +122,7 @@ class Run(ReadPairs):
         >>> run.restricted((run.docs == "d2").to_numpy()).to_polars().rows()
         [('q1', 'd2', 1.5)]
         """
-        rows = mask_to_rows(mask, len(self))
+        rows = find_selected_rows(mask, len(self))
         codes = self.codes[rows]
         first = np.full(len(self.topics), rows.size)
         # Assigned in reverse order, so that the first row of each topic remains.
@@ -134,8 +134,8 @@ class Run(ReadPairs):
         return self._select(rows, topics=topics, codes=code_of[codes])
 
     def without(self, excluded: NDArray[np.bool_]) -> Run:
-        """Return the run without some rows; topics without any other row have an empty ranking."""
-        rows = mask_to_rows(~excluded, len(self))
+        """Return the run without some rows; topics that lose all rows keep an empty ranking."""
+        rows = find_selected_rows(~excluded, len(self))
         return self if rows.size == len(self) else self._select(rows)
 
     def merged(self, separator: str) -> Run:
@@ -169,11 +169,11 @@ class Run(ReadPairs):
             row = int(is_empty.arg_true()[0])
             reason = f"expected a document before {quoted(separator)} in the id of a chunk"
             raise row_error(self, reason, row)
-        rows, best = best_rows(self.codes, docs, self.scores, self.ranks, self.unranked)
+        rows, best = find_best_rows(self.codes, docs, self.scores, self.ranks, self.unranked)
         return self._select(rows, docs=docs[rows], chunks=len(self), **best)
 
     def warn_of_missing_ranks(self) -> None:
-        """Warn of missing ranks, unless scores are negative ranks, or chunks were merged."""
+        """Warn of missing ranks of a run without chunks, unless its scores are negated ranks."""
         ranks = None if self.chunks or self.unranked is not None else self.ranks
         if ranks is not None and not np.array_equal(self.scores, -ranks.astype(np.float64)):
             warn_of_missing_ranks(self.origin.name, self.topics, self.codes, ranks)
@@ -196,12 +196,12 @@ class Run(ReadPairs):
 
     def to_polars(self) -> pl.DataFrame:
         """Return the rows as a data frame: topic, doc, score, and rank if the run has ranks."""
-        columns = {"topic": topic_column(self), "doc": self.docs, "score": self.scores}
+        columns = {"topic": make_topic_column(self), "doc": self.docs, "score": self.scores}
         frame = pl.DataFrame(columns)
         return frame if self.ranks is None else frame.with_columns(rank=pl.Series(self.ranks))
 
 
-def best_rows(
+def find_best_rows(
     codes: Codes,
     docs: pl.Series,
     scores: NDArray[np.float64],
@@ -250,7 +250,7 @@ def warn_of_missing_ranks(
         )
 
 
-def mask_to_rows(mask: NDArray[np.bool_], n_rows: int) -> Indices:
+def find_selected_rows(mask: NDArray[np.bool_], n_rows: int) -> Indices:
     mask = np.asarray(mask)
     if mask.dtype != np.bool_ or mask.shape != (n_rows,):
         got = f"{mask.dtype} of shape {mask.shape}"

@@ -20,16 +20,16 @@ from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import CranfieldError, check_choice, check_integer, quoted
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC
-from cranfield.collection.judged.coverage import Scorable, Scorer, lowest_relevant_grade
+from cranfield.collection.judged.coverage import Scorable, Scorer, find_lowest_relevant_grade
 from cranfield.collection.judged.each_run import JudgedRun, Progress, assemble_runs, judge_each
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import hint_at_order, judge_one, read_inputs
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.pairs import IndexedTable, Keys, row_error
-from cranfield.collection.policies import CHOICES, MAX_VALUES, Policies, policies
-from cranfield.collection.qrels import Qrels, sorted_codes
+from cranfield.collection.policies import CHOICES, MAX_VALUES, Policies, make_policies
+from cranfield.collection.qrels import Qrels, number_sorted_values
 from cranfield.collection.run import Run
-from cranfield.sources.columns import convert_columns, read_table, two_columns
+from cranfield.sources.columns import convert_columns, make_pair_reader, read_table
 from cranfield.sources.schemas import TABLE_FORMATS, Column, Schema
 from cranfield.sources.values import ID
 
@@ -39,7 +39,7 @@ _BLOCK = 1 << 16
 """Number of strings hashed at a time, to bound memory."""
 
 
-def siphash(texts: pl.Series, key: tuple[int, int]) -> Keys:
+def compute_siphash(texts: pl.Series, key: tuple[int, int]) -> Keys:
     r"""Hash the UTF-8 bytes of each string under a key of 128 bits, in two halves.
 
     A string is split into little-endian words \(m\) of 8 bytes. The last word is padded with zeros,
@@ -85,19 +85,19 @@ def _hash_concatenated(
         _absorb(state, last_words | ((length & 255).astype(np.uint64) << np.uint64(56)))
         state[2] ^= np.uint64(255)
         for _ in range(4):
-            _round(state)
+            _apply_round(state)
         out[rows] = state[0] ^ state[1] ^ state[2] ^ state[3]
     return out
 
 
 def _absorb(state: list[Keys], word: Keys) -> None:
     state[3] ^= word
-    _round(state)
-    _round(state)
+    _apply_round(state)
+    _apply_round(state)
     state[0] ^= word
 
 
-def _round(state: list[Keys]) -> None:
+def _apply_round(state: list[Keys]) -> None:
     a, b, c, d = state
     _mix(a, b, 13)
     _mix(c, d, 16)
@@ -134,7 +134,7 @@ class Sharding(ABC):
     Attributes
     ----------
     labels
-        The shards' names, in order.
+        Names of the shards, in order.
     """
 
     labels: tuple[str, ...]
@@ -211,7 +211,7 @@ class RandomShards(Sharding):
         return first, second
 
     def _find_shards(self, docs: pl.Series) -> Shards:
-        return (siphash(docs, self.key) % np.uint64(self.shards)).astype(np.int32)
+        return (compute_siphash(docs, self.key) % np.uint64(self.shards)).astype(np.int32)
 
     def describe(self) -> dict[str, Any]:
         """Return the number of shards, the seed and the sampling."""
@@ -273,7 +273,7 @@ _SHARDS = Schema(
     noun="shards",
     formats=TABLE_FORMATS,
     tuples=None,
-    mapping=two_columns("doc", "shard"),
+    mapping=make_pair_reader("doc", "shard"),
     suspicions={"document occurs twice in the shards": pl.col("doc").is_duplicated()},
 )
 
@@ -336,7 +336,7 @@ def read_shards(data: Any) -> TableShards:
         return data
     table = read_table(data, _SHARDS)
     docs, names = table.frame["doc"], table.frame["shard"]
-    labels, codes = sorted_codes(names)
+    labels, codes = number_sorted_values(names)
     return TableShards(labels, docs.rechunk(), codes.astype(np.int32), table.source)
 
 
@@ -353,7 +353,7 @@ UNMAPPED = {
     "error": "refuse runs and judgments with a document in no shard",
     "drop": "skip such documents, and count them",
 }
-"""Policies for documents in no shard, and their effects."""
+"""Effect of each policy for documents in no shard."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,7 +397,7 @@ class JudgedShards(Scorable):
         return self.sharding.labels
 
     def compute_scores(self, measures: Sequence[Scorer]) -> list[Floats]:
-        """Return the scores by shard; NaN if a shard has no relevant document of the topic."""
+        """Return the scores by shard; NaN also if a shard has no relevant document of a topic."""
         # Copies, so that the cached views are freed afterwards.
         copies = (replace(judged, views={}) for judged in self.shards)
         by_shard = [judged.compute_scores(measures) for judged in copies]
@@ -413,19 +413,19 @@ class JudgedShards(Scorable):
             **self.shards[0].settings_for(measure),
             **self.sharding.describe(),
             "shard labels": list(self.sharding.labels),
-            "relevant from": self._relevant_from(measure),
+            "relevant from": self._find_relevant_grade(measure),
             "cells": gaps.size,
             "cells without scores": int(gaps.sum()),
             "judgments in no shard": self.lost_judgments,
             "documents in no shard": sum(self.lost.values()),
         }
 
-    def _relevant_from(self, measure: Scorer) -> int:
-        return lowest_relevant_grade(measure) if self.rel is None else int(self.rel)
+    def _find_relevant_grade(self, measure: Scorer) -> int:
+        return find_lowest_relevant_grade(measure) if self.rel is None else int(self.rel)
 
     def _find_gaps(self, measure: Scorer) -> Bools:
         """Return the mask of cells without a relevant document; shape (topics, shards)."""
-        low = self._relevant_from(measure)
+        low = self._find_relevant_grade(measure)
         bases = [judged.recall_base(low) for judged in self.shards]
         return np.asarray(np.concatenate(bases, axis=1) == 0)
 
@@ -471,16 +471,16 @@ def judge_shards(
     **options: Any,
 ) -> tuple[JudgedRuns, tuple[JudgedShards, ...]]:
     """Judge runs on the whole collection, and on each shard of each partition."""
-    policy = policies(compat, **{name: options.pop(name, None) for name in (*CHOICES, *MAX_VALUES)})
+    policy = make_policies(compat, **{k: options.pop(k, None) for k in (*CHOICES, *MAX_VALUES)})
     check_choice("unmapped", unmapped, UNMAPPED)
     read_options = {k: options[k] for k in ("system", "columns", "on_duplicate") if k in options}
     with hint_at_order(runs, qrels, **read_options):
         run_list, qrels_read = read_inputs(runs, qrels, **options)
     whole = qrels_read.flat()
     lowest_judged = whole.lowest_judged(policy.negative)
-    rels = {lowest_relevant_grade(measure) for measure in measures} if rel is None else {int(rel)}
+    rels = {find_lowest_relevant_grade(m) for m in measures} if rel is None else {int(rel)}
     grades = sorted({max(grade, lowest_judged) for grade in rels or {1}})
-    splits = [_split(whole, sharding, unmapped, grades) for sharding in shardings]
+    splits = [_split_qrels(whole, sharding, unmapped, grades) for sharding in shardings]
 
     judge_run = _ShardJudge(whole, splits, unmapped, policy)
     workers = {"jobs": jobs, "backend": backend}
@@ -548,7 +548,9 @@ class _ShardJudge:
         return parts, int((shard < 0).sum())
 
 
-def _split(qrels: Qrels, sharding: Sharding, unmapped: str, grades: Sequence[int]) -> _SplitQrels:
+def _split_qrels(
+    qrels: Qrels, sharding: Sharding, unmapped: str, grades: Sequence[int]
+) -> _SplitQrels:
     """Split judgments by shard, and check that each shard has a relevant document."""
     shard = sharding.of(qrels.docs)
     is_lost = shard < 0

@@ -26,7 +26,7 @@ from cranfield.collection.judged.coverage import (
     Coverage,
     Scorable,
     describe_input,
-    lowest_relevant_grade,
+    find_lowest_relevant_grade,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import NO_TIES, Rows, find_positions
@@ -271,7 +271,7 @@ def _note_empty_topics(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iter
     averaged_measures: dict[int, list[str]] = {}
     zero_measures: dict[int, list[str]] = {}
     for name, table in scores.items():
-        level = lowest_relevant_grade(table.definition)
+        level = find_lowest_relevant_grade(table.definition)
         is_empty = judged.recall_base(level)[:, 0] == 0
         values = np.nan_to_num(table.values[is_empty])
         if is_empty.all() and not values.any():

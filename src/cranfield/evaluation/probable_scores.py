@@ -14,7 +14,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError, PolicyError, quoted
 from cranfield.base.kinds import Flag, Integer, UnitInterval, check_arguments, check_keywords
 from cranfield.base.text import counted, some_of
-from cranfield.collection.judged.coverage import lowest_relevant_grade
+from cranfield.collection.judged.coverage import find_lowest_relevant_grade
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import NO_TIES, Judgments, Rows
@@ -205,7 +205,7 @@ def _compute_ratio_moments(runs: ProbableRuns, measure: Measure) -> Moments:
     measure, rows, probability_rows = runs.cut_off(measure)
     judged, probabilities = runs.judged, runs.probabilities
     level = getattr(measure, "rel", probabilities.grades[-1])
-    relevance = probabilities.at_least(level)
+    relevance = probabilities.compute_tail_probabilities(level)
     n_topics, n_systems = judged.shape
     mean, second_moment = np.zeros(judged.shape), np.zeros(judged.shape)
     max_rank = int(rows.rank.max(initial=1))
@@ -534,10 +534,10 @@ def _note_assumptions(runs: ProbableRuns, measures: Iterable[Measure]) -> list[s
         "calibrated probabilities and independent relevance of documents are assumed; the intervals"
         " do not include systematic errors of the probabilities"
     ]
-    for level in sorted({lowest_relevant_grade(measure) for measure in measures}):
+    for level in sorted({find_lowest_relevant_grade(measure) for measure in measures}):
         # Probability that a topic has no relevant document.
         zero_probability = np.ones(len(runs.judged.topics))
-        relevance = runs.probabilities.at_least(level)[runs.probability_rows]
+        relevance = runs.probabilities.compute_tail_probabilities(level)[runs.probability_rows]
         np.multiply.at(zero_probability, runs.judged.judgments.topic, 1 - relevance)
         document = "relevant document" if level == 1 else f"document of grade {level} or higher"
         if n_topics := int((zero_probability > 0.05).sum()):

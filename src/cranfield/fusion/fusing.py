@@ -26,7 +26,7 @@ from cranfield.base.kinds import Integer, OneOf, check_arguments
 from cranfield.base.parallel import available_threads, ordered_results
 from cranfield.base.spec import format_parameters, get_summary
 from cranfield.base.text import counted, some_of
-from cranfield.collection.files.many_runs import distinct_names, read_runs
+from cranfield.collection.files.many_runs import make_distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, map_runs
 from cranfield.collection.metadata.reading import MetadataLocation, find_header
 from cranfield.collection.pairs import Codes
@@ -158,7 +158,7 @@ def fuse(
         )
     top = partial(select_top_rows, depth=depth, ties=ties, scored=fusion.by_score)
     tops = list(map_runs(collection, top, progress, jobs=jobs))
-    names = distinct_names([run.name for run in tops], [run.stem for run in tops])
+    names = make_distinct_names([run.name for run in tops], [run.stem for run in tops])
     warn_of_runs(names, tops)
     run_weights = _read_weights(weights, names)
     topics = list_topics(tops)

@@ -18,7 +18,7 @@ from cranfield.base.text import some_of
 from cranfield.collection.judged.coverage import describe_contradictions
 from cranfield.collection.judged.ranking import BY_ROW, order_documents
 from cranfield.collection.judged.rows import join_ranges
-from cranfield.collection.pairs import Codes, Pairs
+from cranfield.collection.pairs import Codes, PairTable
 from cranfield.collection.qrels import sort_topics
 from cranfield.collection.run import Run
 
@@ -133,7 +133,7 @@ _MAX_SPARSITY = 4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rankings(Pairs):
+class Rankings(PairTable):
     """The top documents of several runs by topic, and the runs that rank each document."""
 
     topics: tuple[str, ...]  # in numerical order if all are numbers, else by bytes
@@ -161,7 +161,7 @@ class Rankings(Pairs):
 
     @property
     def codes(self) -> Codes:  # type: ignore[override]
-        """Topic of each document, under the name that `Pairs` requires."""
+        """Topic of each document, under the name that `PairTable` requires."""
         return self.topic
 
     @cached_property

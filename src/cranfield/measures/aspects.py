@@ -52,7 +52,7 @@ from cranfield.base.spec import (
     parameter,
 )
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.rows import Rows, find_positions, ratio, row_keys
+from cranfield.collection.judged.rows import Rows, find_positions, make_row_keys, ratio
 from cranfield.measures.base import Measure, check_ranks, measure
 from cranfield.measures.gains import P_DOC, Gain
 from cranfield.measures.ranked.precision import REL_DOC
@@ -293,8 +293,8 @@ class _BiasedRBP(
         """Return the degree to which each document has an aspect; 0 without a judgment."""
         judged_rows = aspect_runs.judged()
         positions, has_degree = find_positions(
-            row_keys(judged_rows.cell, find_original_ranks(judged_rows)),
-            row_keys(rows.cell, find_original_ranks(rows)),
+            make_row_keys(judged_rows.cell, find_original_ranks(judged_rows)),
+            make_row_keys(rows.cell, find_original_ranks(rows)),
         )
         grades = judged_rows.grade
         if isinstance(self.aspect_gains.kind, tuple):

@@ -16,7 +16,7 @@ from cranfield.base.errors import ArgumentError, CranfieldError, MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import Spec, flag, format_short, format_value, integer, optional, parameter
 from cranfield.collection.judged.coverage import describe_input
-from cranfield.collection.judged.judged_runs import JudgedRuns, runs_of_grades
+from cranfield.collection.judged.judged_runs import JudgedRuns, make_grade_runs
 from cranfield.measures.families import ALIASES, KINDS, MODULES, REGISTRY
 
 
@@ -408,7 +408,9 @@ def _make_all_runs(length: int, max_grade: int) -> JudgedRuns:
         for size in range(length + 1)
         for run in product(range(max_grade + 1), repeat=size)
     ]
-    return runs_of_grades(np.array(grades), np.full(length, max_grade), max_grade, every_grade=True)
+    return make_grade_runs(
+        np.array(grades), np.full(length, max_grade), max_grade, every_grade=True
+    )
 
 
 @cache

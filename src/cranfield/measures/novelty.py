@@ -31,7 +31,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.spec import OPEN_PROBABILITY, choice, integer, number, optional, parameter
 from cranfield.collection.intents import Intents
-from cranfield.collection.judged.judged_runs import IntentBlock, JudgedRuns, expected_by_intent
+from cranfield.collection.judged.judged_runs import IntentBlock, JudgedRuns, average_by_intent
 from cranfield.collection.judged.rows import Rows, number_rows, ratio
 from cranfield.measures.base import Measure, check_ranks, measure
 from cranfield.measures.gains import MAX_EXPONENT, NONNEGATIVE_GAINS, P_DOC, Gain, highest_grade
@@ -58,7 +58,7 @@ def average_over_intents(inner: Measure, judged: JudgedRuns, name: str) -> Float
     if inner.cutoff is not None and not inner.judged_only:
         judged = judged.top(inner.cutoff)
     rel = int(getattr(inner, "rel", 1))
-    return expected_by_intent(judged, name, rel, lambda intent: inner.score(intent.judged))
+    return average_by_intent(judged, name, rel, lambda intent: inner.score(intent.judged))
 
 
 @wrapping(
@@ -190,7 +190,7 @@ class PPlusQ(IntentMeasure):
                 informational.score(intent.judged),
             )
 
-        return expected_by_intent(judged, str(self), self.rel, score)
+        return average_by_intent(judged, str(self), self.rel, score)
 
 
 @wrapping(

@@ -18,7 +18,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import format_value, number, parameter
-from cranfield.collection.judged.judged_runs import JudgedRuns, first_of_classes
+from cranfield.collection.judged.judged_runs import JudgedRuns, keep_first_of_classes
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Info, Measure, measure
 from cranfield.measures.families import KINDS
@@ -295,4 +295,4 @@ class EquivalenceClassMeasure(Wrapper):
         return self.inner.scale_for_grades(max_grade)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self.inner.score(first_of_classes(judged, str(self)))
+        return self.inner.score(keep_first_of_classes(judged, str(self)))

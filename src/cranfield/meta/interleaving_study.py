@@ -21,9 +21,9 @@ from cranfield.base.text import counted, names_or_count
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.judging import judge
-from cranfield.collection.pairs import topic_column
+from cranfield.collection.pairs import make_topic_column
 from cranfield.collection.policies import Compat
-from cranfield.collection.policies import policies as judging_policies
+from cranfield.collection.policies import make_policies as judging_policies
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.evaluation.evaluation import score
@@ -67,7 +67,7 @@ def cut_rankings(
     ]
     grades = pl.DataFrame(
         {
-            "topic": topic_column(qrels),
+            "topic": make_topic_column(qrels),
             "doc": qrels.docs,
             "grade": np.maximum(qrels.grades, 0).astype(np.int64),
         }

@@ -24,8 +24,8 @@ from cranfield.significance.models.anova import fit_factorial
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.models.factors import tukey_pairs
 from cranfield.significance.prepare import as_scores
-from cranfield.sources.columns import columns_of_mapping, read_columns
-from cranfield.sources.schemas import INDEX_NAME, Schema, optional, spelt
+from cranfield.sources.columns import read_columns, read_mapping_columns
+from cranfield.sources.schemas import INDEX_NAME, Schema, fold_name, optional
 from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.values import ID, LABEL, NUMBER, is_absent
 from cranfield.tabular import format_number
@@ -42,7 +42,7 @@ _NOT_PREDICTORS = frozenset({"fold", "split", "index", "rank", "row"})
 """Names of numeric columns that are not predictors; nor is an index without a name."""
 
 _USUAL_PREDICTORS = frozenset(("wig", "nqc", "smv", "clarity", "uef", "scq", "avgidf", "maxidf"))
-"""Usual names of predictors, normalised by `spelt`."""
+"""Usual names of predictors, normalised by `fold_name`."""
 
 _KEYS = (FileColumn("topic", LABEL), optional("system", ID))
 _PREDICTIONS = Schema(
@@ -51,7 +51,7 @@ _PREDICTIONS = Schema(
     noun="predictions",
     default_format="csv",
     tuples=("topic", "predictor", "prediction", "system"),
-    mapping=columns_of_mapping,
+    mapping=read_mapping_columns,
 )
 
 _PREDICTOR_COLUMNS = {
@@ -275,7 +275,7 @@ class _PredictionData:
 def _read_predictions(data: Any) -> pl.DataFrame:
     """Read columns topic, system (null: all systems), predictor and prediction."""
     columns = read_columns(data, _PREDICTIONS)
-    is_long = "predictor" in map(spelt, columns.names)
+    is_long = "predictor" in map(fold_name, columns.names)
     schema, names = _PREDICTIONS, []
     if not is_long:
         schema = replace(schema, columns=_KEYS, is_selected=True, decisive=())
@@ -285,17 +285,17 @@ def _read_predictions(data: Any) -> pl.DataFrame:
             str(name)
             for k, name in enumerate(columns.names)
             if k not in key_columns
-            and (spelt(name) == "prediction" or not schema.is_descriptive(name))
+            and (fold_name(name) == "prediction" or not schema.is_descriptive(name))
         ]
         other_columns = [
             name
             for name in names
-            if spelt(name) in _NOT_PREDICTORS or INDEX_NAME.fullmatch(spelt(name))
+            if fold_name(name) in _NOT_PREDICTORS or INDEX_NAME.fullmatch(fold_name(name))
         ]
         names = [name for name in names if name not in other_columns]
         # A first column without a name is the index of a data frame.
         first = columns.names[0]
-        is_index = first in other_columns and spelt(first) not in _NOT_PREDICTORS
+        is_index = first in other_columns and fold_name(first) not in _NOT_PREDICTORS
         if unused_columns := other_columns[is_index:]:
             names_text = some_of(map(quoted, unused_columns), 12)
             warn(f"{columns.source}: columns not used: {names_text}")
@@ -332,7 +332,7 @@ def _check_names(systems: Sequence[str], predictors: Iterable[str]) -> None:
             f"predictors {texts} have names of systems, but without a column of systems each"
             " predicts all systems; use the columns topic, system, predictor and prediction"
         )
-    if names := [quoted(name) for name in systems if spelt(name) in _USUAL_PREDICTORS]:
+    if names := [quoted(name) for name in systems if fold_name(name) in _USUAL_PREDICTORS]:
         warn(
             f"{some_of(names, 3)} are usual names of predictors, but are read as systems with"
             " scores; check that scores and predictions are not exchanged"

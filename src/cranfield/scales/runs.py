@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, as_array, check_integer
 from cranfield.base.text import counted
-from cranfield.collection.judged.judged_runs import JudgedRuns, runs_of_grades
+from cranfield.collection.judged.judged_runs import JudgedRuns, make_grade_runs
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures import Measure, parse_measure
@@ -232,7 +232,7 @@ def score_runs(
     table = check_runs(runs, length, int(grades))
     measure = as_measure(measure, length)
     needs_every_grade = grades > 1 and isinstance(inner_measure(measure), GradedAveragePrecision)
-    judged = runs_of_grades(
+    judged = make_grade_runs(
         table,
         np.array(document_grades(judgments, length, grades)),
         int(grades),

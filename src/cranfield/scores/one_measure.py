@@ -26,7 +26,7 @@ from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.showing import LOADERS, WithPlots
 from cranfield.base.text import counted, did_you_mean, html, measure_prefix, plain, some_of
 from cranfield.scores.averages import Averages, fill_missing
-from cranfield.sources.values import float_to_integer as plain_id
+from cranfield.sources.values import convert_whole_float as plain_id
 from cranfield.tabular import FrameMixin, frame_html
 
 if TYPE_CHECKING:

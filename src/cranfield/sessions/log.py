@@ -23,7 +23,7 @@ from cranfield.base.errors import (
 )
 from cranfield.base.text import counted
 from cranfield.collection.document_tables import DocumentTable, read_lengths
-from cranfield.collection.files.many_runs import distinct_names, read_runs
+from cranfield.collection.files.many_runs import make_distinct_names, read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.intents import IntentTable, read_intents
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -656,7 +656,7 @@ def append_runs(
 
     results = pl.concat([repeat_rows(sessions.results), results.select(*RESULT_SCHEMA)])
     stems = [collection.stem(i) for i in range(len(collection)) if i not in collection.skipped]
-    run_names = distinct_names([run.name for run in run_list], stems)
+    run_names = make_distinct_names([run.name for run in run_list], stems)
     for name, codes in zip(run_names, ranked_by_run, strict=True):
         if unranked := [quoted(sessions.names[i]) for i in indices if i not in codes]:
             problem = f"no results for {counted(len(unranked), 'session')}, such as {unranked[0]}"

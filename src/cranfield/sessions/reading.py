@@ -28,11 +28,11 @@ from cranfield.sessions.log import (
     mask_first_occurrences,
 )
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import columns_of_mapping, read_table, two_columns
+from cranfield.sources.columns import make_pair_reader, read_mapping_columns, read_table
 from cranfield.sources.schemas import NAMED_FORMATS, Column, Lines, Schema, optional, split_at_tabs
-from cranfield.sources.summaries import totals
+from cranfield.sources.summaries import refuse_totals
 from cranfield.sources.text import Element, read_xml
-from cranfield.sources.values import GRADE, ID, ValueKind, any_value, is_absent, parse_number
+from cranfield.sources.values import GRADE, ID, ValueKind, accept_any, is_absent, parse_number
 
 _NO_TIME = frozenset({"", "na", "nan"})
 _MAX_SECONDS = 1e11  # Maximum number of seconds since 1970; larger numbers are milliseconds
@@ -82,7 +82,7 @@ SECONDS = ValueKind(
     "not a number of seconds or a time such as 2024-05-01T10:00:00",
     lambda cell: is_absent(cell, _NO_TIME),
 )
-TEXT = ValueKind(lambda cell: None if cell is None else str(cell), missing=any_value)
+TEXT = ValueKind(lambda cell: None if cell is None else str(cell), missing=accept_any)
 
 SYSTEM = optional("system", ID)
 SESSION = Column("session", ID)
@@ -94,8 +94,8 @@ def _convert_topics(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]
     if all(isinstance(topic, (str, int)) for topic in data.values()):
         if TOPIC.find_in([*data]):
             raise InputError("expected an array of records, got one record", source=source)
-        return two_columns("session", "topic")(data, source)
-    return columns_of_mapping(data, source)
+        return make_pair_reader("session", "topic")(data, source)
+    return read_mapping_columns(data, source)
 
 
 _SESSIONS = Schema(
@@ -107,10 +107,10 @@ _SESSIONS = Schema(
         optional("score", SCORE.kind),
         *(optional("title", TEXT), optional("snippet", TEXT)),
         optional("user", ID, "user of session"),
-        optional("time", replace(SECONDS, missing=any_value), "time of query"),
+        optional("time", replace(SECONDS, missing=accept_any), "time of query"),
     ),
-    mapping=columns_of_mapping,
-    suspicions=totals("session"),
+    mapping=read_mapping_columns,
+    suspicions=refuse_totals("session"),
 )
 CLICK_COLUMNS = Schema(
     "table of clicks",
@@ -123,7 +123,7 @@ CLICK_COLUMNS = Schema(
         optional("dwell", replace(SECONDS, read=parse_number, problem="not a number of seconds")),
         optional("clicks", CLICK_COUNT),
     ),
-    mapping=columns_of_mapping,
+    mapping=read_mapping_columns,
     decisive=("status", "count", "event"),
 )
 TOPICS = Schema(

@@ -20,7 +20,7 @@ from cranfield.significance.registry import ALTERNATIVES
 from cranfield.significance.topic_set_size import MAX_TOPICS, find_smallest
 from cranfield.sources import schemas
 from cranfield.sources.columns import Table, read_table
-from cranfield.sources.schemas import Schema, spelt
+from cranfield.sources.schemas import Schema, fold_name
 from cranfield.sources.values import NAME, NUMBER, WHOLE, is_absent
 
 _TESTS = Schema(
@@ -191,8 +191,8 @@ def _check_settings(table: Table, alpha: float, alternative: str) -> None:
         ("test", _PAIRED_T, "a paired t-test"),
         ("alternative", sides, f"alternative {quoted(alternative)}, as in the options"),
     ):
-        accepted = {spelt(name) for name in names}
-        is_other = [name and spelt(name) not in accepted for name in table.frame[column]]
+        accepted = {fold_name(name) for name in names}
+        is_other = [name and fold_name(name) not in accepted for name in table.frame[column]]
         for row in np.flatnonzero(is_other)[:1].tolist():
             raise table.error_at_row(
                 row, f"expected {expected}, got {quoted(table.frame[column][row])}"

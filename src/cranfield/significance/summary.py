@@ -20,13 +20,16 @@ from cranfield.scores.averages import Averages
 from cranfield.significance.comparison.result import compute_paired_t_pvalues
 from cranfield.significance.differences import all_pairs, t_interval
 from cranfield.significance.prepare import as_scores, describe_replicates, index_of_baseline
-from cranfield.sources.columns import read_table, two_columns
+from cranfield.sources.columns import make_pair_reader, read_table
 from cranfield.sources.schemas import Column as FileColumn
-from cranfield.sources.schemas import schema_of_lines
+from cranfield.sources.schemas import make_line_schema
 from cranfield.sources.values import ID
 
-_TOPIC_GROUPS = schema_of_lines(
-    "table of topic groups", TOPIC, FileColumn("group", ID), mapping=two_columns("topic", "group")
+_TOPIC_GROUPS = make_line_schema(
+    "table of topic groups",
+    TOPIC,
+    FileColumn("group", ID),
+    mapping=make_pair_reader("topic", "group"),
 )
 
 

@@ -10,8 +10,8 @@ import polars as pl
 
 from cranfield.base.errors import quoted
 from cranfield.base.text import counted
-from cranfield.sources.columns import Table, columns_of_mapping, read_columns
-from cranfield.sources.schemas import Column, Schema, spelt
+from cranfield.sources.columns import Table, read_columns, read_mapping_columns
+from cranfield.sources.schemas import Column, Schema, fold_name
 from cranfield.sources.values import ID, Cells, ValueKind
 
 
@@ -29,7 +29,7 @@ def make_system_schema(title: str) -> Schema:
     """Return the schema of a table with a column `system` and columns of any name."""
     key = Column("system", ID)
     decisive = ("status", "currency", "unit of measurement")
-    return Schema(title, (key,), mapping=columns_of_mapping, is_selected=True, decisive=decisive)
+    return Schema(title, (key,), mapping=read_mapping_columns, is_selected=True, decisive=decisive)
 
 
 def read_system_table(
@@ -44,7 +44,7 @@ def read_system_table(
         data = [{"system": system, **row} for system, row in data.items()]
     columns = read_columns(data, schema)
     (key,) = schema.columns
-    if "system" in map(spelt, columns.names):
+    if "system" in map(fold_name, columns.names):
         # Only the exact name: other columns may be called model or run, aliases of `system`.
         key = Column("system", ID, None)
     key_schema = replace(schema, columns=(key,))

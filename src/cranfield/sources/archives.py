@@ -1,4 +1,4 @@
-"""Find, open and decompress files: patterns, URLs, compressed files, limits."""
+"""Find, open and decompress files, local or remote, within limits of their size."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ LIMITS = {
 }
 """Default limits, by the environment variable that sets the limit.
 
-`RATIO` limits the ratio of decompressed to compressed size, which is 5 to 20 for runs, and `LINE`
-the number of bytes of a line. `BLANK` limits the number of blanks and zero bytes at the beginning
-of a file that is read as a whole, and of bytes of consecutive blank lines and comments. `PARTS`
-limits the number of JSON objects and XML elements, which take far more memory than their text.
+`RATIO` limits the ratio of decompressed to compressed size, which is 5 to 20 for runs. `LINE`
+limits the number of bytes of a line, except in JSON. `BLANK` limits the number of blanks and zero
+bytes at the beginning of a file that is read as a whole, and of bytes of consecutive blank lines
+and comments. `PARTS` limits the numbers of JSON objects, of JSON arrays and of XML tags, which take
+far more memory than their text.
 """
 
 _ALWAYS_ALLOWED = 32 << 20
@@ -63,8 +64,9 @@ def read_limit(name: str) -> int:
 
 
 class _Stream(io.RawIOBase):
-    """Stream of a function that returns up to a number of bytes, and no bytes at the end.
+    """Raw stream that reads from a function, which returns at most the requested number of bytes.
 
+    read: the function; it returns no bytes at the end.
     owner: an object that must live as long as the stream.
     """
 
@@ -136,10 +138,10 @@ def check_line(size: int) -> None:
 
 
 def check_parts(text: str | bytes, source: str, *openings: Any) -> None:
-    """Refuse too many JSON objects or XML elements; each opening character counts as one."""
+    """Refuse text with too many of one of the openings: of JSON objects and arrays, or XML tags."""
     # Most text is too short, and need not be counted.
     for opening in openings if len(text) > read_limit("CRANFIELD_MAX_PARTS") else ():
-        reason = "has more than {} objects or elements"
+        reason = "has more than {} JSON objects, JSON arrays or XML tags"
         check_limit("CRANFIELD_MAX_PARTS", text.count(opening), reason, source)
 
 
@@ -158,7 +160,7 @@ _MAX_PATTERN_LENGTH = 4096
 
 
 def match_files(path: str) -> list[str] | None:
-    """Return the sorted files and folders that match a pattern; None if it is not a pattern.
+    """Return the sorted files and folders that match a pattern; None for other paths.
 
     Examples
     --------
@@ -185,7 +187,7 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/@:]*:[^/@]*@")
 _BLOCK = 1 << 20
 """Number of bytes requested at a time."""
 
-Returned = TypeVar("Returned")
+T = TypeVar("T")
 
 
 def is_url(path: str) -> bool:
@@ -198,7 +200,7 @@ def hide_credentials(path: str) -> str:
     return _CREDENTIALS.sub("", path) if "@" in path else path
 
 
-def file_of_url(path: str) -> str:
+def get_file_of_url(path: str) -> str:
     """Return the part of a URL that names a file, without its query or the archive around it."""
     if "://" not in path or not is_url(path):
         return path
@@ -207,7 +209,7 @@ def file_of_url(path: str) -> str:
 
 
 def open_url(url: str) -> IO[bytes]:
-    """Open a remote file; errors, also of later reads, are raised as InputError."""
+    """Open a remote file; raise a CranfieldError if it cannot be opened, or read later."""
     file_system, path = _find_file_system(url)
     file = _call_fsspec(url, lambda: file_system.open(path, "rb"))
     # An archive is closed when its file system is deleted.
@@ -217,7 +219,7 @@ def open_url(url: str) -> IO[bytes]:
     return io.BufferedReader(stream, _BLOCK)
 
 
-def remote_size(url: str) -> int:
+def get_remote_size(url: str) -> int:
     """Return the number of bytes of a remote file; 0 if unknown."""
     try:
         file_system, path = _find_file_system(url)
@@ -227,7 +229,7 @@ def remote_size(url: str) -> int:
 
 
 def list_files(url: str, *, is_pattern: bool) -> list[str] | None:
-    """List the files of a remote folder, or the files that match a pattern; None for a file."""
+    """List the files of a remote folder or pattern; return None for a file, and over HTTP."""
     file_system, path = _find_file_system(url)
     protocol = file_system.protocol
     # Over HTTP, fsspec would list the links of an HTML page.
@@ -257,8 +259,8 @@ def _find_file_system(url: str) -> tuple[Any, str]:
     return location
 
 
-def _call_fsspec(url: str, function: Callable[[], Returned]) -> Returned:
-    """Call a function of fsspec; errors of any library are raised as InputError."""
+def _call_fsspec(url: str, function: Callable[[], T]) -> T:
+    """Call a function of fsspec; raise an error of any library as a CranfieldError."""
     try:
         return function()
     except CranfieldError:
@@ -281,10 +283,10 @@ def _call_fsspec(url: str, function: Callable[[], Returned]) -> Returned:
 
 _TAR_MAGIC_OFFSET = 257
 _MAX_NAMES = 3  # maximum number of file names in a message about an archive
-_MAX_SKIPPED = 1 << 24  # maximum size of a file in a tar archive that is skipped for its name
+_MAX_SKIPPED = 1 << 24  # maximum size of a file in a tar archive to skip for the next name
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
-"""Head of a Zstandard frame without content, which may precede any frame."""
+"""Magic number of a skippable frame of Zstandard, which may precede any frame."""
 
 DAMAGE_ERRORS = {"BadGzipFile", "EOFError", "LZMAError", "ZstdError", "error", "DamagedError"}
 """Names of exceptions of decompressors (`error` is of zlib), whose modules are loaded lazily."""
@@ -360,7 +362,7 @@ def _import_zstd() -> Any:
 
 
 def _decompress_streams(raw: IO[bytes], create: Callable[[], Any]) -> IO[bytes]:
-    """Decompress concatenated streams; unlike Python's own readers, refuse trailing data."""
+    """Decompress concatenated streams; refuse trailing data other than zeros, unlike Python."""
     decompressor = create()
 
     def read(size: int) -> bytes:
@@ -389,7 +391,7 @@ def _decompress_streams(raw: IO[bytes], create: Callable[[], Any]) -> IO[bytes]:
 
 
 def compress_by_suffix(data: bytes, path: str) -> bytes:
-    """Compress data by the suffix of its file, such as `.gz`; unchanged for other suffixes."""
+    """Compress data by the suffix of its file, such as `.gz`; return other data unchanged."""
     compressor = find_compressor(path)
     return data if compressor is None else compressor(data)
 

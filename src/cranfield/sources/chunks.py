@@ -34,14 +34,14 @@ from cranfield.sources.archives import (
     check_beginning,
     check_limit,
     check_line,
-    file_of_url,
+    get_file_of_url,
+    get_remote_size,
     hide_credentials,
     identify_archive,
     is_url,
     open_decompressed,
     open_url,
     read_limit,
-    remote_size,
 )
 
 CHUNK_BYTES = 4 << 20
@@ -100,7 +100,7 @@ class Source:
         return self.label or ("standard input" if self.path == "-" else hide_credentials(self.path))
 
     def _content_path(self) -> Path:
-        path = Path(file_of_url(self.path))
+        path = Path(get_file_of_url(self.path))
         return path.with_suffix("") if path.suffix.lower() in _COMPRESSION_SUFFIXES else path
 
     @property
@@ -125,10 +125,10 @@ class Source:
         """Approximate decompressed size in bytes; 0 if unknown."""
         try:
             path = Path(self.folder, self.path)
-            size = remote_size(self.path) if is_url(self.path) else path.stat().st_size
+            size = get_remote_size(self.path) if is_url(self.path) else path.stat().st_size
         except (OSError, ValueError):
             return 0
-        suffix = Path(file_of_url(self.path)).suffix.lower()
+        suffix = Path(get_file_of_url(self.path)).suffix.lower()
         is_compressed = suffix in _COMPRESSION_SUFFIXES or suffix == ".parquet"
         return size * _COMPRESSION_RATIO if is_compressed else size
 
@@ -183,7 +183,7 @@ class Source:
             raise InputError(reason, source=self.name) from error
 
     def read(self) -> bytes:
-        """Return the whole content, text as UTF-8."""
+        """Return the whole content; text in another encoding is converted to UTF-8."""
         if self.remaining is not None:
             return self.as_utf8(b"".join(self.remaining))
         max_bytes = read_limit("CRANFIELD_MAX_BLANK")
@@ -196,7 +196,7 @@ class Source:
         return content if is_utf8(self.encoding) else self.as_utf8(content.removeprefix(BOM_UTF8))
 
     def as_utf8(self, text: bytes, first_line: int = 1) -> bytes:
-        """Return lines of the file in UTF-8; raise an error for the first invalid line."""
+        """Return lines of the file in UTF-8; raise an error for an invalid line."""
         if text.isascii():
             return text
         if (position := (b"\n" + text).find(b"\n" + BOM_UTF8)) >= 0:
@@ -216,14 +216,14 @@ class Source:
         raise InputError(reason, source=self.name, line=line)
 
     def with_encoding(self, encoding: str, form: str) -> Source:
-        """Return the file with another encoding of text; warn for Parquet, which has none."""
+        """Return the file with another encoding; Parquet has none, which causes a warning."""
         if form == "parquet" and not is_utf8(encoding):
             warn(f"{self.name}: encoding has no effect on Parquet")
             return self
         return replace(self, encoding=encoding)
 
     def map_content(self) -> memoryview:
-        """Return the content of a file, read lazily."""
+        """Return the content of a local file without decompression, read lazily."""
         with self.open_raw() as file:
             if not os.fstat(file.fileno()).st_size:
                 raise InputError("is empty", source=self.name)
@@ -261,7 +261,7 @@ class Source:
 def _extend_to_line_end(stream: IO[bytes], size: int, max_size: int) -> int:
     """Return `size`, extended to the end of the line if the stream is a file.
 
-    A chunk that ends with its last line need not be copied to append the rest of that line.
+    A chunk that ends with a line end need not be copied to append the rest of its last line.
     """
     is_file = isinstance(stream, BufferedReader) and isinstance(stream.raw, FileIO)
     if not (is_file and stream.seekable()):

@@ -32,7 +32,7 @@ from cranfield.sources.schemas import (
     Lines,
     Schema,
     Suspicions,
-    spelt,
+    fold_name,
     split_fields,
 )
 from cranfield.sources.text import (
@@ -43,7 +43,7 @@ from cranfield.sources.text import (
     split_lines,
     split_rows,
 )
-from cranfield.sources.values import Cells, is_number, warn_of_thousands, with_points
+from cranfield.sources.values import Cells, is_number, replace_decimal_commas, warn_of_thousands
 
 MappingReader = Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]
 """Converts a mapping to columns; the second argument names the source in messages."""
@@ -89,7 +89,7 @@ class Columns:
         return self.cells_of(schema, positions)
 
     def cells_of(self, schema: Schema, positions: Mapping[str, int]) -> dict[str, Cells]:
-        """Return the cells of the columns at these positions; decimal commas become points."""
+        """Return the cells of columns by position; between semicolons, commas become points."""
         cells = {name: self.cells(k) for name, k in positions.items()}
         kinds = {column.name: column.kind for column in schema.columns if column.name in cells}
         if self.has_semicolons:
@@ -119,8 +119,8 @@ class Columns:
         return {name: column(k) for name, k in positions.items()}
 
     def with_points(self, k: int) -> Cells:
-        """Return the cells of a column; between semicolons, decimal commas become points."""
-        return with_points(self.cells(k)) if self.has_semicolons else self.cells(k)
+        """Return the cells of a column; in tables with semicolons, decimal commas become points."""
+        return replace_decimal_commas(self.cells(k)) if self.has_semicolons else self.cells(k)
 
     def table(
         self,
@@ -142,7 +142,7 @@ class Columns:
     def check_unused(
         self, schema: Schema, used: Collection[int], own_names: Collection[str] = ()
     ) -> None:
-        """Warn of unused columns; refuse those that may change the meaning of rows."""
+        """Warn of unused columns; refuse repeated headers, and columns that may change rows."""
         if header_rows := self._find_header_rows(used):
             reason = "the row repeats the names of the columns; remove it"
             raise error_at_row(header_rows[0], reason, self.source, self.lines)
@@ -157,7 +157,7 @@ class Columns:
             if not (texts != used_texts).any():
                 continue
             is_descriptive = schema.is_descriptive(self.names[k])
-            if column.name == "grade" and spelt(self.names[k]) != "score":
+            if column.name == "grade" and fold_name(self.names[k]) != "score":
                 numbers = texts.filter(texts != "").cast(pl.Float64, strict=False)
                 has_grades = len(numbers) > 0 and not numbers.null_count()
                 if has_grades and "grade" not in own_names:
@@ -173,7 +173,7 @@ class Columns:
             is_text = n_other == n_used or is_descriptive
             if column.name not in own_names:
                 # The `docid` of PyTerrier is an integer.
-                is_identifier = _IDENTIFIER.search(spelt(self.names[k])) is not None
+                is_identifier = _IDENTIFIER.search(fold_name(self.names[k])) is not None
                 is_text &= not is_identifier or texts.str.contains("^[0-9]+$").all()
                 is_text &= column.name != "grade" or is_descriptive
             if n_other > 1 and not (is_text and n_pairs == n_used):
@@ -193,7 +193,7 @@ class Columns:
             if kind == "support" and kind in used_columns:
                 continue
             values = _to_texts(self.cells(k)).unique(maintain_order=True).to_list()
-            if not _is_harmless(kind, spelt(self.names[k]), {*values}):
+            if not _is_harmless(kind, fold_name(self.names[k]), {*values}):
                 subject = f"column {quoted(self.names[k])} ({some_of(map(quoted, values), 3)})"
                 effect = f"may be the {kind} of rows, and would be ignored"
                 raise InputError(f"{subject} {effect}; {_ADVICE[kind]}", source=self.source)
@@ -207,7 +207,7 @@ class Columns:
         for k in range(len(self.names)) if has_events or has_labels else ():
             if k in used or _to_texts(self.cells(k)[:1000]).n_unique() > _MAX_EVENTS:
                 continue
-            values = {*map(spelt, _to_texts(self.cells(k)).unique())}
+            values = {*map(fold_name, _to_texts(self.cells(k)).unique())}
             if has_events and len(values) <= _MAX_EVENTS and values & _CLICK_EVENTS:
                 kinds[k] = "event"
             elif has_labels and values & _CHECKS:
@@ -225,18 +225,19 @@ class Columns:
         """Refuse a second column of ids, as `doc` beside `pid`; return columns of topic groups."""
         categories = []
         for k, (used_k, column) in others.items():
-            name, other = column.name, spelt(self.names[used_k])
+            name, other = column.name, fold_name(self.names[used_k])
             if name not in {"topic", "doc", "worker"} - {*own_names} or name in other:
                 continue
             texts, used_texts = _to_texts(self.cells(k)), _to_texts(self.cells(used_k))
             is_text = texts.str.contains(r"\s").any() or texts.equals(used_texts)
-            if spelt(self.names[k]) != name or is_text:
+            if fold_name(self.names[k]) != name or is_text:
                 continue
             if name == "topic" and texts.n_unique() < used_texts.n_unique():
                 categories.append(k)
                 continue
             pair = f"{quoted(self.names[used_k])} and {quoted(self.names[k])}"
-            reason = f"has two columns that may be the {name}: {pair}{schema.how_to_select(name)}"
+            advice = schema.suggest_selection(name)
+            reason = f"has two columns that may be the {name}: {pair}{advice}"
             raise InputError(reason, source=self.source)
         return categories
 
@@ -262,7 +263,7 @@ class Columns:
 
 
 _IDENTIFIER = re.compile("(id|no|number|key)$")
-"""Ends of the names of columns of identifiers, as normalised by `schemas.spelt`."""
+"""Ends of the names of columns of identifiers, as normalised by `schemas.fold_name`."""
 
 _MAX_CHECKED = 100
 """Maximum number of unused columns, and of unusual ids, whose values are checked."""
@@ -332,19 +333,19 @@ def read_columns(data: Any, schema: Schema) -> Columns:
     """Read the columns of a file, a data frame, rows or a mapping."""
     check_fork()
     if isinstance(data, (str, PathLike)):
-        return columns_of_file(Source.of(data), schema)
+        return read_file_columns(Source.of(data), schema)
     source = schema.noun or schema.kind
-    if isinstance(data, Mapping | list) and (columns := _columns_of_json(data, schema, source)):
+    if isinstance(data, Mapping | list) and (columns := _read_json_columns(data, schema, source)):
         return columns
     if is_frame(data):
         # The index of a pandas frame is part of its columns if all levels have names.
         levels = list(getattr(getattr(data, "index", None), "names", None) or ())
         has_names = levels and all(isinstance(level, str) for level in levels)
         has_index = has_names and not {*levels} & {*data.columns}
-        return columns_of_frame(data.reset_index() if has_index else data, source)
+        return read_frame_columns(data.reset_index() if has_index else data, source)
     may_be_rows = isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray, Mapping))
     if may_be_rows and schema.tuples is not None and not is_array(data):
-        return columns_of_records(list(data), schema, source)
+        return read_record_columns(list(data), schema, source)
     noun = schema.noun or f"a {schema.kind}"
     advice = ""
     if is_array(data):
@@ -364,13 +365,11 @@ def is_array(data: Any) -> bool:
     return kind in {"i", "u", "f", "V"} and not is_frame(data)
 
 
-def columns_of_frame(data: Any, source: str) -> Columns:
+def read_frame_columns(data: Any, source: str) -> Columns:
     """Read a data frame of any library that narwhals supports."""
     import narwhals.stable.v1 as nw
 
-    with converting_errors(
-        f"{type(data).__name__} is not a supported data frame", source, Exception
-    ):
+    with convert_errors(f"{type(data).__name__} is not a supported data frame", source, Exception):
         # Each library raises its own errors, such as for a repeated name. Narwhals reads only the
         # names of relations of DuckDB and others, so these are converted by Arrow.
         frame = nw.from_native(data)
@@ -380,7 +379,7 @@ def columns_of_frame(data: Any, source: str) -> Columns:
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
         names = list(frame.columns)
 
-    def cells(k: int) -> Cells:
+    def read_cells(k: int) -> Cells:
         # In pandas, a name may be a number.
         series: Any = frame.get_column(names[k])
         if isinstance(native := series.to_native(), pl.Series) and native.dtype != pl.Object:
@@ -394,7 +393,7 @@ def columns_of_frame(data: Any, source: str) -> Columns:
         except Exception:
             return list(series.to_list())
 
-    return Columns(source, names, cells)
+    return Columns(source, names, read_cells)
 
 
 _TYPE_NAMES: dict[type, str] = {
@@ -408,10 +407,10 @@ def _describe_type(row: Any) -> str:
     return f"{name} of {counted(len(row), 'value')}" if type(row) in {list, tuple} else name
 
 
-def columns_of_records(
+def read_record_columns(
     rows: Sequence[Any], schema: Schema, source: str, lines: Sequence[int] | None = None
 ) -> Columns:
-    """Read mappings, named tuples, data classes, or plain tuples if the schema allows them."""
+    """Read mappings, named tuples, data classes, or tuples and lists if the schema allows them."""
     if not rows:
         raise schema.empty_error(source)
     shape, tuples = _find_shape(rows[0]), schema.tuples or ()
@@ -442,7 +441,7 @@ def columns_of_records(
 
 
 def _find_shape(row: Any) -> type[Mapping[Any, Any]] | tuple[str, ...] | int | None:
-    """Return `Mapping`, the fields of a named tuple, or the length of a plain tuple; else None."""
+    """Return `Mapping`, the fields of a named tuple or data class, or the length of a sequence."""
     if isinstance(row, Mapping):
         return Mapping
     fields = getattr(row, "_fields", None) or getattr(row, "__dataclass_fields__", None)
@@ -451,7 +450,7 @@ def _find_shape(row: Any) -> type[Mapping[Any, Any]] | tuple[str, ...] | int | N
     return len(row) if isinstance(row, (tuple, list)) else None
 
 
-def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
+def read_file_columns(source: Source, schema: Schema, form: str = "") -> Columns:
     """Read a file with named columns, or lines of text if the schema allows them."""
     form = form or FORMAT_OF_SUFFIX.get(source.suffix, "")
     is_other_table = form in TABLE_FORMATS and form not in schema.formats and schema.lines is None
@@ -465,30 +464,30 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     if not raw.removeprefix(BOM_UTF8).strip():
         raise schema.empty_error(name)
     if not form and schema.lines is not None:
-        return _columns_of_lines(decode_text(raw, name), schema.lines, schema.row_noun, name)
+        return _read_line_columns(decode_text(raw, name), schema.lines, schema.row_noun, name)
     if form == "parquet":
-        return columns_of_frame(read_parquet_frame(raw, name), name)
+        return read_frame_columns(read_parquet_frame(raw, name), name)
     if form in {"csv", "tsv"}:
         usual = "\t" if form == "tsv" else ","
         _, head = next(split_lines(raw[: 1 << 16].decode(errors="replace")), (1, ""))
         # Spreadsheets write semicolons where the comma is the decimal sign.
-        return columns_of_csv(raw, find_separator(head, usual) or usual, name)
+        return read_csv_columns(raw, find_separator(head, usual) or usual, name)
     text = decode_text(raw, name)
     if form == "jsonl":
         records, lines = parse_json_lines(text, name)
-        if (columns := _columns_of_json(records, schema, name, lines)) is not None:
+        if (columns := _read_json_columns(records, schema, name, lines)) is not None:
             return columns
     parsed = parse_json(text, name)
-    if (columns := _columns_of_json(parsed, schema, name)) is not None:
+    if (columns := _read_json_columns(parsed, schema, name)) is not None:
         return columns
     expected = "an object or an array" if schema.mapping else f"an array of {schema.row_noun}"
     raise InputError(f"expected {expected} in JSON, got {type(parsed).__name__}", source=name)
 
 
-def _columns_of_json(
+def _read_json_columns(
     data: Any, schema: Schema, source: str, lines: Sequence[int] | None = None
 ) -> Columns | None:
-    """Read records or a mapping from JSON; None for data that the schema does not allow."""
+    """Read records or a mapping from JSON; return None for data that the schema does not allow."""
     if isinstance(data, Mapping):
         data = unwrap_pandas(data, schema, source)
     nested = None if schema.nested is None else schema.nested(data, source)
@@ -498,10 +497,10 @@ def _columns_of_json(
             columns, source, None if lines is None else [lines[row] for row in rows]
         )
     if isinstance(data, Mapping) and schema.mapping is not None:
-        to_columns = columns_of_mapping if schema.is_table(data) else schema.mapping
+        to_columns = read_mapping_columns if schema.is_table(data) else schema.mapping
         return Columns.from_mapping(to_columns(data, source), source)
     if isinstance(data, list) and schema.tuples is not None:
-        return columns_of_records(data, schema, source, lines)
+        return read_record_columns(data, schema, source, lines)
     return None
 
 
@@ -528,9 +527,9 @@ def unwrap_pandas(data: Mapping[Any, Any], schema: Schema, source: str) -> Any:
     return [{name: column[row] for name, column in data.items()} for row in values[0]]
 
 
-def columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
-    """Read CSV: with polars if each line is a row without quotes, else with the exact parser."""
-    columns = _columns_of_regular_csv(raw, separator, source)
+def read_csv_columns(raw: bytes, separator: str, source: str) -> Columns:
+    """Read CSV: with polars if each line is a row without quotes, else with the Python parser."""
+    columns = _read_regular_csv_columns(raw, separator, source)
     if columns is None:
         (names, *rows), lines = split_rows(decode_text(raw, source), source, separator)
         by_column = zip(*rows, strict=True) if rows else [()] * len(names)
@@ -548,7 +547,7 @@ def columns_of_csv(raw: bytes, separator: str, source: str) -> Columns:
     return columns
 
 
-def _columns_of_regular_csv(raw: bytes, separator: str, source: str) -> Columns | None:
+def _read_regular_csv_columns(raw: bytes, separator: str, source: str) -> Columns | None:
     raw = raw.removeprefix(BOM_UTF8)
     has_other_ends = b"\r" in raw and raw.count(b"\r") != raw.count(b"\r\n")
     # Polars would decompress data that begin like a compressed file, without a limit, and read the
@@ -566,13 +565,13 @@ def _columns_of_regular_csv(raw: bytes, separator: str, source: str) -> Columns 
     has_repeats = any("_duplicated_" in name for name in frame.columns)
     if not is_regular or frame.height + 1 != n_lines or has_blank_rows or has_repeats:
         return None
-    return replace(columns_of_frame(frame, source), lines=range(2, n_lines + 1))
+    return replace(read_frame_columns(frame, source), lines=range(2, n_lines + 1))
 
 
 def read_parquet_frame(raw: bytes, source: str) -> pl.DataFrame:
     with in_source(source):
         check_parquet(memoryview(raw))
-    with reading_parquet(source):
+    with convert_parquet_errors(source):
         frame = pl.read_parquet(io.BytesIO(raw))
         lengths = [
             getattr(column, "cat" if column.dtype == pl.Categorical else "str").len_bytes()
@@ -595,14 +594,14 @@ def check_parquet_file(path: str) -> None:
 
 
 @contextmanager
-def reading_parquet(source: str) -> Iterator[None]:
+def convert_parquet_errors(source: str) -> Iterator[None]:
     """Convert errors in reading a checked Parquet file to an InputError of one line."""
-    with converting_errors("is not readable Parquet", source), quiet_panics():
+    with convert_errors("is not readable Parquet", source), quiet_panics():
         yield
 
 
 @contextmanager
-def converting_errors(
+def convert_errors(
     problem: str,
     source: str,
     errors: Any = (pl.exceptions.PolarsError, pl.exceptions.PanicException),
@@ -623,7 +622,7 @@ def converting_errors(
         raise InputError(f"{problem}: {shortened}", source=source) from None
 
 
-def _columns_of_lines(text: str, layout: Lines, noun: str, source: str) -> Columns:
+def _read_line_columns(text: str, layout: Lines, noun: str, source: str) -> Columns:
     rows: list[list[Any]] = []
     line_numbers: list[int] = []
     has_semicolons = None
@@ -670,24 +669,24 @@ def transpose_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[
     return {name: [row[k] for row in rows] for k, name in enumerate(names)}
 
 
-def three_columns(*names: str, inner_form: str) -> MappingReader:
+def make_nested_reader(*names: str, inner_form: str) -> MappingReader:
     """Return a reader of nested mappings; messages describe inner mappings by `inner_form`."""
 
-    def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
-        pairs = nested_items(data, names[0], inner_form, source)
+    def convert_mapping(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+        pairs = iterate_nested_items(data, names[0], inner_form, source)
         return transpose_rows(
             names, ((outer, *item) for outer, inner in pairs for item in inner.items())
         )
 
-    return columns
+    return convert_mapping
 
 
-def two_columns(*names: str) -> MappingReader:
+def make_pair_reader(*names: str) -> MappingReader:
     """Return a reader of mappings, whose columns are the keys and the values."""
     return lambda data, source: transpose_rows(names, data.items())
 
 
-def columns_of_mapping(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+def read_mapping_columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     """Read a mapping whose values are the columns of a table."""
     for values in data.values():
         if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
@@ -708,7 +707,7 @@ def columns_of_mapping(data: Mapping[Any, Any], source: str) -> dict[str, list[A
     return lists
 
 
-def nested_items(
+def iterate_nested_items(
     data: Mapping[Any, Any], outer: str, inner_form: str, source: str
 ) -> Iterator[tuple[Any, Mapping[Any, Any]]]:
     """Yield the items of a mapping of mappings; refuse other values."""
@@ -734,7 +733,7 @@ class Table:
     lines: Sequence[int] | NDArray[np.int64] | None = None
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows; missing numbers are NaN."""
+        """Yield the rows; missing floats are NaN, and other missing values None."""
         numbers = pl.col(pl.Float64).fill_null(float("nan"))
         return self.frame.with_columns(numbers).iter_rows()
 

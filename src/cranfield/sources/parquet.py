@@ -48,7 +48,7 @@ _HELD = _HeldStderr()
 
 @contextlib.contextmanager
 def quiet_panics() -> Iterator[None]:
-    """Redirect standard error, and discard its text if a panic is raised."""
+    """Redirect standard error for a while; discard its text if polars panics, else write it."""
     held = _HELD
     with held.lock:
         held.n_users += 1
@@ -130,7 +130,7 @@ def check_parquet(data: memoryview) -> None:
             if compressed_size > len(data):
                 # Reading repeated pages could take forever.
                 raise _DamagedError("its columns overlap")
-            size += sum(_page_sizes(data, chunk))
+            size += sum(_read_page_sizes(data, chunk))
             check_size(size, len(data))
 
 
@@ -149,7 +149,7 @@ def _read_footer(data: memoryview) -> tuple[Struct, int]:
     start = len(data) - 8 - size
     if start < 4:
         raise _DamagedError("its footer is larger than the file")
-    return _Thrift(data[:-8], start).struct(), start
+    return _Thrift(data[:-8], start).read_struct(), start
 
 
 def _find_leaves(footer: Struct) -> list[bool]:
@@ -188,14 +188,14 @@ def _read_column_chunk(column: Struct, end: int) -> _Chunk:
     return chunk
 
 
-def _page_sizes(data: memoryview, chunk: _Chunk) -> Iterator[int]:
+def _read_page_sizes(data: memoryview, chunk: _Chunk) -> Iterator[int]:
     """Yield the decompressed size of each page of a column."""
     reader = _Thrift(data[: chunk.end], chunk.start)
     n_missing = chunk.n_values
     while n_missing > 0:
         if reader.position >= chunk.end:
             raise _DamagedError("a column has fewer values than its metadata declare")
-        page = reader.struct()
+        page = reader.read_struct()
         start = reader.position
         reader.position += _get_count(page, 3, "bytes")
         if reader.position > chunk.end:
@@ -247,9 +247,9 @@ class _Thrift:
         self._data = data
         self.position = position
 
-    def struct(self, depth: int = 0) -> Struct:
+    def read_struct(self, depth: int = 0) -> Struct:
         if depth > _MAX_DEPTH:
-            raise _DamagedError("the Parquet footer is nested too deeply")
+            raise _DamagedError("its footer or a page header is nested too deeply")
         fields: Struct = {}
         field = 0
         while head := self._read_byte():
@@ -269,10 +269,10 @@ class _Thrift:
             head = self._read_byte()
             size = head >> 4 if head >> 4 < 15 else self._read_unsigned()
             if depth > _MAX_DEPTH or size > len(self._data) - self.position:
-                raise _DamagedError("a list in its footer is longer than the file")
+                raise _DamagedError("a list in its footer is too deep or longer than the file")
             return [self._read_value(head & 15, depth + 1) for _ in range(size)]
         if type_code == 12:
-            return self.struct(depth + 1)
+            return self.read_struct(depth + 1)
         # Parquet has no maps.
         raise _DamagedError("its footer or a page header has a field of unknown type")
 

@@ -1,4 +1,4 @@
-"""Schemas of tables: the columns of each kind of table, and their usual names.
+"""Schemas of tables: the columns of each kind of table, and the usual names of columns.
 
 All readers use the names of columns below, so that a name means the same in every file and command.
 The names of one meaning are in groups. If a table has names of two groups, the first group wins, so
@@ -35,7 +35,7 @@ _RANK_ON_PAGE = (
     " display_rank display_order serp_position serp_rank rank_on_page position_on_page"
 )
 
-# PyTerrier has a `docid` that is a number of its index beside the `docno`.
+# Without `docid`, which PyTerrier writes beside the `docno`: a number of its index.
 _DOC = (
     "docno",
     "doc_id document_id pid passage_id corpus_id site_docid",
@@ -59,7 +59,7 @@ USUAL_NAMES: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "topic of scores": (
             f"{_TOPIC[0]} topic_no topic_num topic_number query_no query_num query_number q_no",
             *_TOPIC[1:],
-            # Of ragas; of TruLens and DeepEval; of LangSmith and the LM Evaluation Harness.
+            # Names in ragas, TruLens and DeepEval, LangSmith, and the LM Evaluation Harness.
             "user_input input",
             "example_id doc_id",
         ),
@@ -73,7 +73,7 @@ USUAL_NAMES: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "score": ("score sim similarity",),
         "system": (
             _SYSTEM,
-            # Of TruLens.
+            # Names in TruLens.
             "app_version",
             "app_id",
             "retriever retrievers retriever_name reranker embedding embeddings embedding_model"
@@ -196,7 +196,7 @@ USUAL_NAMES: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
             " expected_output ideal_answer target highlights",
             "text answer answers summary",
         ),
-        "topic of a vote": (*_TOPIC, "instruction prompt"),  # Of AlpacaEval; of LMSYS
+        "topic of a vote": (*_TOPIC, "instruction prompt"),  # As in AlpacaEval and LMSYS
         "topic of a text": (*_TOPIC, "user_input input", "id"),
         "nugget": ("nugget nugget_id iunit iunit_id",),
         "vital length": ("vital_length vital_string_length",),
@@ -212,7 +212,7 @@ USUAL_NAMES: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
         "value": ("score value metric_value measure_value",),
     }
 )
-"""Usual names of the columns of each meaning, in groups; other columns have no aliases."""
+"""Usual names of columns by meaning, in groups of decreasing priority."""
 
 DECISIVE: MappingProxyType[str, str] = MappingProxyType(
     {
@@ -278,7 +278,7 @@ DECISIVE: MappingProxyType[str, str] = MappingProxyType(
         "unit of measurement": "uom unit_of_measurement",
     }
 )
-"""Names of columns that change the meaning of rows, by kind; they are never ignored silently.
+"""Names of columns that may change the meaning of rows, by kind; see `Schema.decisive`.
 
 Names that end in a word of `_DECISIVE_ENDS`, such as `total_users`, belong to these kinds, too.
 """
@@ -286,14 +286,14 @@ Names that end in a word of `_DECISIVE_ENDS`, such as `total_users`, belong to t
 SUCCESS = frozenset(
     {"success", "successful", "succeeded", "ok", "done", "completed", "complete", "finished"}
 )
-"""Values of a status column that do not exclude its row."""
+"""Values of a status column that mark valid rows."""
 
 DESCRIPTIVE_NAMES = (
     "id q0 topic doc docid document text title body contents content snippet abstract url"
     " description name comment comments note notes passage query question answer prediction"
     " explanation reason reasoning rationale reference response ground_truth"
 )
-"""Names of columns that only describe rows; they are ignored without a warning."""
+"""Names of columns that only describe rows; except `id`, they are ignored without a warning."""
 
 NAMED_FORMATS = frozenset({"csv", "tsv", "json", "jsonl", "parquet"})
 """Formats with named columns."""
@@ -313,8 +313,8 @@ INDEX_NAME = re.compile(r"(unnamed|duplicated|indexlevel)\d*|index|")
 _PREFIX_OR_BLANKS = re.compile(r"^(?:(?:Input|Answer)\.|(?:INPUT|OUTPUT|ASSIGNMENT):)|[\s_.:-]+")
 
 
-def spelt(name: object) -> str:
-    """Normalise the name of a column: lower case, without blanks, hyphens, dots and colons.
+def fold_name(name: object) -> str:
+    """Normalise the name of a column: case-folded, without blanks and the characters `_.:-`.
 
     The prefixes `Input.` and `Answer.` of MTurk, and `INPUT:`, `OUTPUT:` and `ASSIGNMENT:` of
     Toloka, are removed, too.
@@ -322,10 +322,10 @@ def spelt(name: object) -> str:
     return _PREFIX_OR_BLANKS.sub("", str(name)).casefold()
 
 
-_DESCRIPTIVE = frozenset(map(spelt, DESCRIPTIVE_NAMES.split()))
+_DESCRIPTIVE = frozenset(map(fold_name, DESCRIPTIVE_NAMES.split()))
 _DECISIVE_ENDS = {"status": "status", "currency": "currency", "users": "units"}
 _DECISIVE_ENDS |= dict.fromkeys(("ofimpressions", "adimpressions"), "count")
-_DECISIVE = {spelt(name): kind for kind, names in DECISIVE.items() for name in names.split()}
+_DECISIVE = {fold_name(name): kind for kind, names in DECISIVE.items() for name in names.split()}
 
 
 def _find_decisive_kind(name: str) -> str:
@@ -354,7 +354,7 @@ class Column:
         """The usual names, in groups of decreasing priority."""
         meaning = self.name if self.meaning == "" else self.meaning
         groups = [tuple(names.split()) for names in USUAL_NAMES.get(meaning or "", ())]
-        is_usual = spelt(self.name) in {spelt(name) for group in groups for name in group}
+        is_usual = fold_name(self.name) in {fold_name(name) for group in groups for name in group}
         own_group = () if is_usual else ((self.name,),)
         return (*own_group, *groups)
 
@@ -363,10 +363,10 @@ class Column:
         return tuple(name for group in self.groups for name in group)
 
     def find_in(self, names: Sequence[object]) -> list[int]:
-        """Return the positions of usual names of this column, of the first group that occurs."""
-        spelt_names = [spelt(name) for name in names]
+        """Return the positions of the names of the first group that occurs among these names."""
+        spelt_names = [fold_name(name) for name in names]
         for group in self.groups:
-            usual = {*map(spelt, group)}
+            usual = {*map(fold_name, group)}
             positions = [k for k, name in enumerate(spelt_names) if name in usual]
             if positions:
                 return positions
@@ -381,11 +381,11 @@ Suspicions = dict[str, pl.Expr]
 """Conditions for refusing a row, by the reason; `{column}` in the reason is a value of the row."""
 
 
-def negative(column: str) -> Suspicions:
+def refuse_negative(column: str) -> Suspicions:
     return {f"{column} must be at least 0, got {{{column}:g}}": pl.col(column) < 0}
 
 
-def unnamed(column: str) -> Suspicions:
+def refuse_unnamed(column: str) -> Suspicions:
     """Return a condition for rows without a system, in a table where other rows have systems."""
     is_null = pl.col(column).is_null()
     return {"has no system, but other rows have one": is_null & ~is_null.all()}
@@ -396,7 +396,7 @@ def is_repeated(*columns: str) -> pl.Expr:
 
 
 def differs(column: str, *key: str) -> pl.Expr:
-    """Return a mask of the rows whose value differs from the first value with the same key."""
+    """Return a mask of rows whose value differs from the first known value with the same key."""
     return pl.col(column) != pl.col(column).drop_nulls().first().over(key)
 
 
@@ -416,7 +416,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Schema:
-    """A kind of table.
+    """Description of a kind of table: its columns, formats and checks.
 
     kind: name of the table in messages.
     columns: the columns to read; a warning lists other columns of a table.
@@ -425,12 +425,12 @@ class Schema:
     lines, default_format: how to read files with other suffixes: as lines of text without a
         header, or in this format.
     tuples: columns of a plain tuple, required columns first; None if rows in memory are refused.
-    lines_as_rows: columns of a tuple that has the fields of a line of text.
+    lines_as_rows: columns of a tuple with as many values as a line of text has fields.
     mapping: converts a mapping or a JSON object to columns, given the name of the source.
-    nested: converts JSON whose records contain lists to columns, and the number of the record of
-        each row; returns None for other JSON.
-    hint: advice in messages about a missing column, without a better suggestion.
-    decisive: kinds of `DECISIVE` columns that are refused.
+    nested: converts JSON whose records contain lists; returns the columns and the index of each
+        row's record, or None for other JSON.
+    hint: advice in messages about a missing column, if there is no better advice.
+    decisive: kinds of `DECISIVE` columns that are refused, unless their values are harmless.
     suspicions: conditions for refusing a row, by the reason.
     is_selected: whether the user selected the columns, so that other columns cause no warning.
     """
@@ -465,7 +465,7 @@ class Schema:
     def find_positions(
         self, names: Sequence[object], source: str, own_names: Mapping[str, str] = NO_OWN_NAMES
     ) -> dict[str, int]:
-        """Find the position of each column, by the name that the user set or by a usual name."""
+        """Return the positions of the columns that occur; refuse missing and ambiguous columns."""
         # The columns that the user set come first: no other column may be read from them.
         positions = {
             column.name: _find_named_column(own_names[column.name], names, source, column)
@@ -480,7 +480,7 @@ class Schema:
             if len(matches) > 1:
                 pair = " and ".join(quoted(names[k]) for k in matches[:2])
                 noun = column.noun or column.name
-                advice = self.how_to_select(column.name)
+                advice = self.suggest_selection(column.name)
                 raise InputError(f"has two columns for the {noun}: {pair}{advice}", source=source)
             if matches:
                 positions[column.name] = matches[0]
@@ -492,7 +492,7 @@ class Schema:
         in_order = (column.name for column in self.columns if column.name in positions)
         return {name: positions[name] for name in in_order}
 
-    def how_to_select(self, column: str) -> str:
+    def suggest_selection(self, column: str) -> str:
         """Return advice on a table with two columns of this meaning."""
         if "columns={" in self.hint:
             return f"; columns={{'{column}': ...}} selects one"
@@ -512,13 +512,13 @@ class Schema:
         return len(keys) == 2
 
     def find_column(self, name: object) -> str | None:
-        """Return the column with this usual name, or None."""
-        word = spelt(name)
-        matches = (column.name for column in self.columns if word in map(spelt, column.names))
+        """Return the name of the column with this usual name, or None."""
+        word = fold_name(name)
+        matches = (column.name for column in self.columns if word in map(fold_name, column.names))
         return next(matches, None)
 
     def find_columns(self, names: Iterable[object]) -> list[str]:
-        """Return the columns with these usual names; refuse two names for the same column."""
+        """Return the columns with these usual names; refuse unknown and repeated columns."""
         columns: list[str] = []
         for name in names:
             column = self.find_column(name)
@@ -539,12 +539,12 @@ class Schema:
     @staticmethod
     def is_descriptive(name: object) -> bool:
         """Return True if a column of this name only describes rows."""
-        return spelt(name) in _DESCRIPTIVE
+        return fold_name(name) in _DESCRIPTIVE
 
     @staticmethod
     def may_number_rows(name: object, position: int) -> bool:
         """Return True if columns of this name at this position often contain row numbers only."""
-        spelling = spelt(name)
+        spelling = fold_name(name)
         is_index = INDEX_NAME.fullmatch(spelling) is not None and (spelling != "" or position == 0)
         return spelling == "id" or is_index
 
@@ -558,9 +558,9 @@ class Schema:
         Third, decisive columns, with their kind, a key of `DECISIVE`. If the user selected the
         columns, the first two groups are empty.
         """
-        unused = {k: spelt(name) for k, name in enumerate(names) if k not in used}
+        unused = {k: fold_name(name) for k, name in enumerate(names) if k not in used}
         kinds = {k: _find_decisive_kind(name) for k, name in unused.items()}
-        if "value" in {spelt(names[k]) for k in used}:
+        if "value" in {fold_name(names[k]) for k in used}:
             # As in Langfuse: a row has the name of a criterion and its value.
             kinds |= {k: "criterion" for k, name in unused.items() if name == "name"}
         if "unit of measurement" in self.decisive:
@@ -574,8 +574,8 @@ class Schema:
             return [], {}, decisive
         others: dict[int, tuple[int, Column]] = {}
         for column in self.columns:
-            usual = {*map(spelt, column.names)}
-            positions = [k for k in used if spelt(names[k]) in usual]
+            usual = {*map(fold_name, column.names)}
+            positions = [k for k in used if fold_name(names[k]) in usual]
             if positions:
                 others |= {k: (positions[0], column) for k, name in unused.items() if name in usual}
         reported = [
@@ -622,19 +622,19 @@ class Schema:
 
 
 def _find_named_column(name: str, names: Sequence[object], source: str, column: Column) -> int:
-    """Return the position of the column that the user named, exactly or else in any spelling."""
-    for spelling in (str, spelt):
+    """Return the position of the column that the user named, exactly or else by its folded name."""
+    for spelling in (str, fold_name):
         spellings = [*map(spelling, names)]
         if spelling(name) in spellings:
             return spellings.index(spelling(name))
     columns, noun = ", ".join(quoted(other) for other in names[:12]), column.noun or column.name
-    reason = f"has no column {quoted(name)}, requested as the {noun}; columns: {columns}"
+    reason = f"unknown column {quoted(name)} for the {noun}; expected one of: {columns}"
     raise InputError(reason, source=source)
 
 
 def split_at_tabs(line: str, widths: Collection[int]) -> list[str]:
     """Split a line at tabs; return no fields if their number is not one of the widths."""
-    # An empty field before a leading tab is preferred to none; one after a trailing tab is not.
+    # A leading tab follows an empty field if the width allows it; a trailing tab only if needed.
     for text in (line.rstrip(), line.strip(), line) if "\t" in line else ():
         fields = [field.strip() for field in text.split("\t")]
         if len(fields) in widths:
@@ -653,13 +653,13 @@ def split_fields(line: str, widths: Collection[int]) -> list[str]:
     return [field.strip() for field in line.split(separator)]
 
 
-def schema_of_lines(
+def make_line_schema(
     kind: str,
     *columns: Column,
     mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]],
     suspicions: Suspicions | None = None,
 ) -> Schema:
-    """Return a schema for named columns, or lines or tuples with the columns in this order."""
+    """Return a schema for tables with these columns, and for lines and tuples in their order."""
     required = tuple(column.name for column in columns if column.required)
     split = partial(split_fields, widths=range(len(required), len(columns) + 1))
     lines = Lines(tuple(column.name for column in columns), len(required), split=split)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 import polars as pl
 
-from cranfield.sources.schemas import Suspicions, spelt
+from cranfield.sources.schemas import Suspicions, fold_name
 
 _TOTALS = """
 all (all) overall total totals grandtotal columntotal sum summe gesamt gesamtsumme gesamtergebnis
@@ -16,7 +16,7 @@ eindtotaal summa ialt yhteensä razem celkem toplam geneltoplam итого вс�
 总计 總計 합계 총계
 """
 TOTALS = frozenset(_TOTALS.split())
-"""Names of rows with totals of other rows, as normalised by `schemas.spelt`."""
+"""Names of rows with totals of other rows, as normalised by `schemas.fold_name`."""
 
 _SUMMARIES = """
 count min max mean average avg amean gmean hmean median std stdev stddev sd variance macroavg
@@ -26,7 +26,7 @@ promedio mediana gemiddelde standaarddeviatie medelvärde gennemsnit gjennomsnit
 průměr ortalama среднее медиана 平均 平均値 平均值 標準偏差 标准差 평균
 """
 SUMMARIES = TOTALS | frozenset(_SUMMARIES.split())
-"""Names of rows and columns that summarise others, as normalised by `schemas.spelt`."""
+"""Names of rows and columns that summarise others, as normalised by `schemas.fold_name`."""
 
 _WORDS = """
 n se sem stderr var ci map gmap macro micro aggregate grand weighted arithmetic geometric harmonic
@@ -45,7 +45,7 @@ _QUANTILE = re.compile(r"\b\d+(\.\d+)?%")
 
 
 def may_be_summary(name: str) -> bool:
-    """Return True for names, such as `p-value`, of summaries and comparisons only.
+    """Return True if a name, such as `p-value`, only has words of summaries and comparisons.
 
     >>> [may_be_summary(name) for name in ("Overall mean", "W/T/L", "a_mean", "test", "q1")]
     [True, True, False, False, False]
@@ -69,7 +69,7 @@ def find_summaries(labels: Iterable[str | None]) -> set[str]:
     present = {label for label in labels if label}
     # With digits, only names such as `25%` and `mean (n=50)` are names of summaries.
     names = {name for name in present if "%" in name or name[-1] == ")" or not _DIGIT.search(name)}
-    summaries = {name for name in names if spelt(_SCOPE.sub("", name) or name) in SUMMARIES}
+    summaries = {name for name in names if fold_name(_SCOPE.sub("", name) or name) in SUMMARIES}
     possible = {name for name in names - summaries if may_be_summary(name)}
     quantiles = {name for name in names - summaries if _QUANTILE.fullmatch(name)}
     others = present - summaries - possible - quantiles
@@ -79,7 +79,7 @@ def find_summaries(labels: Iterable[str | None]) -> set[str]:
 
 
 def ends_in_summary(labels: pl.Series, values: Callable[[], pl.DataFrame]) -> bool:
-    """Return True if the last row is the sum or mean of the others, and only its name has no digit.
+    """Return True if the last row seems to be a sum or mean: only its label has no digit.
 
     >>> values = pl.DataFrame({"a": [0.25, 0.5, 0.375], "b": [1.0, 0.0, 0.5]})
     >>> ends_in_summary(pl.Series(["q1", "q2", "Ø"]), lambda: values)
@@ -104,7 +104,7 @@ def ends_in_summary(labels: pl.Series, values: Callable[[], pl.DataFrame]) -> bo
     return evidence > 1
 
 
-def totals(*columns: str) -> Suspicions:
+def refuse_totals(*columns: str) -> Suspicions:
     """Return a condition for rows of totals, with a name such as `Total` in all these columns."""
     names = pl.col(columns).str.to_lowercase().str.replace_all(r"[\s_.:-]+", "")
     is_total = pl.all_horizontal(names.is_in([*TOTALS])).fill_null(False)

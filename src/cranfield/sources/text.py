@@ -53,7 +53,7 @@ def read_xml(source: Source) -> Element:
     # The first element is a parent for the root.
     elements = [Element("", {}, 0, None)]
 
-    def start(tag: str, attributes: dict[str, str]) -> None:
+    def add_element(tag: str, attributes: dict[str, str]) -> None:
         element = Element(tag, attributes, parser.CurrentLineNumber, elements[-1])
         elements[-1].children.append(element)
         elements.append(element)
@@ -64,7 +64,7 @@ def read_xml(source: Source) -> Element:
     def refuse(reason: str) -> Any:
         raise InputError(reason, source=source.name, line=parser.CurrentLineNumber)
 
-    parser.StartElementHandler = start
+    parser.StartElementHandler = add_element
     parser.EndElementHandler = lambda tag: elements.pop()
     parser.CharacterDataHandler = add_text
     parser.EntityDeclHandler = lambda *_: refuse("declares entities, which are not supported")
@@ -86,29 +86,29 @@ SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
 
 
 def find_separator(head: str, preferred: str, others: Iterable[str] = ";") -> str | None:
-    """Return the separator of a header outside quotes: `preferred`, else one of the others."""
+    """Return the separator of a header: `preferred`, or the first of the others outside quotes."""
     unquoted = re.sub('"[^"]*"', "", head)
     return next((mark for mark in (preferred, *others) if mark in unquoted), None)
 
 
 def decode_text(raw: bytes, source: str, first_line: int = 1) -> str:
-    """Decode UTF-8 text without byte order marks; refuse other bytes."""
+    """Decode UTF-8 text, and remove byte order marks at its start; refuse other bytes."""
     try:
         # Converted or joined files may begin with two byte order marks.
         return raw.decode("utf-8-sig").lstrip("\ufeff")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + first_line
-        raise InputError(encoding_reason(raw), source=source, line=line) from None
+        raise InputError(describe_encoding(raw), source=source, line=line) from None
 
 
-def encoding_reason(raw: bytes) -> str:
+def describe_encoding(raw: bytes) -> str:
     """Describe the encoding of bytes that are not UTF-8 text."""
     is_utf16 = raw.startswith((b"\xff\xfe", b"\xfe\xff"))
     return f"{'is UTF-16 text' if is_utf16 else 'is not UTF-8 text'}; save it as UTF-8"
 
 
 def split_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are not blank, with their numbers."""
+    """Yield the number and text of each line that is not blank."""
     lines = enumerate(re.split(r"\r\n|\r|\n", text), 1)
     yield from ((number, line) for number, line in lines if line.strip())
 
@@ -198,7 +198,7 @@ _DECODER: Any = json.JSONDecoder(object_pairs_hook=_refuse_duplicate_keys)
 
 
 def parse_json_lines(text: str, source: str) -> tuple[list[Any], list[int]]:
-    """Parse JSON lines; return the values and the line numbers of lines that are not empty."""
+    """Parse JSON lines; return the values and the numbers of the lines that are not blank."""
     check_parts(text, source, "{", "[")
     numbered = [(k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip()]
     values = []

@@ -69,7 +69,7 @@ def parse_numbers(column: pl.Expr) -> pl.Expr:
 
 
 def parse_integers(column: pl.Expr) -> pl.Expr:
-    """Parse a column of text as integers; text without a value in :func:`parse_integer` is null.
+    """Parse a column of text as integers; text that is not an integer of 32 bits is null.
 
     >>> frame = pl.DataFrame({"rank": ["5", "-5", "1.5", "1-2", "2147483648", None]})
     >>> frame.select(parse_integers(pl.col("rank")))["rank"].to_list()
@@ -120,7 +120,7 @@ NO_GRADE = frozenset({"", "na", "n/a", "nan", "null", "none"})
 """Words for a missing grade, in any case."""
 
 NO_SCORE = NO_GRADE | {"-", "<na>", "\\n"}
-"""Words for a missing score, in any case; also of pandas and databases."""
+"""Words for a missing score, in any case, including those of pandas and databases."""
 
 NO_NAME = NO_GRADE | {"-", "(not set)", "undefined", "unknown", "anonymous", "guest"}
 """Words for an unknown user that other tools write, in any case."""
@@ -129,8 +129,8 @@ BOOLEAN_GRADES = {"true": 1, "false": 0}
 """Grades of Booleans, by their text."""
 
 
-def booleans_to_grades(cells: Cells, noun: str = "grades") -> Cells:
-    """Convert Booleans to 1 and 0 if all cells are Boolean or missing; warn if there is a noun."""
+def convert_booleans(cells: Cells, noun: str = "grades") -> Cells:
+    """Convert Booleans and their texts to 1 and 0, unless a cell has another value."""
     first = next((cell for cell in cells if not is_absent(cell, NO_GRADE)), None)
     if _parse_boolean(first) is None:
         return cells
@@ -149,7 +149,7 @@ def _parse_boolean(cell: Any) -> int | None:
     return BOOLEAN_GRADES.get(cell.strip(BLANKS).lower()) if isinstance(cell, str) else None
 
 
-def float_to_integer(cell: Any) -> Any:
+def convert_whole_float(cell: Any) -> Any:
     """Convert a float that is an integer to an integer; other tools read ids as floats."""
     return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
 
@@ -269,7 +269,7 @@ def _parse_grade(cell: Any) -> int | None:
 
 
 def _parse_identifier(cell: Any) -> str | None:
-    cell = float_to_integer(cell.item() if isinstance(cell, np.generic) else cell)
+    cell = convert_whole_float(cell.item() if isinstance(cell, np.generic) else cell)
     if isinstance(cell, int) and not isinstance(cell, bool) and abs(cell) < 10**100:
         return str(cell)
     if not isinstance(cell, str) or is_broken_text(cell):
@@ -288,7 +288,7 @@ def is_broken_text(cell: Any) -> bool:
     return False
 
 
-def any_value(cell: Any) -> bool:
+def accept_any(cell: Any) -> bool:
     """Return True, so that every invalid value becomes null."""
     return True
 
@@ -299,13 +299,13 @@ ID = ValueKind(_parse_identifier, problem="not text or an integer", exact=(str, 
 Surrounding blanks are removed, as in lines of text.
 """
 
-TAG = ValueKind(_parse_identifier, missing=any_value, exact=(str, pl.String))
+TAG = ValueKind(_parse_identifier, missing=accept_any, exact=(str, pl.String))
 """An id, or null for any other value."""
 
 
 def _parse_label(cell: Any) -> str | None:
     is_nested = isinstance(cell, (list, tuple, set, dict))
-    return None if is_nested or is_absent(cell) else str(float_to_integer(cell)).strip() or None
+    return None if is_nested or is_absent(cell) else str(convert_whole_float(cell)).strip() or None
 
 
 LABEL = ValueKind(
@@ -317,14 +317,14 @@ NAME = replace(LABEL, missing=is_absent)
 """An optional name."""
 
 
-def with_points(cells: Cells) -> Cells:
+def replace_decimal_commas(cells: Cells) -> Cells:
     """Replace decimal commas of numbers by points."""
     if isinstance(cells, pl.Series):
         if cells.dtype != pl.String:
             return cells
-        is_number = cells.str.contains(rf"(?-u)^\s*(?:{DECIMAL_COMMA.pattern})\s*$")
+        has_comma = cells.str.contains(rf"(?-u)^\s*(?:{DECIMAL_COMMA.pattern})\s*$")
         points = cells.str.replace(",", ".", literal=True)
-        return points.zip_with(is_number.fill_null(False), cells)
+        return points.zip_with(has_comma.fill_null(False), cells)
     return [cell.replace(",", ".") if has_decimal_comma(cell) else cell for cell in cells]
 
 
@@ -372,7 +372,7 @@ GRADE = ValueKind(
     pl.Int32,
     describe_invalid_integer,
     exact=(int, pl.Int64),
-    prepare=booleans_to_grades,
+    prepare=convert_booleans,
 )
 
 WHOLE = ValueKind(_parse_grade, pl.Int32, "not an integer (of 32 bits)", exact=(int, pl.Int64))
@@ -381,5 +381,5 @@ WHOLE = ValueKind(_parse_grade, pl.Int32, "not an integer (of 32 bits)", exact=(
 GRADE_OR_NONE = replace(GRADE, missing=lambda cell: is_absent(cell, NO_GRADE))
 """A grade, or null for an unjudged document."""
 
-RANK = ValueKind(_parse_grade, pl.Int32, missing=any_value, exact=(int, pl.Int64))
+RANK = ValueKind(_parse_grade, pl.Int32, missing=accept_any, exact=(int, pl.Int64))
 """An integer, or null for any other value."""

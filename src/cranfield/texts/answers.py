@@ -20,14 +20,14 @@ from cranfield.collection.judged.coverage import Scorable
 from cranfield.collection.pairs import find_label_positions
 from cranfield.sources.columns import (
     Table,
-    columns_of_records,
     convert_columns,
-    nested_items,
+    iterate_nested_items,
     read_columns,
+    read_record_columns,
     read_table,
 )
 from cranfield.sources.schemas import Column, Lines, Schema, is_repeated, optional
-from cranfield.sources.values import LABEL, NAME, ValueKind, any_value, is_absent, is_broken_text
+from cranfield.sources.values import LABEL, NAME, ValueKind, accept_any, is_absent, is_broken_text
 from cranfield.texts.gold import (
     AMOUNT,
     ANSWER_COLUMNS,
@@ -52,7 +52,7 @@ from cranfield.texts.gold import (
 
 _NTCIR_COLUMNS = ("topic", "nugget", "position")
 _LENGTH_MARK = "syslen="
-ANSWER_TEXT = replace(TEXT, missing=any_value)
+ANSWER_TEXT = replace(TEXT, missing=accept_any)
 
 ANSWERS = Schema(
     "table of answers",
@@ -231,7 +231,7 @@ def _read_answer_table(data: Any, name: str | None) -> Table:
 
 
 def _iterate_answers(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
-    for system, topics in nested_items(data, "system", "topic: answer", "answers"):
+    for system, topics in iterate_nested_items(data, "system", "topic: answer", "answers"):
         for topic, answer in topics.items():
             row: dict[str, Any] = {"system": system, "topic": topic}
             nuggets = answer
@@ -399,7 +399,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             cells = {"topic": topic, "system": system, "text": text}
             rows.append({**cells, "nugget": None})
             rows += [{**cells, "nugget": n, "support": degree} for n, _, degree in nuggets]
-        tables.append(columns_of_records(rows, ANSWERS, table.source).table(ANSWERS))
+        tables.append(read_record_columns(rows, ANSWERS, table.source).table(ANSWERS))
     check_name_used(name, is_name_used)
     if n_failed_labels:
         warn(

@@ -15,7 +15,7 @@ from cranfield.base.errors import InputError, MeasureError, PolicyError, quoted,
 from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.coverage import Scorable
 from cranfield.collection.pairs import number_values
-from cranfield.sources.columns import Table, nested_items, read_table, transpose_rows
+from cranfield.sources.columns import Table, iterate_nested_items, read_table, transpose_rows
 from cranfield.sources.schemas import Column, Schema, differs, is_repeated, optional
 from cranfield.sources.values import LABEL, NAME, Cells
 from cranfield.texts.gold import (
@@ -319,7 +319,7 @@ def _warn_unmatched(support: Table, citations: pl.DataFrame) -> None:
 
 
 def _iterate_citations(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
-    for system, topics in nested_items(data, "system", "topic: sentences", "citations"):
+    for system, topics in iterate_nested_items(data, "system", "topic: sentences", "citations"):
         for topic, sentences in topics.items():
             if not _check_list(sentences, topic):
                 yield {"system": system, "topic": topic, "sentence": None}

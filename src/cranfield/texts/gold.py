@@ -17,14 +17,22 @@ from cranfield.base.text import counted, some_of
 from cranfield.collection.pairs import number_values
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import Table, read_table, transpose_rows
-from cranfield.sources.schemas import Column, Lines, Schema, differs, is_repeated, optional, unnamed
+from cranfield.sources.schemas import (
+    Column,
+    Lines,
+    Schema,
+    differs,
+    is_repeated,
+    optional,
+    refuse_unnamed,
+)
 from cranfield.sources.values import (
     BOOLEAN_GRADES,
     LABEL,
     NAME,
     Cells,
     ValueKind,
-    booleans_to_grades,
+    convert_booleans,
     is_absent,
     parse_number,
 )
@@ -87,7 +95,7 @@ SUPPORT = ValueKind(
     pl.Float64,
     "not full, partial, none or a number from 0 to 1",
     is_absent,
-    prepare=partial(booleans_to_grades, noun="degrees of support"),
+    prepare=partial(convert_booleans, noun="degrees of support"),
 )
 """A degree of support: a word, or a number from 0 to 1."""
 
@@ -164,7 +172,7 @@ def check_name_used(name: str | None, is_used: bool) -> None:
 
 def name_systems(table: Table, name: str | None, data: Any) -> Table:
     """Add the name of the system, by default the stem of the file, to rows that do not name it."""
-    table.check(unnamed("system"))
+    table.check(refuse_unnamed("system"))
     check_name_used(name, bool(table.frame["system"].is_null().all()))
     system = pl.col("system").fill_null(name or get_stem(data))
     return replace(table, frame=table.frame.with_columns(system))

@@ -21,12 +21,12 @@ from cranfield.sources.columns import (
     Table,
     convert_columns,
     error_at_row,
+    make_nested_reader,
+    make_pair_reader,
     read_columns,
     read_table,
-    three_columns,
-    two_columns,
 )
-from cranfield.sources.schemas import Column, Schema, unnamed
+from cranfield.sources.schemas import Column, Schema, refuse_unnamed
 from cranfield.sources.values import Cells, is_absent
 from cranfield.texts.gold import SYSTEM, TEXT, TOPIC, check_topics, name_systems, warn_missing
 
@@ -38,8 +38,8 @@ Sentences = tuple[tuple[int, ...], ...]
 def _convert_texts(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
     """Convert `{topic: text}` or `{system: {topic: text}}` to columns."""
     if all(isinstance(value, str) for value in data.values()):
-        return two_columns("topic", "text")(data, source)
-    return three_columns("system", "topic", "text", inner_form="topic: text")(data, source)
+        return make_pair_reader("topic", "text")(data, source)
+    return make_nested_reader("system", "topic", "text", inner_form="topic: text")(data, source)
 
 
 def _convert_references(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
@@ -47,7 +47,7 @@ def _convert_references(data: Mapping[Any, Any], source: str) -> dict[str, list[
     articles = data.get("data")
     if isinstance(articles, list) and articles and isinstance(articles[0], Mapping):
         data = _list_squad_answers(articles, source)
-    return two_columns("topic", "text")(data, source)
+    return make_pair_reader("topic", "text")(data, source)
 
 
 def _list_squad_answers(articles: list[Any], source: str) -> dict[Any, list[Any]]:
@@ -93,7 +93,7 @@ _TEXTS = Schema(
     default_format="csv",
     mapping=_convert_texts,
     nested=_convert_alce,
-    suspicions=unnamed("system"),
+    suspicions=refuse_unnamed("system"),
     decisive=("status", "replicate"),
 )
 _REFERENCES = replace(

@@ -157,7 +157,7 @@ def test_columns_of_other_names(news: News, runs: Path, tmp_path: Path) -> None:
     row, other = (row.declaration for row in listed.rows)
     assert (row.tag, row.team, row.type) == ("01", "delft", "manual")
     assert other.type == "automatic"
-    with pytest.raises(InputError, match="has no column 'grp'"):
+    with pytest.raises(InputError, match="unknown column 'grp'"):
         table_of(opened, table, runs, columns={"tag": "run", "team": "grp"})
     with pytest.raises(PolicyError, match="unknown column 'kind' .* one of: tag, team"):
         table_of(opened, table, runs, columns={"kind": "kind"})

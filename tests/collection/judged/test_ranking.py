@@ -120,13 +120,13 @@ def test_only_asked_ties_are_resolve(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ids are looked at for the groups of what is asked, and for no others."""
     run = cf.read_run({"1": {"a": 2.0, "b": 2.0, "c": 1.0, "d": 1.0, "e": 1.0, "f": 0.5}})
     seen: list[int] = []
-    settled = RunOrder._resolve
+    settled = RunOrder._resolve_ties
 
     def watched(order: RunOrder, firsts: Indices, sizes: Indices) -> tuple[Indices, Indices]:
         seen.extend(firsts.tolist())
         return settled(order, firsts, sizes)
 
-    monkeypatch.setattr(RunOrder, "_resolve", watched)
+    monkeypatch.setattr(RunOrder, "_resolve_ties", watched)
     order = order_documents(run, "trec")
     assert (order.n_tied, seen) == (5, [])
     assert order.ranks_of(np.array([5])).tolist() == [6]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
-from cranfield.sources.schemas import spelt
+from cranfield.sources.schemas import fold_name
 from cranfield.sources.summaries import TOTALS
 from tests.online.log.samples import log_of, same
 
@@ -46,7 +46,7 @@ AT = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1)).map(lambda at: at.
 @st.composite
 def logs(draw: st.DrawFn) -> cf.online.QueryLog:
     """Logs with any ids, with and without what is optional."""
-    page_name = NAME.filter(lambda name: spelt(name) not in TOTALS)
+    page_name = NAME.filter(lambda name: fold_name(name) not in TOTALS)
     ids = draw(st.lists(page_name, min_size=1, max_size=3, unique=True))
     optional: dict[str, Any] = {"user": NAME, "session": NAME, "variant": NAME, "method": NAME}
     optional |= {"time": AT, "found": st.integers(0, 10**12)}

@@ -26,7 +26,7 @@ from cranfield.base.spec import Registry
 from cranfield.base.streams import stream
 from cranfield.base.text import counted, some_of
 from cranfield.sources.columns import is_frame
-from cranfield.sources.schemas import INDEX_NAME, spelt
+from cranfield.sources.schemas import INDEX_NAME, fold_name
 from cranfield.sources.summaries import SUMMARIES
 
 MAX_ENTRIES = 2**25  # Maximum number of entries in the tables of all topics (256 MB)
@@ -227,13 +227,13 @@ def read_ratings(
 
 
 _UNIT_IDS = {"id", "subject", "subjectid", "case", "caseid", "target", "row", "rowid"}
-"""Column names of ids of units, normalised by `schemas.spelt`, other than those of documents."""
+"""Names of columns of unit ids other than documents, as normalised by `schemas.fold_name`."""
 
 
 def _is_unit_id(name: str, ratings: Floats, column: int) -> bool:
     """Return True for a column with an id of each unit: by its name, or because it counts rows."""
     ids, n_units = ratings[:, column], len(ratings)
-    if spelt(name) in _UNIT_IDS:
+    if fold_name(name) in _UNIT_IDS:
         return np.unique(ids).size == n_units
     other_ratings = np.delete(ratings, column, axis=1)
     n_grades = np.unique(other_ratings[~np.isnan(other_ratings)]).size
@@ -263,8 +263,8 @@ def _find_unit_columns(names: list[str], ratings: Floats) -> list[str]:
         name
         for k, name in enumerate(names)
         if k in decisive
-        or spelt(name) in SUMMARIES
-        or INDEX_NAME.fullmatch(spelt(name))
+        or fold_name(name) in SUMMARIES
+        or INDEX_NAME.fullmatch(fold_name(name))
         or _DECISION_OR_STATISTIC.fullmatch(name)
         or (has_scale[k] and low[k] > np.fmax.reduce(np.delete(high, k)))
         or (has_scale[k] and high[k] < np.fmin.reduce(np.delete(low, k)))

@@ -17,7 +17,7 @@ from cranfield.base.text import counted
 from cranfield.collection.files.grade_maps import GradeMap
 from cranfield.result import Column, Columns, TableResult
 from cranfield.sources import schemas
-from cranfield.sources.columns import Table, read_columns, read_table, two_columns
+from cranfield.sources.columns import Table, make_pair_reader, read_columns, read_table
 from cranfield.sources.schemas import Lines, Schema
 from cranfield.sources.values import ID, LABEL, NO_GRADE, Cells, ValueKind, is_absent
 
@@ -140,7 +140,7 @@ def _read_texts(
         (schemas.Column("id", ID, f"id of a {noun}"),),
         noun=f"the {noun}s",
         lines=Lines(("id", "text"), 2, split=partial(str.split, maxsplit=1)),
-        mapping=two_columns("id", "text"),
+        mapping=make_pair_reader("id", "text"),
         is_selected=True,
     )
     columns = read_columns(data, schema)
@@ -297,7 +297,7 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     >>> parse_answers(prompts, answers).labels.rows()
     [('q', 'a', 2), ('q', 'b', None)]
     """
-    grade_map = GradeMap.of(grades)
+    grade_map = GradeMap.parse(grades)
     table, answer_columns = read_table(prompts, _PROMPTS), read_columns(answers, ANSWERS)
     answer_table = answer_columns.table(ANSWERS)
     for k, name in enumerate(answer_columns.names):

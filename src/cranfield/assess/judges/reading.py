@@ -29,8 +29,8 @@ from cranfield.collection.pairs import row_error
 from cranfield.collection.policies import DUPLICATES, FORMATS
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding, is_utf8
-from cranfield.sources.columns import Columns, columns_of_file, is_frame, read_columns
-from cranfield.sources.schemas import NAMED_FORMATS, optional, spelt
+from cranfield.sources.columns import Columns, is_frame, read_columns, read_file_columns
+from cranfield.sources.schemas import NAMED_FORMATS, fold_name, optional
 from cranfield.sources.values import BOOLEAN_GRADES, GRADE_OR_NONE
 
 _STATUS = replace(
@@ -45,7 +45,7 @@ _LABELS = replace(
     columns=(*QRELS.columns[:3], optional("result_status", _STATUS)),
     decisive=("status", "outcome", "judge", "assessor", "measure", "criterion"),
 )
-_IDS = {spelt(name) for column in _LABELS.columns[:2] for name in column.names}
+_IDS = {fold_name(name) for column in _LABELS.columns[:2] for name in column.names}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,7 +133,7 @@ def read_judges(
     options = {
         **{"format": format, "encoding": encoding, "columns": column_names},
         **{"separator": separator, "on_duplicate": on_duplicate},
-        "grades": None if grades is None else GradeMap.of(grades),
+        "grades": None if grades is None else GradeMap.parse(grades),
     }
     judges = tuple(_read_judge(name, labels, options) for name, labels in _split_judges(data))
     if not judges:
@@ -179,7 +179,7 @@ def _split_judges(data: Any) -> Iterator[tuple[str | None, Any]]:
 def _is_row(item: Any) -> bool:
     if isinstance(item, Mapping):
         # Without an id of a topic or document, it is a mapping of judges to labels.
-        return not _IDS.isdisjoint(map(spelt, item))
+        return not _IDS.isdisjoint(map(fold_name, item))
     return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) == 3)
 
 
@@ -199,7 +199,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
         form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "trec")
         if form not in NAMED_FORMATS or source.path.startswith("irds:"):
             return Judge(name, read_qrels(source.path, subtopics=False, **options))
-        columns = columns_of_file(source.with_encoding(encoding, form), schema, form)
+        columns = read_file_columns(source.with_encoding(encoding, form), schema, form)
     elif not is_utf8(encoding):
         raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
     else:
@@ -242,7 +242,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
 
 def _check_ids(columns: Columns, own_names: Mapping[str, str]) -> None:
     """Refuse answers to prompts, and records of UMBRELA with texts instead of ids."""
-    names = {spelt(name) for name in columns.names}
+    names = {fold_name(name) for name in columns.names}
     has_topic, has_doc = (
         column.name in own_names or column.find_in(columns.names) for column in _LABELS.columns[:2]
     )

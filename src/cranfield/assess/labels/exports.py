@@ -8,7 +8,7 @@ from typing import Any
 from cranfield.base.errors import InputError, in_source, quoted, warn
 from cranfield.base.text import counted
 from cranfield.collection.files.named_columns import DOC, GRADED
-from cranfield.sources.schemas import spelt
+from cranfield.sources.schemas import fold_name
 from cranfield.sources.values import Cells
 
 _VALUE_KEYS = ("choices", "rating", "number", "text")  # Values of Label Studio that can be grades
@@ -187,7 +187,7 @@ def _read_prodigy(task: Mapping[Any, Any], task_number: int) -> Iterator[_Label 
 def _read_doccano(task: Mapping[Any, Any], task_number: int) -> Iterator[_Label | None]:
     """Yield the label of a doccano document; an export is the file of one annotator."""
     columns = {**_select_scalars(task.get("meta")), **_select_scalars(task)}
-    columns = {name: value for name, value in columns.items() if spelt(name) != "label"}
+    columns = {name: value for name, value in columns.items() if fold_name(name) != "label"}
     if not DOC.find_in([*columns]):
         columns["doc"] = columns.pop("id", None)
     position = f"document {quoted(task.get('id', task_number))}"

@@ -40,14 +40,21 @@ from cranfield.sources.chunks import (
 from cranfield.sources.columns import (
     Columns,
     Table,
-    columns_of_file,
-    columns_of_frame,
     is_frame,
+    make_pair_reader,
     read_columns,
+    read_file_columns,
+    read_frame_columns,
     read_table,
-    two_columns,
 )
-from cranfield.sources.schemas import USUAL_NAMES, Column, Schema, optional, schema_of_lines, spelt
+from cranfield.sources.schemas import (
+    USUAL_NAMES,
+    Column,
+    Schema,
+    fold_name,
+    make_line_schema,
+    optional,
+)
 from cranfield.sources.summaries import find_summaries
 from cranfield.sources.values import (
     GRADE,
@@ -157,12 +164,12 @@ REPEATS = ("error", "last", "keep")
 MISSING = ("error", "drop")
 
 _TIMES = {
-    *map(spelt, " ".join(USUAL_NAMES["time"]).split()),
+    *map(fold_name, " ".join(USUAL_NAMES["time"]).split()),
     *("date", "createdat", "updatedat", "submittedat", "submittime", "annotatedat", "started"),
     *("created", "updated", "lastupdated", "lastmodified", "modified", "modifiedat", "submitted"),
     *("completedat", "finishedat", "enddate", "recordeddate", "version", "revision", "round"),
 }
-"""Names of columns of times and of rounds, as spelt by `schemas.spelt`."""
+"""Names of columns of times and of rounds, as normalised by `schemas.fold_name`."""
 
 NO_TOPIC = "all"  # Topic of the items of labels without topics
 
@@ -270,7 +277,7 @@ def _read_scale(grades: Any) -> tuple[GradeMap | None, NDArray[np.int32] | None]
     has_cuts = any((parse_number(grade) or 0) % 1 for grade in grade_list)
     levels: Any = []
     if is_map or has_cuts:
-        grade_map = GradeMap.of(grade_list if has_cuts else grades)
+        grade_map = GradeMap.parse(grade_list if has_cuts else grades)
         levels = range(len(grade_map.cuts) + 1) if has_cuts else grade_map.grades.values()
         return grade_map, np.unique(np.array([*levels], dtype=np.int32)) if levels else None
     if grades is None:
@@ -330,7 +337,9 @@ def _check_row_order(table: Columns, labels: pl.DataFrame) -> None:
     """Refuse repeated labels whose rows are not in the order of a column of times."""
     key = [name for name in ("topic", "doc", "worker") if name in labels.columns]
     is_repeated = labels.select(pl.struct(key).is_duplicated()).to_series()
-    column_index = next((k for k, name in enumerate(table.names) if spelt(name) in _TIMES), None)
+    column_index = next(
+        (k for k, name in enumerate(table.names) if fold_name(name) in _TIMES), None
+    )
     if (
         column_index is None
         or labels["order"].null_count() < labels.height
@@ -395,7 +404,7 @@ class _Reader:
             reason = "worker_columns already names the columns of grades; remove from columns:"
             raise PolicyError(f"{reason} {', '.join(sorted(surplus))}")
         if form is not None:
-            table = columns_of_file(
+            table = read_file_columns(
                 Source(fspath(data)).with_encoding(encoding, form), schema, form
             )
         elif not is_utf8(encoding):
@@ -555,11 +564,11 @@ def _make_labels(
     )
 
 
-_GOLD_ITEMS = schema_of_lines(
+_GOLD_ITEMS = make_line_schema(
     "table of gold grades",
     Column("doc", DOC.kind, "doc"),
     Column("grade", GRADE, "judgment"),
-    mapping=two_columns("doc", "grade"),
+    mapping=make_pair_reader("doc", "grade"),
 )
 
 
@@ -593,11 +602,11 @@ def _read_gold_table(
     """Read items and grades from a table without topics; None for other data."""
     names = _GOLD_ITEMS.own_names({k: v for k, v in (columns or {}).items() if k != "topic"})
     if is_frame(data):
-        table = columns_of_frame(data, "judgments")
+        table = read_frame_columns(data, "judgments")
     elif isinstance(data, (str, PathLike)) and Source(fspath(data)).suffix in FORMAT_OF_SUFFIX:
         source = Source(fspath(data))
         form = FORMAT_OF_SUFFIX[source.suffix]
-        table = columns_of_file(source.with_encoding(encoding, form), _GOLD_ITEMS, form)
+        table = read_file_columns(source.with_encoding(encoding, form), _GOLD_ITEMS, form)
     else:
         return None
     cells = [table.cells(k) for k in range(len(table.names))]

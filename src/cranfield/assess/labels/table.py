@@ -16,7 +16,7 @@ from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.text import counted
 from cranfield.collection.pairs import Codes
-from cranfield.collection.run import mask_to_rows
+from cranfield.collection.run import find_selected_rows
 from cranfield.result import Column, Columns, Result
 from cranfield.sources.chunks import Origin
 
@@ -186,7 +186,7 @@ class Labels(Result):
         >>> labels.restricted(labels.grade > 0)
         Labels(1 label of 1 pair by 2 workers, grades 0, 1)
         """
-        rows = mask_to_rows(mask, len(self))
+        rows = find_selected_rows(mask, len(self))
         if not rows.size:
             raise InputError("mask must select a label, got none", source=self.origin.name)
         pairs, pair = np.unique(self.pair[rows], return_inverse=True)

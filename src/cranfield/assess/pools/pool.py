@@ -23,7 +23,7 @@ from cranfield.base.errors import (
     warn,
 )
 from cranfield.base.text import counted, some_of
-from cranfield.collection.files.many_runs import distinct_names, read_runs
+from cranfield.collection.files.many_runs import make_distinct_names, read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.each_run import Progress, map_runs
 from cranfield.collection.pairs import UngradedError
@@ -355,7 +355,7 @@ def pool(
         tops = list(map_runs(run_list, top, progress, jobs=jobs))
         if topics is not None:
             tops = _select_topics(tops, {*topics})
-        names = distinct_names([run.name for run in tops], [run.stem for run in tops])
+        names = make_distinct_names([run.name for run in tops], [run.stem for run in tops])
         warn_of_runs(names, tops)
         name_order = sorted(range(len(tops)), key=names.__getitem__)
         topic_names = list_topics(tops)

@@ -36,7 +36,7 @@ from cranfield.collection.pairs import DocIndex, number_values
 from cranfield.collection.run import Run
 from cranfield.sources.archives import path_is
 from cranfield.sources.chunks import CHUNK_BYTES, CHUNKS_AT_ONCE, Source
-from cranfield.sources.columns import check_parquet_file, reading_parquet
+from cranfield.sources.columns import check_parquet_file, convert_parquet_errors
 from cranfield.sources.text import decode_text
 from cranfield.sources.values import parse_integers, parse_numbers
 
@@ -398,7 +398,7 @@ def is_unlisted(docs: pl.Series, path: Path) -> Bools:
 
 def _read_parquet_documents(path: Path) -> Iterator[pl.Series]:
     check_parquet_file(str(path))
-    with reading_parquet(str(path)):
+    with convert_parquet_errors(str(path)):
         table = pl.scan_parquet(path, glob=False)
         names = table.collect_schema().names()
         n_rows = table.select(pl.len()).collect().item()
@@ -406,7 +406,7 @@ def _read_parquet_documents(path: Path) -> Iterator[pl.Series]:
         raise InputError("has no columns; expected a column of document ids", source=str(path))
     name = next((name for name in names if name.lower() in _DOC_COLUMNS), names[0])
     for start in range(0, n_rows, _ROWS_AT_ONCE):
-        with reading_parquet(str(path)):
+        with convert_parquet_errors(str(path)):
             docs = table.select(pl.col(name).cast(pl.String)).slice(start, _ROWS_AT_ONCE).collect()
         yield docs.to_series().drop_nulls()
 

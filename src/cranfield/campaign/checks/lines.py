@@ -24,7 +24,7 @@ from cranfield.collection.files.lines import (
     RUN,
     detect_separator,
     has_tab_columns,
-    lines_with_text,
+    iterate_text_lines,
 )
 from cranfield.collection.metadata.reading import HeaderError
 from cranfield.sources.archives import DAMAGE_ERRORS, BeyondLimitError
@@ -101,7 +101,7 @@ def _find_other_format(chunk: bytes, n_columns: int, format: str) -> str:
     """Return the kind of text if it is JSON or separated by commas or semicolons, or ''."""
     if chunk.lstrip().startswith((b'{"', b"[{")):
         return "JSON"
-    line = next((line for _, line in lines_with_text(chunk)), b"")
+    line = next((line for _, line in iterate_text_lines(chunk)), b"")
     words = line.split()
     for separator, noun in ((b",", "comma"), (b";", "semicolon")):
         has_separators = separator in b"".join(words[:1]) and line.count(separator) >= n_columns - 2

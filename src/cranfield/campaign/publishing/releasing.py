@@ -67,7 +67,7 @@ from cranfield.campaign.store.records import (
 from cranfield.campaign.submitting.submit import check_reason
 from cranfield.collection.files.lines import RUN
 from cranfield.collection.files.writing import write_qrels
-from cranfield.collection.judged.coverage import Coverage, lowest_relevant_grade
+from cranfield.collection.judged.coverage import Coverage, find_lowest_relevant_grade
 from cranfield.collection.metadata.reading import MAX_BYTES, find_header
 from cranfield.evaluation.evaluation import Evaluation, describe_effects
 from cranfield.measures import parse_measures
@@ -573,7 +573,7 @@ def _make_payload(
     # The order of real tags is private.
     ties.sort(key=lambda tie: (-tie.effect, tie.system))
     scoring = Scoring(campaign, rules.name, judgments=version.version)
-    qrels, min_grade = scoring.qrels, lowest_relevant_grade(scoring.measures[0])
+    qrels, min_grade = scoring.qrels, find_lowest_relevant_grade(scoring.measures[0])
     known_rules = ("", hash_rules(campaign.rules))
     n_earlier = sum(run.rules not in known_rules for run in runs)
     verb = "was" if n_earlier == 1 else "were"

@@ -36,8 +36,8 @@ from cranfield.scores import Scores
 from cranfield.scores.one_measure import suggests_lower
 from cranfield.sources.archives import match_files
 from cranfield.sources.chunks import Source
-from cranfield.sources.columns import Columns, columns_of_file, read_parquet_frame
-from cranfield.sources.schemas import Column, Schema, optional, spelt
+from cranfield.sources.columns import Columns, read_file_columns, read_parquet_frame
+from cranfield.sources.schemas import Column, Schema, fold_name, optional
 from cranfield.sources.values import NO_SCORE, NUMBER, TAG, is_absent, parse_number
 
 _DATE = replace(TAG, read=lambda cell: str(cell) if isinstance(cell, date) else TAG.read(cell))
@@ -179,7 +179,7 @@ class _EntryReader:
                 f"{path} has no scores by topic, so its scores cannot be standardised; compare it"
                 " only with scores of the same collection, without standardisation"
             )
-        source = columns_of_file(Source(str(path)), replace(_LEADERBOARD, columns=()))
+        source = read_file_columns(Source(str(path)), replace(_LEADERBOARD, columns=()))
         names = [str(name) for name in source.names]
         requested_names = {role: name for role, name in self.columns.items() if role != "score"}
         indices = _LEADERBOARD.find_positions(names, str(path), requested_names)
@@ -187,7 +187,7 @@ class _EntryReader:
         name_of["score"] = self.columns.get("score") or _find_scores(names, self.measure, path)
         if "mark" not in name_of and "" in names:
             name_of["mark"] = ""
-        if spelt(name_of["score"]) != spelt(self.measure):
+        if fold_name(name_of["score"]) != fold_name(self.measure):
             self.notes.append(f"{self.measure} is read from the column {quoted(name_of['score'])}")
         if "mark" in name_of:
             self.used_options.add("own")
@@ -296,9 +296,9 @@ _QUALIFIER = re.compile(r"\s*[(\[].*[)\]]\s*$")
 def _find_scores(names: list[str], measure: str, path: Path) -> str:
     """Return the column named like a measure, perhaps with a text in brackets at the end."""
     exact_names = [name for name in names if name == measure]
-    exact_names = exact_names or [name for name in names if spelt(name) == spelt(measure)]
+    exact_names = exact_names or [name for name in names if fold_name(name) == fold_name(measure)]
     candidates = exact_names or [
-        name for name in names if spelt(_QUALIFIER.sub("", name)) == spelt(measure)
+        name for name in names if fold_name(_QUALIFIER.sub("", name)) == fold_name(measure)
     ]
     if len(candidates) == 1:
         return candidates[0]

@@ -34,11 +34,11 @@ from cranfield.collection.judged.coverage import (
     Scorable,
     Scorer,
     SystemCoverage,
-    lowest_relevant_grade,
+    find_lowest_relevant_grade,
 )
-from cranfield.collection.judged.judged_runs import JudgedRuns, judging_settings
+from cranfield.collection.judged.judged_runs import JudgedRuns, describe_judging
 from cranfield.collection.judged.judging import judge
-from cranfield.collection.policies import Policies, policies
+from cranfield.collection.policies import Policies, make_policies
 from cranfield.collection.qrels import Qrels, sort_topics
 from cranfield.evaluation.evaluation import (
     Evaluation,
@@ -171,7 +171,7 @@ class CachedRuns(Scorable):
         return [self.values[str(measure)] for measure in measures]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
-        return judging_settings(self.policies, measure, self.max_grade)
+        return describe_judging(self.policies, measure, self.max_grade)
 
 
 def split_coverage(coverage: Coverage, task: TaskRules) -> tuple[Coverage, list[str]]:
@@ -217,7 +217,7 @@ class Scoring:
         self.rules: TaskRules = campaign.rules.task(task)
         options: dict[str, Any] = dict(self.rules.judging)
         self.compat: str | None = options.pop("compat", None)
-        self.policies = policies(self.compat, **options)
+        self.policies = make_policies(self.compat, **options)
         self.measures = parse_measures(measures or self.rules.measures, compat=self.compat)
         self.judgments: Judgments = find_judgments(campaign, self.rules.name, judgments)
         accepted_runs = campaign.registry.submissions(self.rules.name)
@@ -373,7 +373,7 @@ class Scoring:
 
     def describe_topics(self, topics: Sequence[str]) -> list[str]:
         """Return notes on topics without judgments and topics without a relevant document."""
-        qrels, min_grade = self.qrels, lowest_relevant_grade(self.measures[0])
+        qrels, min_grade = self.qrels, find_lowest_relevant_grade(self.measures[0])
         notes = make_topic_notes(qrels, self.rules, f"judgments {self.judgments.version}")
         is_relevant = qrels.grades >= min_grade
         relevant_topics = {qrels.topics[code] for code in np.unique(qrels.codes[is_relevant])}

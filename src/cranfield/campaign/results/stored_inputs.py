@@ -41,7 +41,7 @@ from cranfield.collection.files.lines import BLANKS
 from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.judging import can_be_read
-from cranfield.collection.policies import Policies, policies
+from cranfield.collection.policies import Policies, make_policies
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
@@ -341,7 +341,7 @@ def _try_each(
 
 def judging_policies(rules: TaskRules) -> Policies:
     """Return the policies of judging of a task."""
-    return policies(**dict[str, Any](rules.judging))
+    return make_policies(**dict[str, Any](rules.judging))
 
 
 def select_pool_runs(

@@ -65,10 +65,10 @@ def read_rules(path: str | PathLike[str]) -> Rules:
         tables = tomllib.loads(text)
     except UnicodeDecodeError as error:
         # Imported here as only errors need it.
-        from cranfield.sources.text import encoding_reason
+        from cranfield.sources.text import describe_encoding
 
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(encoding_reason(data), source=file.name, line=line) from None
+        raise InputError(describe_encoding(data), source=file.name, line=line) from None
     except ValueError as error:
         # A TOML error, or a number with too many digits.
         reason, _, position = str(error).split(";")[0].partition(" (at line ")
@@ -252,7 +252,7 @@ def _split_key(dotted_key: str) -> tuple[str, ...]:
 def check_rules(rules: Rules) -> None:
     """Check measures, options of judging, topics and patterns; this loads NumPy and polars."""
     from cranfield.campaign.rules.topics import read_topic_ids
-    from cranfield.collection.policies import TIES, policies
+    from cranfield.collection.policies import TIES, make_policies
     from cranfield.measures.grammar import parse_measures
 
     for task in rules.tasks.values():
@@ -261,7 +261,7 @@ def check_rules(rules: Rules) -> None:
             parse_measures(task.measures)
             key = "judging"
             # Checks and pools of runs need an order of tied documents.
-            check_choice("ties", policies(**dict[str, Any](task.judging)).ties, TIES)
+            check_choice("ties", make_policies(**dict[str, Any](task.judging)).ties, TIES)
             key = "topics"
             read_topic_ids(task)
         except CranfieldError as error:

@@ -10,7 +10,7 @@ from typing import Any
 from cranfield.base.errors import InputError, optional_module, quoted
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.sources.chunks import Source
-from cranfield.sources.schemas import spelt
+from cranfield.sources.schemas import fold_name
 from cranfield.sources.text import decode_text, parse_json, parse_json_lines, read_xml, split_lines
 
 ID_NAMES = ("number", "num", "id", "_id", "qid", "query_id", "topic_id", "topic", "identifier")
@@ -81,11 +81,11 @@ def _iterate_ids_and_lines(topics: Path | str) -> Iterator[tuple[str, int | None
 
 def _parse_lines(content: str) -> Iterator[tuple[str, int]]:
     """Yield the first word of each line, without comments; refuse headers."""
-    names = {*map(spelt, ID_NAMES)}
+    names = {*map(fold_name, ID_NAMES)}
     lines = [item for item in split_lines(content) if not item[1].lstrip().startswith("#")]
     for k, (line, text) in enumerate(lines):
         topic = text.split()[0]
-        if k == 0 and len(lines) > 1 and spelt(topic) in names:
+        if k == 0 and len(lines) > 1 and fold_name(topic) in names:
             raise InputError(f"expected a topic id, got the header {quoted(topic)}", line=line)
         if len(topic) > 1 and topic.endswith(":"):
             reason = f"expected a topic id and a blank, got {quoted(topic)}; remove the colon"

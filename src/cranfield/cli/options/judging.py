@@ -17,7 +17,7 @@ from cranfield.base.errors import MeasureError, PolicyError, quoted, warn
 from cranfield.cli.options import declaring
 from cranfield.cli.options.output import show_judging_progress
 from cranfield.cli.options.signatures import options_of, parse_pairs
-from cranfield.collection.policies import JUDGMENT_FORMATS, Policies, policies
+from cranfield.collection.policies import JUDGMENT_FORMATS, Policies, make_policies
 from cranfield.sources.archives import path_is
 from cranfield.sources.values import parse_number
 
@@ -162,7 +162,7 @@ class ReadingOptions:
             unprefixed = {name: field for name, field in self.columns.items() if "." not in name}
             names = request_columns(unprefixed, "qrels", None).names
             human_names.ambiguous_columns = frozenset(names)
-        grades = self.map_grades and GradeMap.of(self.map_grades)
+        grades = self.map_grades and GradeMap.parse(self.map_grades)
         # Judges may give words or texts where people give integers.
         qrels_grades = grades and replace(grades, keeps_integers=True)
         judgments = self.read_qrels(qrels, subtopics=False, grades=qrels_grades)
@@ -378,7 +378,7 @@ def compute_from_runs(
     from cranfield.collection.judged.judging import hint_at_order
 
     reading, judging = reading or ReadingOptions.from_options(options), omit_reading(options)
-    policies(judging["compat"], **{name: judging.get(name) for name in RANKING_OPTIONS})
+    make_policies(judging["compat"], **{name: judging.get(name) for name in RANKING_OPTIONS})
     subtopics = True if judging.get("intents") is not None else None
     with_order_hint = partial(
         hint_at_order,

@@ -13,12 +13,12 @@ import polars as pl
 from cranfield.base.errors import PolicyError, check_list, quoted
 from cranfield.base.text import some_of
 from cranfield.sources.columns import Table
-from cranfield.sources.schemas import USUAL_NAMES, Schema, spelt
+from cranfield.sources.schemas import USUAL_NAMES, Schema, fold_name
 from cranfield.sources.values import (
     NO_GRADE,
     ValueKind,
+    convert_whole_float,
     describe_invalid_integer,
-    float_to_integer,
     is_absent,
     parse_number,
     parse_whole,
@@ -29,7 +29,7 @@ PROBABILITIES_ADVICE = (
 )
 """Advice for files with probabilities of relevance instead of grades."""
 
-_GRADE_NAMES = {*map(spelt, " ".join(USUAL_NAMES["judgment"]).split())}
+_GRADE_NAMES = {*map(fold_name, " ".join(USUAL_NAMES["judgment"]).split())}
 
 
 def describe_invalid_grade(cell: Any) -> str:
@@ -41,7 +41,7 @@ def describe_invalid_grade(cell: Any) -> str:
     if advice and number is not None:
         reason += "; grades=[0.5, 0.8] maps real numbers to grades 0, 1 and 2"
         return reason + (f"; {PROBABILITIES_ADVICE}" if 0 < number < 1 else "")
-    if advice and spelt(cell) in _GRADE_NAMES:
+    if advice and fold_name(cell) in _GRADE_NAMES:
         return f"{reason}; if the line is a header, remove it"
     if advice and (numbers := re.findall(r"\d+", str(cell))):
         pattern = r"(\d+)" if len(numbers) == 1 else r"score: (\d)"
@@ -52,10 +52,10 @@ def describe_invalid_grade(cell: Any) -> str:
 
 
 def _to_text(cell: Any) -> str | None:
-    return None if is_absent(cell, NO_GRADE) else str(float_to_integer(cell)).strip()
+    return None if is_absent(cell, NO_GRADE) else str(convert_whole_float(cell)).strip()
 
 
-VALUE = ValueKind(_to_text, missing=lambda cell: is_absent(cell, NO_GRADE))
+GRADE_TEXT = ValueKind(_to_text, missing=lambda cell: is_absent(cell, NO_GRADE))
 """A value to map to a grade; missing for unjudged documents."""
 
 _NUMBER_BEFORE = re.compile(r"((?<!\w)[-−]|\d\.\d*|[1-9]\d*)$")
@@ -81,9 +81,9 @@ class GradeMap:
 
     Examples
     --------
-    >>> GradeMap.of([0.5, 0.8]).grade("0.7"), GradeMap.of({"yes": 1, "no": 0}).grade("yes")
+    >>> GradeMap.parse([0.5, 0.8]).grade("0.7"), GradeMap.parse({"yes": 1, "no": 0}).grade("yes")
     (1, 1)
-    >>> GradeMap.of(r"score: (\d+)").grade("##final score: 2")
+    >>> GradeMap.parse(r"score: (\d+)").grade("##final score: 2")
     2
     """
 
@@ -94,10 +94,10 @@ class GradeMap:
     """Values that the user mapped to None; rows with these have no grade."""
 
     keeps_integers: bool = False
-    """Whether integers without a mapping are grades, as the map may be meant for other files."""
+    """Whether integers without a mapping are grades: the map may be meant for the other inputs."""
 
     @classmethod
-    def of(cls, data: Any) -> GradeMap:
+    def parse(cls, data: Any) -> GradeMap:
         """Create a map from `{value: grade}`, increasing cut points, or a pattern with a group."""
         if isinstance(data, cls):
             return data
@@ -113,7 +113,9 @@ class GradeMap:
             return cls({}, pattern=pattern)
         check_list("grades", data)
         if isinstance(data, Mapping) and data:
-            values = {str(float_to_integer(value)).strip(): grade for value, grade in data.items()}
+            values = {
+                str(convert_whole_float(value)).strip(): grade for value, grade in data.items()
+            }
             no_grades = frozenset(value for value, grade in values.items() if grade is None)
             grades = {
                 value: parse_whole(str(grade))
@@ -191,14 +193,14 @@ class GradeMap:
         if value in self.no_grades:
             return f"expected a grade, got {quoted(value)}, which is mapped to None; remove the row"
         expected = some_of(map(quoted, self.grades), 6)
-        return f"grade {quoted(value)} is not in the mapping of grades; expected one of: {expected}"
+        return f"unknown grade {quoted(value)} in the map of grades; expected one of: {expected}"
 
 
 def set_grade_kind(schema: Schema, grade_map: GradeMap | None) -> Schema:
-    """Return the schema; with a map of grades, its grade column accepts any values."""
+    """Return the schema, whose grade column accepts any values if there is a map of grades."""
     if grade_map is None:
         return schema
-    kind = replace(VALUE, has_number_texts=bool(grade_map.cuts))
+    kind = replace(GRADE_TEXT, has_number_texts=bool(grade_map.cuts))
     columns = (replace(c, kind=kind) if c.name == "grade" else c for c in schema.columns)
     return replace(schema, columns=tuple(columns))
 

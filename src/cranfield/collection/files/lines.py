@@ -1,9 +1,9 @@
 """Read files with one row per line, by a fast CSV reader if possible.
 
 A chunk whose fields are separated by one blank each goes to the CSV reader; other chunks are
-normalised first. If the CSV reader cannot read a value, the chunk is read again line by line, which
-is slow, but gives the exact reason. Chunks are read in several threads; the first error in the file
-is reported.
+normalised first, or read line by line. If the CSV reader cannot read a value, the chunk is read
+again line by line, which is slow, but gives the exact reason. Chunks are read in several threads;
+the first error in the file is reported.
 
 Judgments of NTCIR have grades L0, L1, L2 and so on, and fields separated by blanks or, if document
 ids may contain blanks, by semicolons. A line is one of
@@ -14,8 +14,7 @@ ids may contain blanks, by semicolons. A line is one of
 
 The first line decides, and all other lines must have the same layout. A line of a run has the six
 fields of TREC, separated by semicolons. Runs are ranked by score here, and by the order of lines in
-NTCIREVAL, which may differ for tied scores: `ties="input"` of :func:`cranfield.judge` keeps the
-order of lines.
+NTCIREVAL: `ties="file"` of :func:`cranfield.judge` keeps the order of lines.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from cranfield.collection.metadata.reading import MetadataLocation, find_header
 from cranfield.collection.pairs import warn_of_ungraded
 from cranfield.collection.policies import JUDGMENT_FORMATS
 from cranfield.sources.chunks import LineMap, Source, check_skipped
-from cranfield.sources.schemas import Column, spelt
+from cranfield.sources.schemas import Column, fold_name
 from cranfield.sources.values import (
     ID,
     NO_GRADE,
@@ -134,7 +133,7 @@ def is_level(text: str) -> bool:
     return _LEVEL.fullmatch(text.strip(BLANKS)) is not None
 
 
-def lines_with_text(chunk: bytes, first_line: int = 1) -> Iterator[tuple[int, bytes]]:
+def iterate_text_lines(chunk: bytes, first_line: int = 1) -> Iterator[tuple[int, bytes]]:
     """Yield the lines that are neither empty nor comments, with their numbers."""
     # Lines that the caller does not need are not split off.
     for number, line in enumerate(BytesIO(chunk), first_line):
@@ -155,7 +154,7 @@ _NTCIR_QRELS = (("topic", "doc", "grade"), ("topic", "intent", "doc", "grade"), 
 def detect_ntcir_layout(line: str, kind: str) -> Layout | None:
     """Detect NTCIR text by its first line; return None for other lines, and if uncertain."""
     if kind == "qrels":
-        layout = _ntcir_qrels_layout(line)
+        layout = _detect_ntcir_qrels_layout(line)
         # In a line of TREC text, L1 may be a document id rather than a grade before a class.
         is_certain = layout is not None and (
             layout.separator == ";" or layout.selected_columns != _NTCIR_CLASSES
@@ -167,12 +166,12 @@ def detect_ntcir_layout(line: str, kind: str) -> Layout | None:
     return _NTCIR_RUN if is_ntcir else None
 
 
-def ntcir_layout(line: str, kind: str, source: str, line_number: int) -> Layout:
+def get_ntcir_layout(line: str, kind: str, source: str, line_number: int) -> Layout:
     """Return the layout of a file for `format="ntcir"`."""
     if kind == "run":
         return _NTCIR_RUN
     # An empty file gets a layout, so that it is reported as empty.
-    if layout := _ntcir_qrels_layout(line or "topic doc L0"):
+    if layout := _detect_ntcir_qrels_layout(line or "topic doc L0"):
         return layout
     fields = line.split(";") if ";" in line else split_at_blanks(line)
     reason = (
@@ -184,7 +183,7 @@ def ntcir_layout(line: str, kind: str, source: str, line_number: int) -> Layout:
     raise InputError(reason, source=source, line=line_number)
 
 
-def _ntcir_qrels_layout(line: str) -> Layout | None:
+def _detect_ntcir_qrels_layout(line: str) -> Layout | None:
     for separator in (";", "blank"):
         fields = line.split(";") if separator == ";" else split_at_blanks(line)
         for names in _NTCIR_QRELS:
@@ -222,20 +221,20 @@ def detect_layout(
     layout = {"trec": default, **QRELS_FORMATS}.get(form)
     if form in {"text", "tsv", "ntcir"}:
         source, head = read_head(source)
-        number, line = next(lines_with_text(head[:_HEAD_BYTES]), (1, b""))
+        number, line = next(iterate_text_lines(head[:_HEAD_BYTES]), (1, b""))
         text = line.decode("utf-8" if form == "ntcir" else "latin-1", "replace")
         if form == "ntcir":
-            return source, ntcir_layout(text, kind, source.name, number)
+            return source, get_ntcir_layout(text, kind, source.name, number)
         if form == "text" and (layout := detect_ntcir_layout(text, kind)):
             return source, layout
         if form == "text" and kind == "qrels" and re.match(r"\s*\S+\s+qid:", text):
             source, layout, separator = _convert_letor(source), SHORT_QRELS, "tab"
         separator = "tab" if form == "tsv" and separator == "auto" else separator
-        layout = layout or _layout_of_head(head, text, kind, separator, parse_grade)
+        layout = layout or _detect_head_layout(head, text, kind, separator, parse_grade)
         if layout is not None:
             comments = re.findall(rb"(?m)^#[^\s#][^\n]*", head) if b"#" in head else []
             lines = (line.decode("latin-1") for line in comments)
-            layouts = (_layout_of_line(line, kind, separator, parse_grade) for line in lines)
+            layouts = (_detect_line_layout(line, kind, separator, parse_grade) for line in lines)
             if n_rows := sum(other is layout for other in layouts):
                 warn(
                     f"{source.name}: skipped {counted(n_rows, 'line')} with # at the start"
@@ -256,7 +255,7 @@ def detect_layout(
 def _convert_letor(source: Source) -> Source:
     """Convert lines of LETOR text to topic, document and grade between tabs."""
     lines = source.read().split(b"\n")
-    for number, line in lines_with_text(b"\n".join(lines)):
+    for number, line in iterate_text_lines(b"\n".join(lines)):
         match = _LETOR.match(line.decode("utf-8", "replace"))
         if match is None:
             reason = "expected GRADE qid:TOPIC FEATURES # DOCUMENT in a line of LETOR text"
@@ -265,7 +264,7 @@ def _convert_letor(source: Source) -> Source:
     return replace(source, remaining=iter([b"\n".join(lines)]))
 
 
-def _layout_of_head(
+def _detect_head_layout(
     head: bytes,
     first_text: str,
     kind: str,
@@ -273,17 +272,17 @@ def _layout_of_head(
     parse_grade: Callable[[str], int | None] | None,
 ) -> Layout | None:
     """Return the layout of the first line, or that of the next two if they agree on another one."""
-    layout = _layout_of_line(first_text, kind, separator, parse_grade)
+    layout = _detect_line_layout(first_text, kind, separator, parse_grade)
     if layout is None:
         return None
-    numbered_lines = islice(lines_with_text(head[:_HEAD_BYTES]), 1, _HEAD_LINES)
+    numbered_lines = islice(iterate_text_lines(head[:_HEAD_BYTES]), 1, _HEAD_LINES)
     lines = [line.decode("latin-1") for _, line in numbered_lines]
-    others = [_layout_of_line(line, kind, separator, parse_grade) for line in lines]
+    others = [_detect_line_layout(line, kind, separator, parse_grade) for line in lines]
     is_same = len(others) == 2 and others[0] is others[1]
     return (others[0] if is_same else None) or layout
 
 
-def _layout_of_line(
+def _detect_line_layout(
     line: str, kind: str, separator: str, parse_grade: Callable[[str], int | None] | None
 ) -> Layout | None:
     """Return the layout of a line of two or three columns, or of a complete line of TREC text."""
@@ -306,10 +305,12 @@ def _layout_of_line(
         return SHORT_QRELS
     if len(cells) == 4 and is_value(3):
         return QRELS
-    names = {spelt(name) for column in ("topic", "doc") for name in Column(column, ID).names}
+    names = {fold_name(name) for column in ("topic", "doc") for name in Column(column, ID).names}
     is_pair = len(by_tabs) == 2 and "" not in by_tabs and by_tabs[1] not in Q0
     # The first line of a table without grades may be its header.
-    is_pair &= parse_grade is None and separator != "blank" and not names & {*map(spelt, by_tabs)}
+    is_pair &= (
+        parse_grade is None and separator != "blank" and not names & {*map(fold_name, by_tabs)}
+    )
     return PAIRS if is_pair else None
 
 
@@ -317,7 +318,7 @@ def read_head(source: Source) -> tuple[Source, bytes]:
     """Read the head of a file, its first lines with text; the returned source includes it."""
 
     def is_complete(head: bytes) -> bool:
-        n_lines = len([*islice(lines_with_text(head), _HEAD_LINES)])
+        n_lines = len([*islice(iterate_text_lines(head), _HEAD_LINES)])
         return n_lines == _HEAD_LINES or len(head) >= (_SMALL_HEAD if n_lines else _HEAD_BYTES)
 
     chunks = source.chunks()
@@ -327,8 +328,8 @@ def read_head(source: Source) -> tuple[Source, bytes]:
     return replace(source, remaining=chain([head] if head else [], chunks)), head
 
 
-def blank_header(source: Source) -> tuple[Source, MetadataLocation]:
-    """Replace the header of a run by empty lines, so that line numbers do not change."""
+def blank_out_header(source: Source) -> tuple[Source, MetadataLocation]:
+    """Replace the header of a run by empty lines, which keep line numbers; return its location."""
     unread_source, head = read_head(source)
     header = find_header(head, source.name)
     location = MetadataLocation(header, source.path)
@@ -350,7 +351,7 @@ _JOINED_LINES_HINT = "; two lines may be joined, as in files concatenated withou
 
 HEADER_HINT = "remove the header, which TREC text does not have"
 _TSV_HINT = ", or use the suffix .tsv if tabs separate the columns"
-_TOPIC_NAMES = frozenset(map(spelt, Column("topic", ID).names))
+_TOPIC_NAMES = frozenset(map(fold_name, Column("topic", ID).names))
 
 _UNSUPPORTED = (BOM_UTF8, b"x\x01", b"x^")
 """Beginnings of text that the CSV reader interprets: byte order marks, and zlib data."""
@@ -535,7 +536,9 @@ def read_chunks(
             n_rows = chunk.frame.height
             lines.add(n_rows, first_line, chunk.row_lines)
             if n_rows and width not in {0, chunk.width}:
-                raise _ragged_error(width, chunk.width, source.name, lines[len(lines) - n_rows])
+                raise _make_ragged_error(
+                    width, chunk.width, source.name, lines[len(lines) - n_rows]
+                )
             if error is not None:
                 raise error
             first_line += chunk.n_lines
@@ -566,7 +569,7 @@ def parse_lines(
     """Parse text line by line; return the rows, the line of each row, and the width of lines."""
     values: dict[str, list[object]] = {name: [] for name in layout.selected_columns}
     numbers: list[int] = []
-    for number, line in lines_with_text(chunk, first_line):
+    for number, line in iterate_text_lines(chunk, first_line):
         try:
             fields = _split_fields(line.decode().strip(" \v\f\r"), layout)
             if layout.allows_missing_grades and _lacks_grade(fields, layout):
@@ -576,7 +579,7 @@ def parse_lines(
                 reason = f"a carriage return within a line of {len(fields)} columns"
                 raise InputError(f"{reason}; convert line ends to LF")
             if width not in {0, len(fields)}:
-                raise _ragged_error(width, len(fields), source, number)
+                raise _make_ragged_error(width, len(fields), source, number)
             width = len(fields)
             if width > len(layout.columns) and layout.separator == "auto":
                 _check_further_columns(fields, layout)
@@ -591,7 +594,7 @@ def parse_lines(
 
 
 def _split_fields(line: str, layout: Layout) -> list[str]:
-    """Split a line at tabs if these give the expected columns, else at any blanks."""
+    """Split a line; by default at tabs if these give the expected columns, else at any blanks."""
     if layout.separator == ";":
         return line.rstrip(BLANKS).split(";")
     width, by_blanks = len(layout.columns), split_at_blanks(line)
@@ -635,7 +638,7 @@ def _check_further_columns(fields: list[str], layout: Layout) -> None:
     )
 
 
-def _ragged_error(expected: int, width: int, source: str, line: int) -> InputError:
+def _make_ragged_error(expected: int, width: int, source: str, line: int) -> InputError:
     reason = f"expected {expected} columns as in the previous lines, got {width}"
     return InputError(reason + _JOINED_LINES_HINT, source=source, line=line)
 
@@ -672,7 +675,7 @@ def _check_width(fields: list[str], layout: Layout) -> None:
             reason += "; this looks like CSV: use the suffix .csv or format='csv'"
         elif layout.kind == "qrels" and (form := _detect_judgment_format(fields)):
             reason += f"; this looks like {form}: use format='{form}'"
-        elif {*map(spelt, fields)} & _TOPIC_NAMES:
+        elif {*map(fold_name, fields)} & _TOPIC_NAMES:
             reason += f"; {HEADER_HINT}{_TSV_HINT}"
         elif width >= 2 * expected - 1:
             reason += _JOINED_LINES_HINT

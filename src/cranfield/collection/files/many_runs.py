@@ -99,7 +99,7 @@ class Runs(Sequence[Run]):
                 # Unnamed runs are read for their tags.
                 tags = [self[i].name if name is None else name for i, name in enumerate(names)]
                 stems = [*map(self.stem, range(len(self)))]
-                index = label_index(index, distinct_names(tags, stems), "run")
+                index = label_index(index, make_distinct_names(tags, stems), "run")
             else:
                 index = names.index(index)
         name, data = self._items[index]
@@ -153,7 +153,7 @@ class Runs(Sequence[Run]):
         return {name: value for name, value in settings.items() if value}
 
     def stem(self, index: int) -> str | None:
-        """Return the file name without suffixes, or the folder if several files share the name."""
+        """Return the file name without suffixes, or with its folder; None for a run with a name."""
         return self._stems[index]
 
     @cached_property
@@ -192,7 +192,7 @@ class Runs(Sequence[Run]):
         return frame_html(pl.DataFrame({"run": names}, schema={"run": pl.String}), repr(self))
 
     def with_options(self, **options: Any) -> Runs:
-        """Return the runs with other options; refuse options that may change the set of runs."""
+        """Return the runs with other options; options that change the reading are refused."""
         for name in options.keys() - _DEFAULTS.keys():
             expected = f"expected one of: {', '.join(_DEFAULTS)}"
             raise PolicyError(f"unknown option {quoted(name)} of runs; {expected}")
@@ -228,11 +228,11 @@ def read_runs(
     Parameters
     ----------
     data
-        A path, `"NAME=FILE"`, a glob (`"runs/*.xz"`), a folder (without its hidden files, READMEs
-        and metadata of runs), a run in memory, a dict `{system: run}`, pairs of a system and a run,
-        or an iterable of any of these. An existing path is not read as `NAME=FILE`. The files of a
-        glob or folder are read in order of name. A table with a column of systems (usual names:
-        `system`, `run`, `model`, `tag`, ...) is split into one run per system, in order of
+        A path, `"NAME=FILE"`, a glob (`"runs/*.xz"`), a folder (without hidden files, metadata, and
+        files such as READMEs), a run in memory, a dict `{system: run}`, pairs of a system and a
+        run, or an iterable of any of these. An existing path is not read as `NAME=FILE`. The files
+        of a glob or folder are read in order of name. A table with a column of systems (usual
+        names: `system`, `run`, `model`, `tag`, ...) is split into one run per system, in order of
         appearance.
     format, encoding, columns, lower_is_better, separator, numbers, on_duplicate, chunk_separator
         As for :func:`read_run`. `columns` applies to the files with column names only; if it names
@@ -246,7 +246,8 @@ def read_runs(
     Raises
     ------
     InputError
-        If a pattern or a folder has no file. Errors in a file are raised when it is read.
+        If a pattern or a folder has no file, or two runs have the same name. Most errors in a file
+        are raised when it is read.
     PolicyError
         For an unknown format, column or policy.
 
@@ -286,7 +287,7 @@ _DEFAULTS: dict[str, Any] = {
 
 
 def _split_systems(name: str | None, data: Any, options: Mapping[str, Any]) -> Iterable[Item]:
-    """Return the systems of a table as runs; errors in the table are raised when a run is read."""
+    """Return the systems of a table as runs; most errors are raised when a run is read."""
     is_one_run = isinstance(data, Run) or (isinstance(data, Mapping) and not RUN.is_table(data))
     if name is not None or is_one_run:
         return [(name, data)]
@@ -505,8 +506,8 @@ def list_run_files(path: str) -> Iterator[str]:
         yield path
 
 
-def distinct_names(names: Sequence[str], stems: Sequence[str | None]) -> list[str]:
-    """Name the systems by run tag if tags differ, else by file name."""
+def make_distinct_names(names: Sequence[str], stems: Sequence[str | None]) -> list[str]:
+    """Name the systems by run tag, and those that share a tag by file name."""
     counts = Counter(names)
     if max(counts.values(), default=1) == 1:
         return list(names)

@@ -1,7 +1,7 @@
 """Tables and nested dicts of runs or judgments.
 
-The fast readers of dicts keep documents as Python text and check types only. Unusual or possibly
-invalid data go to the reader of all tables, which reports errors.
+The fast readers of dicts keep documents as Python text, and return None for unusual or possibly
+invalid data: the general reader of tables then reads them, or reports their errors.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Origin
 from cranfield.sources.columns import is_frame, read_columns
-from cranfield.sources.schemas import Column, Schema, optional, spelt
+from cranfield.sources.schemas import Column, Schema, fold_name, optional
 from cranfield.sources.values import (
     BLANKS,
     GRADE,
@@ -165,7 +165,7 @@ def _has_records(data: Mapping[Any, Any]) -> bool:
 
 
 def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
-    """Convert a mapping of topics to `{document: value}`, or to lists of documents, to columns."""
+    """Convert `{topic: {document: value}}`, or `{topic: [document, ...]}`, to columns."""
     if value_name == "score" and _has_records(data):
         raise InputError(
             f"expected {{topic: {{document: score}}}}, got {describe_structure(data)}"
@@ -181,11 +181,12 @@ def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> di
     names = [str(topic).strip() for topic in data]
     if len({*names}) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
-        raise InputError(
-            f"topic {quoted(repeated)} occurs twice, as text and as a number", source=source
-        )
+        keys = [topic for topic in data if str(topic).strip() == repeated]
+        first, second = (f"{quoted(key)} ({type(key).__name__})" for key in keys[:2])
+        reason = f"topic {quoted(repeated)} occurs twice, as {first} and as {second}"
+        raise InputError(reason, source=source)
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], value_name: []}
-    ascending: list[bool] = []  # whether values ascend, for each topic with several documents
+    is_ascending: list[bool] = []  # for each topic with several documents
     ranks: list[int] = []
     other_columns: dict[str, list[Any]] = {}
     has_ranks = has_scores = False
@@ -207,15 +208,15 @@ def _convert_topics(value_name: str, data: Mapping[Any, Any], source: str) -> di
         if value_name == "score" and not len(docs):
             docs, values = [NO_DOCUMENT], [0.0]
         if len(docs) > 1 and value_name == "score":
-            ascending.append(_is_ascending(values, isinstance(documents, Mapping)))
+            is_ascending.append(_is_ascending(values, isinstance(documents, Mapping)))
         ranks.extend(topic_ranks or [1])
         columns["topic"].extend([topic] * len(docs))
         columns["doc"].extend(docs)
         columns[value_name].extend(values)
     # In mappings of two documents, 1 and 2 may be scores.
     has_long_topic = not is_nested or max(map(len, data.values()), default=0) > 2
-    if (ascending and all(ascending) and has_long_topic) or has_ranks or other_columns:
-        # The scores look like ranks or distances: they contradict the order of documents.
+    if (is_ascending and all(is_ascending) and has_long_topic) or has_ranks or other_columns:
+        # With ranks, the reader of tables can report scores that ascend or contradict the ranks.
         columns["rank"] = ranks
     if other_columns and not has_scores:
         del columns["score"]
@@ -251,8 +252,8 @@ RANKS = Schema("run", (TOPIC, DOC, Column("rank", WHOLE), SYSTEM), noun="a run")
 class _JudgmentSchema(Schema):
     def _describe_missing_column(self, column: Column, names: Sequence[object]) -> str:
         reason = super()._describe_missing_column(column, names)
-        usual_names = set(map(spelt, Column("probability", NUMBER).names))
-        if column.name == "grade" and usual_names.intersection(map(spelt, names)):
+        usual_names = set(map(fold_name, Column("probability", NUMBER).names))
+        if column.name == "grade" and usual_names.intersection(map(fold_name, names)):
             reason += f"; {PROBABILITIES_ADVICE}"
         elif column.name == "grade" and len(names) > 2:
             reason += "; to list relevant documents without grades, keep only topic and doc"
@@ -308,11 +309,11 @@ class RequestedColumns:
 
     def match_table(self, names: Sequence[object]) -> dict[str, str]:
         """Return the requested names that apply to a table with these columns, and record them."""
-        spellings = {*map(spelt, names)}
+        spellings = {*map(fold_name, names)}
         requested = {
             column: name
             for column, name in self.names.items()
-            if column not in self.ambiguous_columns or spelt(name) in spellings
+            if column not in self.ambiguous_columns or fold_name(name) in spellings
         }
         self.matched_columns |= requested.keys()
         return requested
@@ -373,7 +374,7 @@ def _find_columns(key: object) -> list[tuple[str, str]]:
         (kind, column)
         for kind in _PREFIXES.get(prefix, ())
         if (column := SCHEMAS[kind].find_column(name)) is not None
-        and not (kind == "qrels" and spelt(name) == "score")
+        and not (kind == "qrels" and fold_name(name) == "score")
     ]
     if not meanings:
         columns = dict.fromkeys(column.name for column in (*RUN.columns, *QRELS.columns))

@@ -12,7 +12,7 @@ from cranfield.base.errors import InputError, in_source, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.collection.pairs import warn_of_ungraded
 from cranfield.sources.columns import transpose_rows
-from cranfield.sources.schemas import Column, optional, spelt
+from cranfield.sources.schemas import Column, fold_name, optional
 from cranfield.sources.values import GRADE, ID, NUMBER, RANK, TAG, Cells
 
 NO_DOCUMENT = object()
@@ -22,7 +22,7 @@ _LISTS = frozenset(
     {"candidates", "ctxs", "contexts", "hits", "results", "documents", "docs", "docids"}
     | {"passages", "ranking", "ratings"}
 )
-"""Names of lists of documents in the record of a topic, as normalised by `schemas.spelt`."""
+"""Names of lists of documents in the record of a topic, as normalised by `schemas.fold_name`."""
 
 _RESPONSES = (("hits", "hits"), ("response", "docs"), ("root", "children"))
 """Keys of the documents in a response of Elasticsearch and OpenSearch, Solr, and Vespa."""
@@ -38,10 +38,10 @@ _SYSTEM = optional("tag", TAG, "system", "system")
 _RANK = Column("rank", RANK)
 
 _RANKING_NAME = re.compile("score|rank|dist|sim|relevan|prob|logit")
-"""Names of numbers that may order documents, as normalised by `schemas.spelt`."""
+"""Names of numbers that may order documents, as normalised by `schemas.fold_name`."""
 
 _USED = (_TOPIC, _DOC, _SCORE, _SYSTEM, _RANK)
-_USED_NAMES = {spelt(name) for column in _USED for name in column.names} | {"row"}
+_USED_NAMES = {fold_name(name) for column in _USED for name in column.names} | {"row"}
 
 _PUBMED = re.compile(
     r"https?://(?:www\.)?(?:ncbi\.nlm\.nih\.gov/pubmed|pubmed\.ncbi\.nlm\.nih\.gov)/([^/]+)/?"
@@ -192,14 +192,14 @@ def _read_rankings(data: Any, kind: str, source: str) -> Iterable[_Ranking]:
     if isinstance(records, list):
         if kind == "run" and any("ratings" in record for record in records):
             raise InputError("expected a run, got a list of judgments")
-        return _rankings_of_records(records)
+        return _read_record_rankings(records)
     if key == "details":
         failed = [_Ranking(topic, (), state="failed") for topic in data.get("failures") or ()]
-        return chain(failed, _rankings_of_response(data[key], kind, source))
+        return chain(failed, _read_response_rankings(data[key], kind, source))
     if key == "requests":
-        return _rankings_of_requests(data[key], kind)
+        return _read_request_rankings(data[key], kind)
     if key == "questions":
-        rankings = _rankings_of_records(data[key])
+        rankings = _read_record_rankings(data[key])
         return (ranking._replace(has_relevant_hits=True) for ranking in rankings)
     if isinstance(data.get("responses"), list) or _find_hits(data) is not None:
         raise InputError(_NO_TOPIC.format("a response without a topic"))
@@ -292,16 +292,16 @@ def _find_lists(record: Mapping[Any, Any]) -> list[Any]:
     return [
         name
         for name, value in record.items()
-        if spelt(name) in _LISTS
+        if fold_name(name) in _LISTS
         and isinstance(value, list)
         and (not value or isinstance(value[0], Mapping | str | int))
     ]
 
 
-def _rankings_of_records(records: Sequence[Any]) -> Iterator[_Ranking]:
+def _read_record_rankings(records: Sequence[Any]) -> Iterator[_Ranking]:
     for row, record in enumerate(records):
         if not _has_list(record) and not _has_failed(record):
-            raise InputError(f"record {row + 1}: expected a list of documents as in other records")
+            raise InputError(f"record {row + 1}: expected a list of documents, got none")
         metadata = record.get("metadata")
         merged = {**metadata, **record} if isinstance(metadata, Mapping) else record
         yield _read_ranking(_find_topic(merged, f"record {row + 1}"), merged, row)
@@ -315,7 +315,7 @@ def _find_topic(record: Mapping[Any, Any], record_name: str) -> Any:
         inner = find_key(_TOPIC, topic, record_name)
         return topic.get("id") if inner is None else topic[inner]
     # An identifier has priority over a text.
-    by_text = name is None or spelt(name) in {"query", "question"}
+    by_text = name is None or fold_name(name) in {"query", "question"}
     topic = record.get("id", topic) if by_text else topic
     if topic is None:
         raise InputError(f"{record_name}: {_NO_TOPIC.format('none')}")
@@ -354,7 +354,7 @@ def _read_ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
         if name not in {*list_names, "scores"} and isinstance(values, list)
         if len(values) == len(hits) and all(map(_is_number, values))
     }
-    of_scores = (values for name, values in lists.items() if spelt(name) in _SCORE.names)
+    of_scores = (values for name, values in lists.items() if fold_name(name) in _SCORE.names)
     scores = next(of_scores, None) if scores is None else scores
     tag, state = str(system_key or ""), _find_state(record, hits)
     return _Ranking(topic, hits, scores, row, system, tag, lists=lists, state=state)
@@ -363,10 +363,12 @@ def _read_ranking(topic: Any, record: Mapping[Any, Any], row: int) -> _Ranking:
 def _find_list_name(name: str) -> str:
     """Return the name of the numbers of a list: `rank` of `ranks`, but `distances` unchanged."""
     singular = re.sub("ies$", "y", name).removesuffix("s")
-    return singular if spelt(singular) in _USED_NAMES else name
+    return singular if fold_name(singular) in _USED_NAMES else name
 
 
-def _rankings_of_response(details: Mapping[Any, Any], kind: str, source: str) -> Iterator[_Ranking]:
+def _read_response_rankings(
+    details: Mapping[Any, Any], kind: str, source: str
+) -> Iterator[_Ranking]:
     """Yield the rankings of a response of rank_eval, or the ratings of their documents."""
     if kind == "qrels":
         warn(
@@ -390,7 +392,7 @@ def _rankings_of_response(details: Mapping[Any, Any], kind: str, source: str) ->
         warn_of_ungraded(source, n_unrated, n_hits)
 
 
-def _rankings_of_requests(requests: Sequence[Any], kind: str) -> Iterator[_Ranking]:
+def _read_request_rankings(requests: Sequence[Any], kind: str) -> Iterator[_Ranking]:
     if kind == "run":
         raise InputError("expected a run, got a rank_eval request, which has judgments")
     for number, request in enumerate(requests, 1):
@@ -423,7 +425,7 @@ def find_numbers(
     numbers: dict[str, list[Any]] = {}
     for name in dict.fromkeys(name for hit in hits for name in hit):
         values = [hit.get(name) for hit in hits]
-        if spelt(name) in {*map(spelt, _RANK.names)}:
+        if fold_name(name) in {*map(fold_name, _RANK.names)}:
             ranks = RANK.convert_column("rank", values)[0]
             has_ranks = ranks.null_count() == 0 and ranks.n_unique() == len(ranks)
             if has_ranks and name != "rank":
@@ -432,10 +434,12 @@ def find_numbers(
             if has_ranks and "rank" not in numbers:
                 numbers["rank"] = ranks.to_list()
             elif name == "rank" and not has_scores and any(value is not None for value in values):
-                raise InputError(f"ranks of topic {quoted(topic)} must be distinct integers")
-        elif spelt(name) not in _USED_NAMES and any(map(_is_number, values)):
+                got = some_of(map(str, values), 5)
+                reason = f"ranks of topic {quoted(topic)} must be distinct integers, got {got}"
+                raise InputError(reason)
+        elif fold_name(name) not in _USED_NAMES and any(map(_is_number, values)):
             is_decimal = not has_scores and not all(isinstance(value, Integral) for value in values)
-            if is_decimal or _RANKING_NAME.search(spelt(name)):
+            if is_decimal or _RANKING_NAME.search(fold_name(name)):
                 numbers[str(name)] = values
     return numbers
 
@@ -455,7 +459,7 @@ def _read_documents(ranking: _Ranking, kind: str) -> tuple[list[Any], Sequence[A
     no_grades = f"expected grades of the documents of topic {topic}, got none; this may be a run"
     if not all(isinstance(hit, Mapping) for hit in hits):
         if any(isinstance(hit, Mapping | list) for hit in hits):
-            raise InputError(f"documents of topic {topic} must all be objects, or all be ids")
+            raise InputError(f"expected objects or ids as documents of topic {topic}, got both")
         if kind == "qrels" and not ranking.has_relevant_hits:
             raise InputError(no_grades)
         values = [1] * len(hits) if kind == "qrels" else scores

@@ -19,7 +19,7 @@ from cranfield.base.text import counted, some_of
 from cranfield.collection.files.grade_maps import GradeMap
 from cranfield.collection.files.lines import (
     Layout,
-    blank_header,
+    blank_out_header,
     detect_layout,
     read_chunks,
     read_frames,
@@ -42,9 +42,9 @@ from cranfield.collection.metadata.reading import MetadataLocation
 from cranfield.collection.pairs import (
     Codes,
     Keys,
+    compute_pair_keys,
     create_with_keys,
     number_values,
-    pair_keys,
     warn_of_missing_grades,
 )
 from cranfield.collection.policies import (
@@ -57,7 +57,7 @@ from cranfield.collection.policies import (
     UNGRADED,
 )
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.run import Run, best_rows, warn_of_missing_ranks
+from cranfield.collection.run import Run, find_best_rows, warn_of_missing_ranks
 from cranfield.sources.chunks import (
     FORMAT_OF_SUFFIX,
     LineMap,
@@ -71,7 +71,7 @@ NO_INTENT = "0"
 """Intent of documents that are relevant to no intent, in judgments of NTCIR."""
 
 _MIN_TIME = 10**8
-"""Grades of at least this value (a day in 1973) are treated as Unix times."""
+"""Grades are treated as Unix times if all are at least this value, a day in 1973."""
 
 _FURTHER_COLUMNS = ("class", "stratum", "inclusion")
 _KEEP_FIRST = "on_duplicate='first' keeps the first one"
@@ -158,7 +158,7 @@ def read_qrels(
         return data
     check_choice("on_duplicate", on_duplicate, DUPLICATES)
     check_choice("ungraded", ungraded, UNGRADED)
-    grade_map = None if grades is None else GradeMap.of(grades)
+    grade_map = None if grades is None else GradeMap.parse(grades)
     has_defaults = (format, encoding, columns, grades) == ("auto", "utf-8", None, None)
     if isinstance(data, dict) and has_defaults and (qrels := create_dict_qrels(data)) is not None:
         _warn_of_unjudged(data)
@@ -170,7 +170,7 @@ def read_qrels(
     _refuse_ranks(rows)
     _refuse_times(rows)
     if rows.has("inclusion"):
-        probabilities = rows.numbers("inclusion")
+        probabilities = rows.get_numbers("inclusion")
         rows.refuse(
             ~((probabilities >= 0) & (probabilities <= 1)),
             lambda row: f"inclusion probability must be from 0 to 1, got {probabilities[row]:g}",
@@ -186,8 +186,8 @@ def read_qrels(
         )
     _warn_of_swapped_columns(rows)
     column, iterations = _find_subtopics(rows, subtopics)
-    first_rows = rows.rows_without_repeats(on_duplicate, rows.numbers("grade"), column)
-    rows = rows if first_rows is None else rows.restricted(first_rows)
+    first_rows = rows.find_rows_without_repeats(on_duplicate, rows.get_numbers("grade"), column)
+    rows = rows if first_rows is None else rows.select(first_rows)
     _warn_of_unjudged(data)
     try:
         return create_with_keys(
@@ -196,10 +196,10 @@ def read_qrels(
             topics=rows.topics,
             codes=rows.codes,
             docs=rows.frame["doc"],
-            grades=rows.numbers("grade"),
+            grades=rows.get_numbers("grade"),
             subtopics=None if column is None else rows.frame[column],
             origin=rows.origin,
-            columns={name: rows.labels(name) for name in _FURTHER_COLUMNS if rows.has(name)},
+            columns={name: rows.get_labels(name) for name in _FURTHER_COLUMNS if rows.has(name)},
         )
     except InputError as error:
         raise rows.explain_repeats(error, iterations) from None
@@ -210,7 +210,7 @@ def _refuse_ranks(rows: _InputRows) -> None:
     if rows.table is not None or {"subtopic", "intent", "class", "method"} & {*rows.frame.columns}:
         return
     order = np.argsort(rows.codes, kind="stable")
-    is_rank = rows.numbers("grade")[order] == number_rows(rows.codes[order])
+    is_rank = rows.get_numbers("grade")[order] == number_rows(rows.codes[order])
     if is_rank.all() and (np.bincount(rows.codes) >= 3).sum() >= 2:
         raise InputError(
             "expected judgments, got numbers that count from 1 in every topic, as the ranks of a"
@@ -221,7 +221,7 @@ def _refuse_ranks(rows: _InputRows) -> None:
 
 def _refuse_times(rows: _InputRows) -> None:
     """Refuse grades that are all Unix times, as in lines of user, item, rating and time."""
-    grades = rows.numbers("grade")
+    grades = rows.get_numbers("grade")
     if grades.size and grades.min() >= _MIN_TIME:
         reason = f"expected grades, got numbers such as {grades[0]}, which seem to be times"
         raise InputError(reason, source=rows.origin.name)
@@ -311,6 +311,8 @@ def read_run(
         Naming the file, the line and the reason: too few columns, a score that is not a finite
         number, a document twice in one topic, an empty file, undecodable bytes, damaged compressed
         data, a header without its end, or several systems in one table (see :func:`read_runs`).
+    PolicyError
+        For an unknown format, encoding, column or policy.
 
     Warns
     -----
@@ -346,7 +348,7 @@ def read_run(
             reason = "expected scores to rank by, lowest first, got ranks only"
             raise InputError(reason, source=rows.origin.name)
         scores = -scores
-    rows, values = _without_repeats(rows, on_duplicate, scores, ranks)
+    rows, values = _drop_repeats(rows, on_duplicate, scores, ranks)
     tags, source = rows.tags, rows.origin.name
     tag_names = some_of(map(quoted, tags), 3)
     if len(tags) > 1 and rows.table is not None:
@@ -378,7 +380,7 @@ def read_run(
 
 
 def _check_ranks(table: SystemTable | None, run: Run) -> None:
-    """Refuse a column that splits topics into several rankings; warn of ranks that occur twice."""
+    """Refuse a column that splits topics into rankings; warn of a first rank that occurs twice."""
     codes, ranks = run.codes, run.ranks
     # Ranks that are all equal are placeholders.
     if ranks is None or run.unranked is not None or (ranks == ranks[:1]).all():
@@ -409,7 +411,7 @@ def _check_ranks(table: SystemTable | None, run: Run) -> None:
         )
 
 
-def _without_repeats(
+def _drop_repeats(
     rows: _InputRows, on_duplicate: str, scores: Floats, ranks: NDArray[np.int32] | None
 ) -> tuple[_InputRows, dict[str, Any]]:
     """Return the rows without repeated documents, and the scores and ranks of a run."""
@@ -417,14 +419,14 @@ def _without_repeats(
     if ranks is not None and "rank" in rows.frame and rows.frame["rank"].null_count():
         unranked = rows.frame["rank"].is_null().to_numpy()
     values: dict[str, Any] = {"scores": scores, "ranks": ranks, "unranked": unranked}
-    selected = rows.rows_without_repeats(on_duplicate, scores)
+    selected = rows.find_rows_without_repeats(on_duplicate, scores)
     if selected is None:
         return rows, values
     if on_duplicate == "best":
-        selected, values = best_rows(rows.codes, rows.frame["doc"], **values)
+        selected, values = find_best_rows(rows.codes, rows.frame["doc"], **values)
     else:
         values = {k: None if v is None else v[selected] for k, v in values.items()}
-    return rows.restricted(selected), values
+    return rows.select(selected), values
 
 
 def _merge_chunks(run: Run, separator: str | None) -> Run:
@@ -472,12 +474,13 @@ class _ChunkRows:
     frame: pl.DataFrame
 
     @classmethod
-    def of(cls, frame: pl.DataFrame) -> _ChunkRows:
+    def from_frame(cls, frame: pl.DataFrame) -> _ChunkRows:
         names, codes = number_values(frame["topic"])
         topics = names.to_list()
         tags = _find_distinct_tags(frame["tag"]) if "tag" in frame.columns else []
         columns = [name for name in frame.columns if name not in {"topic", "tag"}]
-        return cls(topics, codes, pair_keys(frame["doc"], codes, topics), tags, frame[columns])
+        keys = compute_pair_keys(frame["doc"], codes, topics)
+        return cls(topics, codes, keys, tags, frame[columns])
 
 
 @dataclass(frozen=True)
@@ -503,7 +506,7 @@ class _InputRows:
     table: SystemTable | None = None
 
     @classmethod
-    def of(cls, chunks: Iterable[_ChunkRows], **fields: Any) -> _InputRows:
+    def from_chunks(cls, chunks: Iterable[_ChunkRows], **fields: Any) -> _InputRows:
         """Concatenate chunks, and number their topics in order of appearance."""
         code_of, codes, keys, frames = dict[str, int](), [], [], []
         tags = dict[str, None]()
@@ -524,20 +527,20 @@ class _InputRows:
         """Return True if a column has any value."""
         return column in self.frame.columns and self.frame[column].null_count() < self.frame.height
 
-    def numbers(self, column: str) -> NDArray[Any]:
+    def get_numbers(self, column: str) -> NDArray[Any]:
         """Return a column of numbers; missing values are 0."""
         values = self.frame[column]
         values = values.fill_null(0) if values.null_count() else values
         # Faster than `values.to_numpy`, which copies twice.
         return np.concatenate([chunk.to_numpy() for chunk in values.get_chunks()])
 
-    def labels(self, column: str) -> NDArray[Any]:
+    def get_labels(self, column: str) -> NDArray[Any]:
         """Return a column of numbers or of text; missing text is empty."""
         if self.frame[column].dtype.is_numeric():
-            return self.numbers(column)
+            return self.get_numbers(column)
         return np.array(self.frame[column].fill_null("").to_list(), dtype=np.str_)
 
-    def restricted(self, rows: Indices) -> _InputRows:
+    def select(self, rows: Indices) -> _InputRows:
         """Return the selected rows, without their line numbers."""
         return replace(
             self,
@@ -554,7 +557,7 @@ class _InputRows:
             topic = self.topics[int(self.codes[row])]
             raise self.origin.error_at_row(row, reason(row), topic, self.frame["doc"][row])
 
-    def rows_without_repeats(
+    def find_rows_without_repeats(
         self, on_duplicate: str, values: NDArray[Any], column: str | None = None
     ) -> Indices | None:
         """Return the rows without repeated documents, with a warning; None for all rows."""
@@ -642,7 +645,7 @@ def _read_rows(
         source = source.with_encoding(encoding, form)
         location = MetadataLocation(path=source.path)
         if kind == "run" and form in LINE_FORMATS:
-            source, location = blank_header(source)
+            source, location = blank_out_header(source)
         parse_grade = None if grades is None else grades.grade
         source, layout = detect_layout(source, form, kind, separator, ungraded, parse_grade)
         data = source
@@ -658,18 +661,20 @@ def _read_rows(
         chunks: Iterable[_ChunkRows]
         if kind == "qrels":
             frames = _add_grades(read_frames(source, layout, lines), layout, grades, origin)
-            chunks = map(_ChunkRows.of, frames)
+            chunks = map(_ChunkRows.from_frame, frames)
         else:
-            chunks = read_chunks(source, layout, lines, _ChunkRows.of)
-        return _InputRows.of(chunks, origin=origin, stem=source.stem, location=location)
+            chunks = read_chunks(source, layout, lines, _ChunkRows.from_frame)
+        return _InputRows.from_chunks(chunks, origin=origin, stem=source.stem, location=location)
     if layout is not None:
         data = read_line_table(source, layout, names)
     table = read_system_table(data, form=form, requested=names, ungraded=ungraded, grades=grades)
     if location is None and table.path is not None:
         location = MetadataLocation(path=table.path)
     origin = Origin(table.table.source, table.table.lines)
-    chunks = [_ChunkRows.of(table.table.frame)]
-    return _InputRows.of(chunks, origin=origin, stem=table.stem, location=location, table=table)
+    chunks = [_ChunkRows.from_frame(table.table.frame)]
+    return _InputRows.from_chunks(
+        chunks, origin=origin, stem=table.stem, location=location, table=table
+    )
 
 
 def _add_grades(
@@ -735,7 +740,7 @@ def _read_scores(rows: _InputRows, numbers: str) -> tuple[Floats, NDArray[np.int
     """Return the scores of a run, and its ranks if it has any."""
     if rows.has("value"):
         scores, ranks = _interpret_numbers(
-            rows.numbers("value"), rows.codes, rows.origin.name, numbers
+            rows.get_numbers("value"), rows.codes, rows.origin.name, numbers
         )
         if ranks is not None and numbers == "ranks":
             warn_of_missing_ranks(rows.origin.name, rows.topics, rows.codes, ranks)
@@ -743,8 +748,8 @@ def _read_scores(rows: _InputRows, numbers: str) -> tuple[Floats, NDArray[np.int
     if numbers != "auto":
         reason = "as the columns are not topic, document and number"
         warn(f"{rows.origin.name}: numbers={numbers!r} has no effect, {reason}")
-    scores = rows.numbers("score")
-    ranks = rows.numbers("rank") if rows.has("rank") else None
+    scores = rows.get_numbers("score")
+    ranks = rows.get_numbers("rank") if rows.has("rank") else None
     if ranks is not None and _are_negated_ranks(scores, ranks):
         warn_of_missing_ranks(rows.origin.name, rows.topics, rows.codes, ranks)
     columns = rows.frame.columns if rows.table is None else rows.table.table.names
@@ -858,7 +863,7 @@ def _interpret_numbers(
 
 def _warn_of_swapped_columns(rows: _InputRows) -> None:
     """Warn of lines that seem to have grades in the column of iterations."""
-    if rows.table is not None or not rows.has("subtopic") or rows.numbers("grade").any():
+    if rows.table is not None or not rows.has("subtopic") or rows.get_numbers("grade").any():
         return
     values = rows.frame["subtopic"].unique().sort()
     if len(values) > 1 and values.str.contains(r"^-?\d$").all():
@@ -872,7 +877,7 @@ def _warn_of_swapped_columns(rows: _InputRows) -> None:
 def _find_subtopics(rows: _InputRows, subtopics: bool | None) -> tuple[str | None, list[str]]:
     """Return the column of subtopics, or else the values of the iteration column, if any."""
     if rows.has("intent"):
-        column, grades = rows.frame["intent"], rows.numbers("grade")
+        column, grades = rows.frame["intent"], rows.get_numbers("grade")
         # A column of one value is ignored unless requested.
         if subtopics is False or (subtopics is None and column.n_unique() == 1):
             return None, []

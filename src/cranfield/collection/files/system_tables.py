@@ -35,12 +35,12 @@ from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.columns import (
     Columns,
     Table,
-    columns_of_file,
-    columns_of_records,
     convert_columns,
     read_columns,
+    read_file_columns,
+    read_record_columns,
 )
-from cranfield.sources.schemas import Column, Schema, spelt, unnamed
+from cranfield.sources.schemas import Column, Schema, fold_name, refuse_unnamed
 from cranfield.sources.values import NO_SCORE, TAG, Cells, is_absent
 
 _SYSTEM_LIKE_NAMES = (
@@ -51,7 +51,7 @@ _SYSTEM_LIKE_NAMES = (
 
 _PARTS = "turn turnid turnno turnnumber snapshot snapshotid queryvariant"
 PARTS_OF_TOPICS = frozenset(_PARTS.split())
-"""Names of columns whose values are parts of a topic, as normalised by `schemas.spelt`."""
+"""Names of columns whose values are parts of a topic, as normalised by `schemas.fold_name`."""
 
 PARTS_OF_RUNS = frozenset(
     f"{_PARTS} seed fold stage split checkpoint epoch strategy prompt session sessionid user userid"
@@ -70,7 +70,7 @@ _TAG_NAMES = ("system", *Column("tag", TAG).names)
 
 
 def is_system_like(name: object) -> bool:
-    return spelt(name) in _SYSTEM_LIKE_NAMES.split()
+    return fold_name(name) in _SYSTEM_LIKE_NAMES.split()
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ class SystemTable:
     def _select_rows(self, rows: Indices) -> SystemTable:
         return replace(self, table=self.table.gather(rows), rows=rows)
 
-    def _system_like_columns(self) -> Iterator[tuple[str, pl.Series, list[str]]]:
+    def _iterate_system_like_columns(self) -> Iterator[tuple[str, pl.Series, list[str]]]:
         """Yield the name, texts and distinct values of each unread column that may hold systems."""
         for name, cells in islice(self.unread_columns.items(), _MAX_COLUMNS):
             column = _to_text(cells())
@@ -112,7 +112,9 @@ class SystemTable:
 
     def warn_of_systems(self) -> None:
         """Warn of a column that may name systems, and is not read."""
-        columns = (column for column in self._system_like_columns() if is_system_like(column[0]))
+        columns = (
+            column for column in self._iterate_system_like_columns() if is_system_like(column[0])
+        )
         name, _, values = next(columns, ("", None, []))
         # A repeated document is an error, whose message mentions the column.
         if values and not self.table.frame.select("topic", "doc").is_duplicated().any():
@@ -121,8 +123,8 @@ class SystemTable:
             warn(f"{self.table.source}: {column} {advice}")
 
     def find_distinguishing_column(self) -> tuple[str, list[str], str] | None:
-        """Return a column that distinguishes repeated documents or may name systems."""
-        columns = list(self._system_like_columns())
+        """Return a column (name, values, role) that may explain repeated documents, or None."""
+        columns = list(self._iterate_system_like_columns())
         pairs = self.table.frame.select("topic", "doc")
         for name, column, values in sorted(columns, key=lambda column: len(column[2])):
             if not pairs.with_columns(value=column).is_duplicated().any():
@@ -140,7 +142,7 @@ class SystemTable:
         Such a column has one of the names, or each of its values has a ranking of its own.
         """
         for name, cells in islice(self.unread_columns.items(), _MAX_COLUMNS):
-            is_part = spelt(name) in names
+            is_part = fold_name(name) in names
             # Rows differ in number if repeated documents were excluded.
             if len(codes) != self.table.frame.height or not (is_part or ranks is not None):
                 continue
@@ -178,7 +180,7 @@ def _to_text(cells: Cells) -> pl.Series:
     return pl.Series([None if is_absent(cell) else str(cell) for cell in cells], dtype=pl.String)
 
 
-_ID_NAMES = frozenset(map(spelt, (*TOPIC.names, *DOC.names)))
+_ID_NAMES = frozenset(map(fold_name, (*TOPIC.names, *DOC.names)))
 
 
 def read_system_table(
@@ -189,16 +191,16 @@ def read_system_table(
     ungraded: str = "error",
     grades: GradeMap | None = None,
 ) -> SystemTable:
-    """Read judgments or runs from a file, frame or data set with named columns."""
+    """Read judgments or runs with named columns: a file, frame, data set, rows or a mapping."""
     if isinstance(data, SystemTable):
         return data
     stem, path, kind = "run", None, requested.kind
     schema = set_grade_kind(SCHEMAS[kind], grades)
     if isinstance(data, str) and data.startswith("irds:"):
-        columns, stem = columns_of_records(read_ir_dataset(data, kind), schema, data), data
+        columns, stem = read_record_columns(read_ir_dataset(data, kind), schema, data), data
     elif isinstance(data, (str, PathLike)):
         source = Source.of(data)
-        columns, stem, path = columns_of_file(source, schema, form), source.stem, source.path
+        columns, stem, path = read_file_columns(source, schema, form), source.stem, source.path
     else:
         columns = read_columns(data, schema)
     names = requested.match_table(columns.names)
@@ -206,7 +208,7 @@ def read_system_table(
         if "tag" not in names and (system := _find_system_column(columns)) is not None:
             names["tag"] = system
         schema = RANKS if _has_ranks_only(columns, names) else schema
-    unnamed_columns = {*map(spelt, columns.names)} - {*map(spelt, names.values())}
+    unnamed_columns = {*map(fold_name, columns.names)} - {*map(fold_name, names.values())}
     has_only_ids = kind == "qrels" and "grade" not in names and unnamed_columns <= _ID_NAMES
     read_schema = schema
     if has_only_ids and grades is None:
@@ -218,7 +220,7 @@ def read_system_table(
     except InputError as error:
         cells_by_name = {str(name): columns.cells(k) for k, name in enumerate(columns.names)}
         _refuse_nested(cells_by_name, columns.source, kind)
-        has_distances = any("distance" in spelt(name) for name in columns.names)
+        has_distances = any("distance" in fold_name(name) for name in columns.names)
         if kind == "run" and has_distances and "score" not in names:
             hint = (
                 " in all runs, and lower_is_better=True ranks small distances first; if other runs"
@@ -274,7 +276,7 @@ def _build_table(
         lines = None if lines is None else [lines[k] for k in doc_rows]
     table = convert_columns(cells, schema, columns.source, lines, allow_empty=bool(empty_topics))
     if "tag" in cells:
-        table.check(unnamed("tag"))
+        table.check(refuse_unnamed("tag"))
     if "rank" in schema.required:
         scores = -pl.col("rank").cast(pl.Float64)
         table = replace(table, frame=table.frame.with_columns(score=scores))
@@ -317,10 +319,10 @@ def _to_names(cells: Cells) -> Cells:
 
 
 def _find_system_column(columns: Columns) -> str | None:
-    """Return the column of systems if several columns have a usual name."""
-    usual_names = [*map(spelt, SYSTEM.names)]
-    positions = [k for k, name in enumerate(columns.names) if spelt(name) in usual_names]
-    positions.sort(key=lambda k: usual_names.index(spelt(columns.names[k])))
+    """Return the column of systems if several columns have a usual name, else None."""
+    usual_names = [*map(fold_name, SYSTEM.names)]
+    positions = [k for k, name in enumerate(columns.names) if fold_name(name) in usual_names]
+    positions.sort(key=lambda k: usual_names.index(fold_name(columns.names[k])))
     if len(positions) < 2:
         return None
     values = {k: TAG.convert_column("tag", _to_names(columns.cells(k)))[0] for k in positions}
@@ -338,7 +340,7 @@ def _find_system_column(columns: Columns) -> str | None:
 
 def read_line_table(source: Source, layout: Layout, requested: RequestedColumns) -> SystemTable:
     """Read lines of TREC text as a table, with the run tags as systems."""
-    if spelt(requested.names["tag"]) not in {*map(spelt, _TAG_NAMES)}:
+    if fold_name(requested.names["tag"]) not in {*map(fold_name, _TAG_NAMES)}:
         requested.refuse(source.name, "TREC text (topic, q0, doc, rank, score, tag)")
     lines = LineMap()
     frame = pl.concat(list(read_frames(source, layout, lines)))

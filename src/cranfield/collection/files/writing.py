@@ -22,7 +22,7 @@ from cranfield.base.files import whole_file
 from cranfield.collection.files.lines import QRELS, QRELS_FORMATS
 from cranfield.collection.files.reading import read_qrels, read_run
 from cranfield.collection.judged.ranking import order_documents
-from cranfield.collection.metadata.reading import header_lines
+from cranfield.collection.metadata.reading import format_header
 from cranfield.collection.policies import SAMPLING_COLUMNS
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
@@ -75,11 +75,12 @@ def write_run(
     Raises
     ------
     CranfieldError
-        If an id contains a blank, which TREC text cannot represent.
+        In TREC text, for an id or name that is empty or contains a blank, or a topic that begins
+        like a comment.
     InputError
-        If metadata are requested and cannot be read.
+        If the run, or its metadata if they are requested, cannot be read.
     PolicyError
-        For an unknown format, or for metadata in a format without comments.
+        For an unknown format, an invalid limit, or metadata in a format without comments.
 
     Examples
     --------
@@ -109,7 +110,7 @@ def write_run(
     # Scores are written so that they read back as the same 64 bits.
     q0, tag = pl.lit("Q0").alias("q0"), pl.lit(run.name).alias("tag")
     table = frame.select("topic", q0, "doc", "rank", "score", tag)
-    write_lines(table, path, head=header_lines(run.metadata_source) if metadata else b"")
+    write_lines(table, path, head=format_header(run.metadata_source) if metadata else b"")
 
 
 def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") -> None:

@@ -21,17 +21,17 @@ ID_DIFFERENCES = "case, leading zeros, a final .0 or Unicode form"
 """Differences between ids that :func:`find_similar_ids` ignores."""
 
 MAX_UNJUDGED = 0.2
-"""Proportion of unjudged documents in a system's top 10 that is reported if it is exceeded."""
+"""Maximum proportion of unjudged documents in a system's top 10 that is not reported."""
 
 MAX_UNJUDGED_DIFFERENCE = 0.1
-"""Difference between two systems' proportions that is reported if it is exceeded.
+"""Maximum difference between the proportions of two systems that is not reported.
 
 It is one document in ten; 37 of the 40 runs in `bundled.trec_covid` differ by less than that.
 """
 
 
 def find_similar_ids(ids: Iterable[str], others: Iterable[str]) -> tuple[str, str] | None:
-    """Find an id and another one that differ only in `ID_DIFFERENCES`; else return None."""
+    """Return an id and one of the others that differ only in `ID_DIFFERENCES`, or None."""
     first, second = (
         pl.DataFrame({"doc": [*names]}, schema={"doc": pl.String}).with_columns(form=FORM_OF_DOC)
         for names in (ids, others)
@@ -57,11 +57,11 @@ class SystemCoverage:
     contradictions
         Number of pairs of adjacent scores of a topic whose ranks have the opposite order.
     missing
-        Judged topics without documents in the run.
+        Judged topics that are not in the run.
     extra
         Topics of the run that have no judgment.
     excluded
-        Number of documents that were removed from the rankings of all topics.
+        Number of documents that `exclude` removed from the rankings of all topics.
     chunks
         Number of chunks that were merged into documents; 0 if none were.
     similar_docs
@@ -169,7 +169,7 @@ class Coverage:
                     f" {noun}s"
                 )
         notes += self.contradiction_notes
-        notes += self._notes_on_unjudged()
+        notes += self._describe_unjudged()
         for count_of, description in (
             (attrgetter("excluded"), "excluded"),
             (attrgetter("chunks"), "merged into documents, each by its best chunk"),
@@ -184,7 +184,7 @@ class Coverage:
             notes.append(f"{len(self.skipped)} of {runs} skipped ({some_of(self.skipped, 3)})")
         return notes
 
-    def _notes_on_unjudged(self) -> Iterator[str]:
+    def _describe_unjudged(self) -> Iterator[str]:
         """Yield a note on many unjudged documents, or else on unequal proportions of them."""
         rows = [row for row in self.systems if row.retrieved_10]
         if not rows:
@@ -212,7 +212,7 @@ class Coverage:
         return describe_contradictions({row.system: row.contradictions for row in self.systems})
 
     def ignore_unjudged(self) -> Coverage:
-        """Return the coverage without unjudged documents, so that notes do not report them."""
+        """Return the coverage with no unjudged documents in the top 10, for notes without them."""
         return replace(self, systems=tuple(replace(row, unjudged_10=0) for row in self.systems))
 
     def warn(self) -> None:
@@ -305,7 +305,7 @@ class Scorable:
         return f"{counted(len(self.topics), 'topic')}, {counted(len(self.systems), 'system')}"
 
 
-def lowest_relevant_grade(measure: Any) -> int:
+def find_lowest_relevant_grade(measure: Any) -> int:
     """Return the lowest relevant grade of a measure, or of the measure that it wraps."""
     while (inner := getattr(measure, "inner", None)) is not None:
         measure = inner

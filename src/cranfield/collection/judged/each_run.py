@@ -33,7 +33,7 @@ from cranfield.base.parallel import (
     thread_pool,
 )
 from cranfield.collection.document_tables import DocumentTable
-from cranfield.collection.files.many_runs import BadRunError, Runs, distinct_names
+from cranfield.collection.files.many_runs import BadRunError, Runs, make_distinct_names
 from cranfield.collection.intents import Intents
 from cranfield.collection.judged.coverage import (
     ID_DIFFERENCES,
@@ -74,14 +74,14 @@ class JudgedRun(_CompactArrays):
     ----------
     name, stem
         Name of the system, and of the file without suffix.
-    topic, rank, grade, source
+    topic, rank, grade, judgment_row
         Topic, rank and grade of each judged document, and the row of its judgment.
-    retrieved, has_topic
+    n_retrieved, has_topic
         Number of retrieved documents of each topic, and whether the run has the topic.
     extra
         Number of retrieved documents of each topic without judgments, by topic.
-    tied, contradictions, excluded, chunks, similar_docs
-        As in :class:`SystemCoverage`.
+    n_tied, n_contradictions, n_excluded, n_chunks, similar_docs
+        As in :class:`SystemCoverage`, where the counts have no prefix.
     table_rows
         Retrieved documents that are in a table, by name of the table.
     ties, tie_groups
@@ -93,17 +93,17 @@ class JudgedRun(_CompactArrays):
     topic: Ints
     rank: Ints
     grade: Ints
-    retrieved: Ints
+    n_retrieved: Ints
     has_topic: NDArray[np.bool_]
     extra: dict[str, int]
-    tied: int
-    contradictions: int
-    source: Ints
+    n_tied: int
+    n_contradictions: int
+    judgment_row: Ints
     table_rows: Mapping[str, TableRows]
     ties: Ints
     tie_groups: Ints
-    excluded: int = 0
-    chunks: int = 0
+    n_excluded: int = 0
+    n_chunks: int = 0
     similar_docs: tuple[str, str] | None = None
 
 
@@ -138,7 +138,7 @@ def assemble_runs(
     supplements: Supplements = Supplements(),
     topics: Sequence[str] | None = None,
 ) -> JudgedRuns:
-    """Assemble runs that were judged one by one; by default on the topics of the policy."""
+    """Assemble runs that were judged one by one, by default on the topics of the policy."""
     if policies.max_grade is not None and qrels.max_grade > policies.max_grade:
         raise PolicyError(
             f"max_grade must be at least the highest grade of the judgments, {qrels.max_grade},"
@@ -167,11 +167,11 @@ def assemble_runs(
     ties: list[Ints] = []
     tie_groups: list[Ints] = []
     for system, run in enumerate(judged_runs):
-        columns = np.stack([run.topic, run.rank, run.grade, run.source])
+        columns = np.stack([run.topic, run.rank, run.grade, run.judgment_row])
         rows.append(replace_topics(columns, system))
         ties.append(replace_topics(run.ties, system))
         tie_groups.append(replace_topics(run.tie_groups, system))
-        retrieved[topic_index[is_used], system] = run.retrieved[is_used]
+        retrieved[topic_index[is_used], system] = run.n_retrieved[is_used]
         scored[topic_index[is_used], system] = run.has_topic[is_used]
         for name, count in run.extra.items():
             if name in position_of:
@@ -191,11 +191,11 @@ def assemble_runs(
     if (table[0, 1:] < table[0, :-1]).any():
         # Topics without judgments can change the order of the others.
         table = table.take(np.lexsort((table[1], table[0])), axis=1)
-    cell, rank, document_grades, source = table
+    cell, rank, document_grades, qrels_row = table
     # Position of each judgment among those of the evaluated topics, or -1.
     positions = np.full(len(qrels), -1, dtype=np.int64)
     positions[judgment_rows] = np.arange(judgment_rows.size)
-    documents = Rows(cell, rank, document_grades, shape, source=positions[source])
+    documents = Rows(cell, rank, document_grades, shape, source=positions[qrels_row])
     return JudgedRuns(
         topics=tuple(topics),
         systems=tuple(names),
@@ -245,7 +245,7 @@ def _select_topics(
         topics = [topic for topic in topics if topic in topics_with_grade]
         if not topics:
             raise PolicyError(
-                "topics_with_grade must be at most the highest grade in the topics of the runs, got"
+                "topics_with_grade must be at most the highest grade of the evaluated topics, got"
                 f" {min_grade}"
             )
     return sort_topics(topics)
@@ -314,12 +314,12 @@ def _count_coverage(
             SystemCoverage(
                 system=names[i],
                 **{name: int(values[i]) for name, values in counts.items()},
-                tied=run.tied,
-                contradictions=run.contradictions,
+                tied=run.n_tied,
+                contradictions=run.n_contradictions,
                 missing=tuple(sort_topics(list(qrels_topics[~run.has_topic]))),
                 extra=tuple(sort_topics(list(run.extra))),
-                excluded=run.excluded,
-                chunks=run.chunks,
+                excluded=run.n_excluded,
+                chunks=run.n_chunks,
                 similar_docs=run.similar_docs,
             )
             for i, run in enumerate(judged_runs)
@@ -347,7 +347,7 @@ def judge_each(
     judgments: Iterable[Qrels],
     function: RunFunction[tuple[JudgedRun, Value]],
     progress: Progress | None,
-    **workers: Any,
+    **options: Any,
 ) -> tuple[list[str], list[tuple[JudgedRun, Value]]]:
     """Read and judge all runs, a few at a time; return the names of systems and the results."""
     if not len(runs):
@@ -356,10 +356,10 @@ def judge_each(
         # Threads share these cached properties, so they are computed before the threads start.
         for qrels in judgments:
             qrels.index, qrels.topic_positions  # noqa: B018
-    results = list(map_runs(runs, function, progress, **workers))
+    results = list(map_runs(runs, function, progress, **options))
     judged_runs = [run for run, _ in results]
     names = [run.name for run in judged_runs]
-    return distinct_names(names, [run.stem for run in judged_runs]), results
+    return make_distinct_names(names, [run.stem for run in judged_runs]), results
 
 
 def map_runs(
@@ -383,7 +383,7 @@ def map_runs(
             if isinstance(outcome.error, BadRunError):
                 skip(n_done - 1, outcome.error)
             else:
-                yield outcome.result()
+                yield outcome.get_result()
             if progress:
                 progress(n_done, len(runs))
 
@@ -397,14 +397,14 @@ class _Outcome(Generic[Value]):
     warnings: tuple[str, ...]
 
     @classmethod
-    def of_call(cls, function: Callable[[], Value]) -> _Outcome[Value]:
+    def from_call(cls, function: Callable[[], Value]) -> _Outcome[Value]:
         with collect_warnings() as warnings:
             try:
                 return cls(function(), None, tuple(warnings))
             except Exception as error:
                 return cls(None, error, tuple(warnings))
 
-    def result(self) -> Value:
+    def get_result(self) -> Value:
         for text in self.warnings:
             warn(text)
         if self.error is not None:
@@ -416,14 +416,14 @@ def _run_in_threads(
     runs: Runs, function: RunFunction[Value], jobs: int | None
 ) -> Generator[_Outcome[Value], None, None]:
     def call(i: int) -> _Outcome[Value]:
-        return _Outcome.of_call(lambda: function(runs[i], runs.stem(i)))
+        return _Outcome.from_call(lambda: function(runs[i], runs.stem(i)))
 
     # One thread more than processors, as a thread waits while polars reads in threads of its own.
     sizes = sorted((runs.size(i) for i in range(len(runs))), reverse=True)
     n_fitting = sum(size <= _MAX_BYTES for size in accumulate(sizes))
-    workers = jobs or max(1, min(_MAX_THREADS, count_processors() + 1, n_fitting))
-    if workers > 1 and len(runs) > 1:
-        with thread_pool(workers) as pool:
+    n_workers = jobs or max(1, min(_MAX_THREADS, count_processors() + 1, n_fitting))
+    if n_workers > 1 and len(runs) > 1:
+        with thread_pool(n_workers) as pool:
             yield from pool.map(call, range(len(runs)))
         return
     for i in range(len(runs)):
@@ -433,13 +433,13 @@ def _run_in_threads(
 
 
 def _run_in_workers(
-    runs: Runs, function: RunFunction[Value], **workers: Any
+    runs: Runs, function: RunFunction[Value], **options: Any
 ) -> Generator[_Outcome[Value], None, None]:
     # Runs in memory are read here, since not every input can be sent to a worker.
-    tasks = ((i, _Outcome.of_call(partial(runs.picklable, i))) for i in range(len(runs)))
+    tasks = ((i, _Outcome.from_call(partial(runs.picklable, i))) for i in range(len(runs)))
     outcomes: dict[int, _Outcome[Value]] = {}
     first = 0
-    for i, outcome in compute_tasks(_call_in_worker, function, tasks, **workers):
+    for i, outcome in compute_tasks(_call_in_worker, function, tasks, **options):
         outcomes[i] = outcome
         while first in outcomes:
             yield outcomes.pop(first)
@@ -452,5 +452,5 @@ def _call_in_worker(function: RunFunction[Value], task: _Outcome[Runs]) -> _Outc
         return _Outcome(None, task.error, task.warnings)
     # Parallelism comes from several workers on a machine, not from threads of one worker.
     with limit_threads(1):
-        outcome = _Outcome.of_call(lambda: function(runs[0], runs.stem(0)))
+        outcome = _Outcome.from_call(lambda: function(runs[0], runs.stem(0)))
     return replace(outcome, warnings=task.warnings + outcome.warnings)

@@ -29,9 +29,9 @@ from cranfield.collection.judged.rows import (
     condense_ties,
     find_positions,
     join_ranges,
+    make_read_only,
     number_rows,
     permute_ties,
-    read_only,
 )
 from cranfield.collection.policies import Policies
 from cranfield.tabular import frame_html
@@ -99,7 +99,7 @@ class Annotations:
         )
 
 
-def judging_settings(policies: Policies, measure: Scorer, max_grade: int) -> dict[str, Any]:
+def describe_judging(policies: Policies, measure: Scorer, max_grade: int) -> dict[str, Any]:
     """Return the policies, and the scale of grades if the measure depends on it."""
     settings = policies.describe()
     if getattr(measure, "uses_highest_grade", False) and policies.max_grade is None:
@@ -130,12 +130,12 @@ class JudgedRuns(Scorable):
     annotations
         Other data on topics and documents.
     ties
-        Judged documents that are tied with documents of another grade: an array whose rows are
-        cell, rank, grade, first rank of the group of ties, and size of the group.
+        Judged documents that are tied with unjudged documents, or those of another grade: an array
+        whose rows are cell, rank, grade, first rank of the group of ties, and size of the group.
     tie_groups
         All groups of ties: an array whose rows are cell, first rank and size of the group.
     views
-        Cache of derived judged runs, by key.
+        Cache of data derived from the judged runs, by key.
     """
 
     topics: tuple[str, ...]
@@ -153,7 +153,7 @@ class JudgedRuns(Scorable):
 
     def __post_init__(self) -> None:
         for array in (self.retrieved, self.scored):
-            read_only(array)
+            make_read_only(array)
 
     @property
     def unit(self) -> str:
@@ -181,7 +181,7 @@ class JudgedRuns(Scorable):
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
         """Return the policies, the scale of grades, and the settings of reading."""
-        settings = judging_settings(self.policies, measure, self.max_grade)
+        settings = describe_judging(self.policies, measure, self.max_grade)
         return settings | dict(self.annotations.settings)
 
     def with_settings(self, settings: Mapping[str, Any]) -> JudgedRuns:
@@ -220,9 +220,9 @@ class JudgedRuns(Scorable):
 
     def condensed(self) -> JudgedRuns:
         """Return the runs without unjudged documents (Sakai 2013, section 2.2)."""
-        return self.view("condensed", self._condensed)
+        return self.view("condensed", self._condense)
 
-    def _condensed(self) -> JudgedRuns:
+    def _condense(self) -> JudgedRuns:
         judged = self.judged()
         documents = replace(judged, rank=judged.seen, gains=np.empty(0), source=(judged, None))
         view = replace(
@@ -249,18 +249,18 @@ class JudgedRuns(Scorable):
 
     def judged(self) -> Rows:
         """Return the retrieved documents that are judged by the policy for negative grades."""
-        return self._rows_from("judged", self.judgments.judged_from)
+        return self._select_rows("judged", self.judgments.judged_from)
 
     def relevant(self, rel: int = 1) -> Rows:
         """Return the retrieved documents with grade >= rel; `seen` counts them by rank."""
         low = max(rel, self.judgments.judged_from)
-        return self._rows_from(("relevant", low), low)
+        return self._select_rows(("relevant", low), low)
 
-    def _rows_from(self, key: Any, low: int) -> Rows:
+    def _select_rows(self, key: Any, low: int) -> Rows:
         return self.view(key, lambda: self.documents.where(self.documents.grade >= low))
 
     def binary(self, rel: int = 1) -> JudgedRuns:
-        """Return the runs with binary grades: 1 for grades >= rel, 0 for lower ones."""
+        """Return the runs with binary grades: 1 for grades >= rel, 0 for other judged grades."""
         check_integer("rel", rel, 0)
         low = self.judgments.judged_from
 
@@ -373,7 +373,7 @@ def _move_to_judged_ranks(rows: Rows, judged: Rows) -> Rows:
     return Rows(rows.cell[is_judged], ranks, rows.grade[is_judged], rows.shape, gains)
 
 
-def first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
+def keep_first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
     """Return the runs with one relevant document per equivalence class: the first retrieved.
 
     Later documents of the class keep their ranks, and count as judged and not relevant. Each class
@@ -386,10 +386,10 @@ def first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
     make the relevant ones redundant. Such documents should therefore have no class, or a class of
     their own.
     """
-    return judged.view("by class", lambda: _first_of_classes(judged, name))
+    return judged.view("by class", lambda: _keep_first_of_classes(judged, name))
 
 
-def _first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
+def _keep_first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
     labels = np.asarray(judged.column("class", name)).astype(str)
     # Classes of different topics may share a number.
     _, code = np.unique(labels, return_inverse=True)
@@ -427,7 +427,7 @@ def _first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
     )
 
 
-def runs_of_grades(
+def make_grade_runs(
     runs: Ints, judged: Ints, highest: int, *, every_grade: bool = False
 ) -> JudgedRuns:
     """Return judged runs of one topic from an array of grades, shape (runs, ranks).
@@ -461,7 +461,7 @@ def runs_of_grades(
 
 
 BLOCK = 2**19
-"""Maximum number of rows and judgments in memory by intent; a single intent may exceed it."""
+"""Maximum number of rows and judgments of a block of intents, unless it has a single intent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -474,7 +474,7 @@ class IntentBlock:
     is_navigational: NDArray[np.bool_]
 
 
-def intent_blocks(judged: JudgedRuns, name: str, rel: int = 1) -> Iterator[IntentBlock]:
+def iterate_intent_blocks(judged: JudgedRuns, name: str, rel: int = 1) -> Iterator[IntentBlock]:
     """Yield the runs judged by each single intent, in blocks of intents, for a measure `name`."""
     intents = judged.intents(name, rel)
     topic, position = np.nonzero(intents.exists)
@@ -490,12 +490,12 @@ def intent_blocks(judged: JudgedRuns, name: str, rel: int = 1) -> Iterator[Inten
         yield _build_intent_block(judged, intents, topic[block], position[block])
 
 
-def expected_by_intent(
+def average_by_intent(
     judged: JudgedRuns, name: str, rel: int, score: Callable[[IntentBlock], Floats]
 ) -> Floats:
     """Return the expected score over the intents of each topic; shape (topics, systems)."""
     out = np.zeros(judged.shape)
-    for block in intent_blocks(judged, name, rel):
+    for block in iterate_intent_blocks(judged, name, rel):
         np.add.at(out, block.topic, block.probability[:, None] * score(block))
     return out
 
@@ -552,7 +552,7 @@ def _build_intent_block(
         judgments=Judgments(
             topic.size,
             intent_of,
-            _sorted_grades(intent_of, grade, starts),
+            _sort_grades(intent_of, grade, starts),
             low,
             judgments.max_grade,
         ),
@@ -565,7 +565,7 @@ def _build_intent_block(
     return IntentBlock(by_intents, topic, probability, is_navigational)
 
 
-def _sorted_grades(intent: Ints, grade: Ints, starts: Ints) -> Ints:
+def _sort_grades(intent: Ints, grade: Ints, starts: Ints) -> Ints:
     """Sort the grades of each intent in descending order; most are 0 and need no sorting."""
     nonzero = np.flatnonzero(grade)
     nonzero = nonzero[np.lexsort((-grade[nonzero], intent[nonzero]))]

@@ -34,7 +34,7 @@ from cranfield.collection.judged.each_run import (
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.ranking import RunOrder, order_documents
 from cranfield.collection.judged.rows import NO_TIES, join_ranges
-from cranfield.collection.pairs import pair_keys, row_error, topic_column
+from cranfield.collection.pairs import compute_pair_keys, make_topic_column, row_error
 from cranfield.collection.policies import (
     CHOICES,
     DUPLICATES,
@@ -45,14 +45,14 @@ from cranfield.collection.policies import (
     Ties,
     Topics,
     Unjudged,
-    policies,
+    make_policies,
 )
-from cranfield.collection.qrels import FORM_OF_DOC, N_COMPARED, Qrels, sort_topics
+from cranfield.collection.qrels import FORM_OF_DOC, N_COMPARED_TOPICS, Qrels, sort_topics
 from cranfield.collection.run import Run
 from cranfield.sources.archives import is_url
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import read_table
-from cranfield.sources.schemas import Column, schema_of_lines
+from cranfield.sources.schemas import Column, make_line_schema
 from cranfield.sources.values import ID
 
 SELF = "self"
@@ -71,7 +71,7 @@ def _convert_pairs(data: Any, source: str) -> dict[str, list[Any]]:
     return columns
 
 
-EXCLUDED = schema_of_lines(
+EXCLUDED = make_line_schema(
     "table of excluded documents", Column("topic", ID), Column("doc", ID), mapping=_convert_pairs
 )
 
@@ -83,7 +83,7 @@ class Exclusion:
     pairs: pl.DataFrame | None = None
 
     @classmethod
-    def of(cls, data: Any) -> Exclusion | None:
+    def read(cls, data: Any) -> Exclusion | None:
         """Create an exclusion from the string 'self' or a table of pairs; None for None."""
         if data is None or isinstance(data, cls):
             return data
@@ -91,9 +91,9 @@ class Exclusion:
             return cls()
         return cls(read_table(data, EXCLUDED).frame.select("topic", "doc").unique())
 
-    def mask(self, run: Run) -> NDArray[np.bool_]:
+    def compute_mask(self, run: Run) -> NDArray[np.bool_]:
         """Return a mask of the rows of a run to keep; shape (rows,)."""
-        topic = topic_column(run)
+        topic = make_topic_column(run)
         if self.pairs is None:
             return (topic != run.docs).to_numpy()
         rows = pl.DataFrame({"topic": topic, "doc": run.docs}).with_row_index("row")
@@ -347,7 +347,7 @@ def judge(
         If a run or the judgments cannot be read, or have no topic in common, or if the workers of
         a run are killed repeatedly.
     PolicyError
-        For an unknown policy or backend.
+        For an unknown policy or backend, or a number outside its range.
 
     Warns
     -----
@@ -362,7 +362,7 @@ def judge(
     ([1, 3], [0, 2])
     """
     arguments = locals()
-    policy = policies(compat, **{name: arguments[name] for name in (*CHOICES, *MAX_VALUES)})
+    policy = make_policies(compat, **{name: arguments[name] for name in (*CHOICES, *MAX_VALUES)})
     check_fork()
     options: dict[str, Any] = {"system": system, "columns": columns, "on_duplicate": on_duplicate}
     with hint_at_order(runs, qrels, **options):
@@ -379,7 +379,7 @@ def judge(
     supplements = _read_supplements(by_subtopic, judgments, lengths, groups, intents)
     aspect_qrels = {name: read_qrels(data).flat() for name, data in (aspects or {}).items()}
 
-    exclusion = Exclusion.of(exclude)
+    exclusion = Exclusion.read(exclude)
     judge_run = _RunJudge(
         judgments, policy, supplements.tables, tuple(aspect_qrels.values()), exclusion
     )
@@ -407,7 +407,7 @@ def judge(
         # The grades of other aspects are on scales of their own.
         policy = replace(policy, max_grade=None, topics_with_grade=None)
         aspect_runs = {
-            name: _with_shared_annotations(
+            name: _share_annotations(
                 judged, assemble_runs(names, parts, other, policy, extra_tables, judged.topics)
             )
             for (name, other), *parts in zip(
@@ -483,17 +483,17 @@ class _RunJudge:
         if self.policies.ties == "rank":
             run.warn_of_missing_ranks()
         if self.exclusion is not None:
-            run = run.without(~self.exclusion.mask(run))
+            run = run.without(~self.exclusion.compute_mask(run))
         order = order_documents(run, self.policies.order)
         judged_run = judge_one(run, stem, self.judgments, self.policies, self.tables, order)
-        judged_run = replace(judged_run, excluded=n_rows - len(run))
+        judged_run = replace(judged_run, n_excluded=n_rows - len(run))
         aspect_runs = [
             judge_one(run, stem, other, self.policies, order=order) for other in self.others
         ]
         return judged_run, aspect_runs
 
 
-def _with_shared_annotations(judged: JudgedRuns, other: JudgedRuns) -> JudgedRuns:
+def _share_annotations(judged: JudgedRuns, other: JudgedRuns) -> JudgedRuns:
     """Copy the cells, lengths and groups, which are the same on all aspects, to another aspect."""
     relevance, groups = judged.annotations, other.annotations.groups
     if groups is not None and relevance.groups is not None:
@@ -554,14 +554,14 @@ def judge_one(
         topic=topic[by_cell],
         rank=rank[by_cell],
         grade=grade[by_cell],
-        retrieved=retrieved,
+        n_retrieved=retrieved,
         has_topic=np.isin(np.arange(len(qrels.topics)), to_qrels),
         extra={run.topics[i]: int(counts[i]) for i in np.flatnonzero(~is_judged_topic)},
-        tied=order.n_tied,
-        contradictions=order.contradictions,
-        chunks=run.chunks,
+        n_tied=order.n_tied,
+        n_contradictions=order.contradictions,
+        n_chunks=run.chunks,
         similar_docs=similar_docs,
-        source=source[by_cell],
+        judgment_row=source[by_cell],
         table_rows={
             name: _find_rows_in_table(run, order, to_qrels, table, policy.depth)
             for name, table in (tables or {}).items()
@@ -585,7 +585,7 @@ def _find_similar_documents(
     sizes = np.diff(starts, append=len(run)).clip(max=_N_CHECKED)
     # The first topics of the judgments, for which all runs share the forms of judged documents.
     topics = to_qrels[run.codes[starts]]
-    is_checked = (topics >= 0) & (topics < N_COMPARED)
+    is_checked = (topics >= 0) & (topics < N_COMPARED_TOPICS)
     _, first_rows = join_ranges(starts[is_checked], (starts + sizes)[is_checked])
     unjudged = first_rows[~is_judged[first_rows]]
     if unjudged.size <= 0.2 * first_rows.size:
@@ -593,7 +593,7 @@ def _find_similar_documents(
     codes = to_qrels[run.codes[unjudged]].astype(np.int32)
     docs = pl.DataFrame({"topic": codes, "doc": run.docs.gather(unjudged)})
     docs = docs.with_columns(form=FORM_OF_DOC)
-    keys = pair_keys(docs["form"], codes, qrels.topics)
+    keys = compute_pair_keys(docs["form"], codes, qrels.topics)
     first, end = (np.searchsorted(qrels.form_keys, keys, side) for side in ("left", "right"))
     if (first == end).all():
         return None

@@ -72,7 +72,7 @@ class RunOrder:
         unresolved = self._unresolved
         rows = np.arange(len(self.run)) if unresolved is None else unresolved.copy()
         if self.n_tied:
-            positions, by_policy = self._resolve(*self._groups)
+            positions, by_policy = self._resolve_ties(*self._groups)
             rows[positions] = rows[positions][by_policy]
         return rows
 
@@ -87,7 +87,7 @@ class RunOrder:
         if tied_rows.size:
             firsts, sizes = self._find_groups(positions[tied_rows])
             firsts, first_indices = np.unique(firsts, return_index=True)
-            tied_positions, by_policy = self._resolve(firsts, sizes[first_indices])
+            tied_positions, by_policy = self._resolve_ties(firsts, sizes[first_indices])
             resolved = np.empty_like(tied_positions)
             resolved[by_policy] = tied_positions
             positions[tied_rows] = resolved[np.searchsorted(tied_positions, positions[tied_rows])]
@@ -128,7 +128,7 @@ class RunOrder:
         group = np.searchsorted(starts, positions, "right") - 1
         return starts[group], sizes[group]
 
-    def _resolve(self, firsts: Indices, sizes: Indices) -> tuple[Indices, Indices]:
+    def _resolve_ties(self, firsts: Indices, sizes: Indices) -> tuple[Indices, Indices]:
         """Return the positions of groups, and the permutation that orders their documents."""
         group, positions = join_ranges(firsts, firsts + sizes)
         rows = positions if self._unresolved is None else self._unresolved[positions]
@@ -141,9 +141,9 @@ class RunOrder:
 
 
 def order_documents(run: Run, ties: str) -> RunOrder:
-    """Order the documents of each topic."""
+    """Order the documents of each topic under the policy `ties`."""
     check_choice("ties", ties, TIES)
-    keys, codes = _sort_keys(run, ties), run.codes
+    keys, codes = _make_sort_keys(run, ties), run.codes
     n_topics = len(run.topics)
     unresolved = None
     is_same_topic = codes[1:] == codes[:-1]
@@ -155,7 +155,7 @@ def order_documents(run: Run, ties: str) -> RunOrder:
     else:
         counts = np.bincount(codes, minlength=n_topics)
     if not is_by_topic or (is_same_topic & (keys[1:] > keys[:-1])).any():
-        unresolved = _sorted_rows(codes, -keys, counts)
+        unresolved = _sort_rows(codes, -keys, counts)
         keys, codes = keys[unresolved], codes[unresolved]
         is_same_topic = codes[1:] == codes[:-1]
     is_tied = np.zeros(codes.size, dtype=bool)
@@ -167,8 +167,8 @@ def order_documents(run: Run, ties: str) -> RunOrder:
     return RunOrder(run, ties, counts, contradictions, unresolved, is_tied)
 
 
-def _sort_keys(run: Run, ties: str) -> SortKeys:
-    """Return the sort key of each row, highest first: its score, or a value of its rank or line."""
+def _make_sort_keys(run: Run, ties: str) -> SortKeys:
+    """Return the key by which to sort each row, in descending order: score, -rank or -line."""
     if ties == "rank":
         if run.ranks is None:
             reason = "has no rank column of integers, which ties='rank' requires"
@@ -185,7 +185,7 @@ def _sort_keys(run: Run, ties: str) -> SortKeys:
     return run.scores
 
 
-def _sorted_rows(codes: NDArray[np.int32], keys: SortKeys, counts: NDArray[np.int64]) -> Indices:
+def _sort_rows(codes: NDArray[np.int32], keys: SortKeys, counts: NDArray[np.int64]) -> Indices:
     """Return the rows sorted by topic, then by ascending key."""
     by_topic = _argsort_codes(codes, counts.size)
     width = int(counts.max())

@@ -50,7 +50,7 @@ def scan(values: Floats, row_numbers: Ints, combine: Callable[..., Any]) -> Floa
     return out
 
 
-def row_keys(cell: Ints, rank: Ints) -> Ints:
+def make_row_keys(cell: Ints, rank: Ints) -> Ints:
     """Return the cell and the rank of each row as one number; ranks stay far below 2^31."""
     return cell << 32 | rank
 
@@ -101,12 +101,12 @@ class Rows:
 
     def __post_init__(self) -> None:
         for array in (self.cell, self.rank, self.grade, self.gains):
-            read_only(array)
+            make_read_only(array)
 
     @property
     def keys(self) -> Ints:
         """Cell and rank of each row as one number, ascending."""
-        return row_keys(self.cell, self.rank)
+        return make_row_keys(self.cell, self.rank)
 
     @cached_property
     def judgment(self) -> Ints:
@@ -123,23 +123,23 @@ class Rows:
     @cached_property
     def sizes(self) -> Ints:
         """Number of rows of each cell; shape (topics * systems,)."""
-        return read_only(np.bincount(self.cell, minlength=self.shape[0] * self.shape[1]))
+        return make_read_only(np.bincount(self.cell, minlength=self.shape[0] * self.shape[1]))
 
     @cached_property
     def starts(self) -> Ints:
         """Position of the first row of each cell; shape (topics * systems,)."""
-        return read_only(np.cumsum(self.sizes) - self.sizes)
+        return make_read_only(np.cumsum(self.sizes) - self.sizes)
 
     @cached_property
     def seen(self) -> Ints:
         """Number of rows of the same cell up to each row, that row included."""
         before = np.repeat(self.starts - 1, self.sizes)
-        return read_only(np.arange(self.cell.size) - before)
+        return make_read_only(np.arange(self.cell.size) - before)
 
     @cached_property
     def topic(self) -> Ints:
         """Topic of each row, as an index."""
-        return read_only(np.asarray(self.cell % self.shape[0]))
+        return make_read_only(np.asarray(self.cell % self.shape[0]))
 
     @property
     def count(self) -> Ints:
@@ -151,7 +151,7 @@ class Rows:
         """Cumulated gain: the sum of the gains of the same cell up to each row, included."""
         if self.gains.size != self.cell.size:
             raise CranfieldError("these rows have grades only; set their gains by Rows.with_gains")
-        return read_only(self.running(self.gains))
+        return make_read_only(self.running(self.gains))
 
     def total(self, values: NDArray[Any]) -> Floats:
         """Sum the values of each cell, in order of rank; shape (topics, systems)."""
@@ -255,7 +255,7 @@ class Rows:
         return flat.reshape(self.shape[1], self.shape[0]).T
 
 
-def read_only(array: _Array) -> _Array:
+def make_read_only(array: _Array) -> _Array:
     """Make an array read-only, since all measures share it."""
     array.flags.writeable = False
     return array
@@ -343,10 +343,10 @@ class Judgments:
 
     def __post_init__(self) -> None:
         for array in (self.topic, self.grade, *self.columns.values()):
-            read_only(array)
+            make_read_only(array)
 
     def count(self, low: int, high: int | None = None) -> Ints:
-        """Count the judgments of each topic with low <= grade < high; shape (topics, 1)."""
+        """Count the judged documents with low <= grade (< high, if set); shape (topics, 1)."""
         check_integer("low", low, -(2**63))
         key = ("count", max(low, self.judged_from), high)
         counts: Ints | None = self.cache.get(key)
@@ -355,7 +355,7 @@ class Judgments:
             if high is not None:
                 is_counted &= self.grade < high
             counts = np.bincount(self.topic[is_counted], minlength=self.n_topics)[:, None]
-            self.cache[key] = read_only(counts)
+            self.cache[key] = make_read_only(counts)
         return counts
 
     def ideal(self, gains: Floats) -> Rows:

@@ -131,7 +131,7 @@ class _Loader(yaml.BaseLoader):
     def construct_value(self, node: Any) -> Any:
         tag = node.tag.removeprefix(_STANDARD)
         if isinstance(node, yaml.MappingNode) and tag == "map":
-            return self._mapping(node)
+            return self._construct_mapping(node)
         if isinstance(node, yaml.SequenceNode) and tag == "seq":
             return [self.construct_value(item) for item in node.value]
         if not isinstance(node, yaml.ScalarNode) or tag not in _CONVERTERS:
@@ -142,7 +142,7 @@ class _Loader(yaml.BaseLoader):
             reason = f"{quoted(node.value)} is not a valid !!{tag}"
             raise _UnsupportedYamlError(reason, node.start_mark) from None
 
-    def _mapping(self, node: Any) -> dict[str, Any]:
+    def _construct_mapping(self, node: Any) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key, mark = key_node.value, key_node.start_mark
@@ -327,7 +327,7 @@ class Metadata:
     Attributes
     ----------
     values
-        The tree of mappings, lists and text; numbers and dates are text.
+        The tree of mappings, lists and text; numbers and dates are text, unless tagged.
     source, line
         Source of the metadata, and the first line of the metadata in it.
     original
@@ -361,7 +361,7 @@ class Metadata:
         For a list on the path, the values of its entries are returned as a tuple. Values that
         are Booleans or integers in the schema are converted.
         """
-        value = _walk(self.values, path.split("."))
+        value = _get_value(self.values, path.split("."))
         if isinstance(value, tuple):
             return tuple(convert_value(path, entry) for entry in value if entry is not None) or None
         return convert_value(path, value)
@@ -402,7 +402,7 @@ class Metadata:
                     MetadataProblem("placeholder", path, f"is still {quoted(placeholder)}")
                 )
         for path in VALUE_TYPES:
-            value = _walk(self.values, path.split("."))
+            value = _get_value(self.values, path.split("."))
             reason = None if isinstance(value, tuple) else describe_violation(path, value)
             if reason is not None:
                 problems.append(MetadataProblem("type", path, reason))
@@ -442,17 +442,17 @@ class Metadata:
         """Return the metadata without the values at these paths, also in lists."""
         values: Any = self.values
         for path in paths:
-            values = _drop(values, path.split("."))
+            values = _drop_path(values, path.split("."))
         return Metadata(values, self.source, self.line)
 
 
-def _walk(value: Any, keys: Sequence[str]) -> Any:
+def _get_value(value: Any, keys: Sequence[str]) -> Any:
     """Return the value at a path of keys; a tuple of values if a list is on the path."""
     for index, key in enumerate(keys):
         if isinstance(value, list):
             values: list[Any] = []
             for entry in value:
-                inner = _walk(entry, keys[index:])
+                inner = _get_value(entry, keys[index:])
                 values.extend(inner if isinstance(inner, tuple) else [inner])
             return tuple(inner for inner in values if inner is not None)
         if not isinstance(value, Mapping):
@@ -464,15 +464,15 @@ def _walk(value: Any, keys: Sequence[str]) -> Any:
     return value
 
 
-def _drop(value: Any, keys: Sequence[str]) -> Any:
+def _drop_path(value: Any, keys: Sequence[str]) -> Any:
     if isinstance(value, list):
-        return [_drop(entry, keys) for entry in value]
+        return [_drop_path(entry, keys) for entry in value]
     if not isinstance(value, Mapping):
         return value
     path = ".".join(keys)
     others = {name: inner for name, inner in value.items() if name != path}
     if len(keys) > 1 and keys[0] in others:
-        others[keys[0]] = _drop(others[keys[0]], keys[1:])
+        others[keys[0]] = _drop_path(others[keys[0]], keys[1:])
     return others
 
 
@@ -489,7 +489,7 @@ def iterate_leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def primad(first: Metadata, second: Metadata) -> str:
-    """Return the six letters of PRIMAD: upper case if a component differs, `-` if it is missing.
+    """Return the six letters of PRIMAD: upper case for a difference, `-` if a run has no value.
 
     The components are platform, research goal, implementation, method, actor and data. A component
     differs if any of its values differ.

@@ -20,7 +20,7 @@ MAX_BYTES = 1 << 20
 """Maximum number of bytes of a header or a file of metadata."""
 
 _HEAD = 1 << 16
-"""Maximum number of bytes of comments before a header."""
+"""Number of bytes at the start of a file in which a header must begin."""
 
 _START = re.compile(
     rb"(?:\xef\xbb\xbf)?((?:[ \t\r]*(?:#[^\n]*)?\n)*?)"
@@ -35,12 +35,12 @@ _SYSDESC_END = re.compile(rb"([^\n]*?)</SYSDESC>[ \t\r]*(?:\n|\Z)", re.IGNORECAS
 
 
 class HeaderError(InputError):
-    """Raised if the end of a header cannot be found."""
+    """Raised for a header without its end, or with lines that are not comments before it."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """The header of a run.
+    """Metadata at the start of a run.
 
     raw: its bytes in the file, from the start marker to the end of the line of the end marker.
     text: YAML (`form` is `ir_metadata`), or the description of an NTCIR run (`sysdesc`).
@@ -58,7 +58,7 @@ class Header:
     is_commented: bool
 
     def blank_out(self, chunk: bytes) -> bytes:
-        """Replace the header in the first chunk of a file by empty lines unless it is comments."""
+        """Replace a header that is not commented by empty lines, in the first chunk of a file."""
         if self.is_commented:
             return chunk
         end = self.offset + len(self.raw)
@@ -66,7 +66,7 @@ class Header:
 
 
 def find_header(chunk: bytes, source: str) -> Header | None:
-    """Find the header in the first bytes of a run (2 MiB, if it has as many); None without one."""
+    """Return the header of a run, given its first 2 MiB (or all bytes); None without a header."""
     start, form = _START.match(chunk, 0, _HEAD), "ir_metadata"
     if start is None:
         start, form = _SYSDESC.match(chunk, 0, _HEAD), "sysdesc"
@@ -135,7 +135,7 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
     'bm25'
     """
     if isinstance(data, Header):
-        return _metadata_of_header(data)
+        return _parse_header(data)
     if isinstance(data, bytes):
         return _parse_metadata(data, "metadata", 1)
     path = fspath(data)
@@ -144,7 +144,7 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
             return _parse_metadata(file.read(MAX_BYTES + 1), path, 1)
     head = next(Source(path).chunks(2 * MAX_BYTES), b"")
     header = find_header(head, path)
-    return None if header is None else _metadata_of_header(header)
+    return None if header is None else _parse_header(header)
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class MetadataLocation:
 
     header: the header of the run, if it has one.
     path, tag: path and tag of the run. A file `ir-metadata.yml` beside the run applies to the run
-        unless it has another tag.
+        unless the file has another tag.
     file: the metadata file that the user passed.
     """
 
@@ -163,11 +163,11 @@ class MetadataLocation:
     tag: str | None = None
 
     def read(self) -> Metadata | None:
-        """Read the file that the user passed, else the header, else the file beside the run."""
+        """Read the file that the user passed, else the header, else a file beside the run."""
         if self.file is not None:
             return read_metadata(self.file)
         if self.header is not None:
-            return _metadata_of_header(self.header)
+            return _parse_header(self.header)
         if self.path is None or self.path == "-":
             return None
         run = Path(self.path)
@@ -180,7 +180,7 @@ class MetadataLocation:
         return metadata if applies else None
 
 
-def header_lines(location: MetadataLocation | None) -> bytes:
+def format_header(location: MetadataLocation | None) -> bytes:
     """Return metadata as a header of comments; a header that was read as comments is unchanged."""
     if location is None:
         return b""
@@ -199,7 +199,7 @@ def header_lines(location: MetadataLocation | None) -> bytes:
     return header.raw
 
 
-def _metadata_of_header(header: Header) -> Metadata:
+def _parse_header(header: Header) -> Metadata:
     from cranfield.collection.metadata.metadata import Metadata
 
     if header.form == "sysdesc":

@@ -50,7 +50,9 @@ def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
     Raises
     ------
     InputError
-        For a time or an energy that is not a number with its unit, such as `"120 ms"`.
+        For unreadable metadata, or a time or energy that is not like `"120 ms"`.
+    PolicyError
+        For data that are not runs, or for two runs with the same name.
     CranfieldError
         For runs measured on different machines, whose costs are not comparable.
 

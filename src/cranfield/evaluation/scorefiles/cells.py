@@ -19,7 +19,7 @@ from cranfield.collection.pairs import number_values
 from cranfield.measures.grammar import find_measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import suggests_lower
-from cranfield.sources.schemas import Schema, optional, spelt
+from cranfield.sources.schemas import Schema, fold_name, optional
 from cranfield.sources.summaries import ends_in_summary, find_summaries
 from cranfield.sources.values import (
     LABEL,
@@ -70,10 +70,10 @@ def find_roles(names: Sequence[str], source: str) -> dict[str, int]:
     """Return the column index of each role; roles without a column are omitted."""
     roles = SCORES.find_positions(names, source)
     # `name` and `q` are too common for the schema, and `q` may be a system.
-    name_columns = [k for k, name in enumerate(names) if spelt(name) == "name"]
+    name_columns = [k for k, name in enumerate(names) if fold_name(name) == "name"]
     if "system" not in roles and len(name_columns) == 1:
         roles["system"] = name_columns[0]
-    if "topic" not in roles and names and spelt(names[0]) == "q":
+    if "topic" not in roles and names and fold_name(names[0]) == "q":
         roles["topic"] = 0
     return roles
 
@@ -91,7 +91,7 @@ coherence completeness conciseness factuality fluency hallucination harmfulness 
 instructionfollowing toxicity
 """
 _UNKNOWN_MEASURES = frozenset(_MEASURE_NAMES.split())
-"""Names, as normalised by `spelt`, of measures and counts of other tools."""
+"""Names, as normalised by `fold_name`, of measures and counts of other tools."""
 
 _PREFIX = re.compile(r"(evals?|metrics?|scores?|outputs?|feedback)[/._]", re.IGNORECASE)
 _SUFFIX = re.compile(r"([@_ -]|_?at_?)?\d+$|([/_ -](score|mean|avg|full|v\d+))$", re.IGNORECASE)
@@ -118,9 +118,9 @@ def resembles_measure(name: str) -> bool:
     while (shorter := _SUFFIX.sub("", family)) != family:
         family = shorter
     if re.match("[a-z]{1,2}([^A-Za-z]|$)|.* ", name):
-        return not {spelt(name), spelt(family)}.isdisjoint(_UNKNOWN_MEASURES)
+        return not {fold_name(name), fold_name(family)}.isdisjoint(_UNKNOWN_MEASURES)
     return (
-        not {spelt(name), spelt(family)}.isdisjoint(_UNKNOWN_MEASURES)
+        not {fold_name(name), fold_name(family)}.isdisjoint(_UNKNOWN_MEASURES)
         or suggests_lower(name)
         or find_measure(name) is not None
         or (len(family) > 2 and find_measure(family) is not None)

@@ -36,11 +36,11 @@ from cranfield.measures.grammar import find_measure
 from cranfield.scores.one_measure import AXES
 from cranfield.sources.columns import (
     Columns,
-    columns_of_frame,
+    convert_parquet_errors,
+    read_frame_columns,
     read_parquet_frame,
-    reading_parquet,
 )
-from cranfield.sources.schemas import INDEX_NAME, spelt
+from cranfield.sources.schemas import INDEX_NAME, fold_name
 from cranfield.sources.summaries import may_be_summary
 from cranfield.sources.values import (
     NO_SCORE,
@@ -48,7 +48,7 @@ from cranfield.sources.values import (
     is_number,
     mask_absent,
     parse_number,
-    with_points,
+    replace_decimal_commas,
 )
 
 RUNID = "runid"  # first field of the line of trec_eval's output that contains the run tag
@@ -237,7 +237,7 @@ class ScoreTable:
 
     def read_numbers(self, k: int) -> tuple[pl.Series, int]:
         """Return the numbers of a column, with a decimal point or comma, and the count of texts."""
-        numbers, text_rows = read_numbers(with_points(self.get_cells(k)))
+        numbers, text_rows = read_numbers(replace_decimal_commas(self.get_cells(k)))
         return numbers.drop_nulls(), len(text_rows)
 
 
@@ -257,7 +257,7 @@ def read_table(table: ScoreTable) -> ScorePart:
         if is_numeric and not are_measures(names, table.source.requested, "columns"):
             score_columns = sorted([*score_columns, roles.pop("system")])
     k = roles.get("topic", -1)
-    if k >= 0 and spelt(table.names[k]) == "q" and (table.read_numbers(k)[0] % 1 != 0).any():
+    if k >= 0 and fold_name(table.names[k]) == "q" and (table.read_numbers(k)[0] % 1 != 0).any():
         # `q` is then the name of a system.
         score_columns = [roles.pop("topic"), *score_columns]
     topics = _find_topics(table, roles, score_columns)
@@ -271,7 +271,7 @@ def read_table(table: ScoreTable) -> ScorePart:
             f" ({some_of(numeric_names, 3)}); add a header line, and put topics in rows"
         )
     has_topics = topics is not None
-    row_units = [table.names[k] for k in score_columns if spelt(table.names[k]) in _NOT_TOPICS]
+    row_units = [table.names[k] for k in score_columns if fold_name(table.names[k]) in _NOT_TOPICS]
     if row_units and not has_topics:
         raise InputError(
             f"has a row for each {join_with_and([*map(quoted, row_units)])}, but no column of"
@@ -313,7 +313,7 @@ def _find_distinction(
         cells = table.get_cells(k)
         n_repeats = labels.height // len(cells)
         repeated = pl.Series("other", [str(cell) for cell in cells for _ in range(n_repeats)])
-        is_candidate = k not in used or spelt(name) in _NOT_TOPICS
+        is_candidate = k not in used or fold_name(name) in _NOT_TOPICS
         if is_candidate and labels.with_columns(repeated).is_unique().all():
             values = some_of(map(quoted, repeated.unique(maintain_order=True)), 3)
             column = f"column {quoted(name)} distinguishes them ({values})"
@@ -325,7 +325,7 @@ def _find_distinction(
 _NOT_TOPICS = frozenset(
     ("epoch", "epochs", "step", "steps", "globalstep", "checkpoint", "fold", "seed", "trial")
 )
-"""Names of columns that number rows by something other than topics, normalised by `spelt`."""
+"""Names of columns that number rows by something other than topics, normalised by `fold_name`."""
 
 _LOWER_IS_BETTER = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _HIGHER_IS_BETTER = {text: not is_lower for text, is_lower in _LOWER_IS_BETTER.items()}
@@ -347,7 +347,7 @@ def _find_directions(table: ScoreTable, roles: Mapping[str, int]) -> dict[int, l
     """Return the columns that state by row whether lower scores are better."""
     columns = {}
     for k, name in enumerate(table.names):
-        meanings = _DIRECTION_COLUMNS.get(spelt(name))
+        meanings = _DIRECTION_COLUMNS.get(fold_name(name))
         if meanings is None or k in roles.values():
             continue
         cells = table.get_cells(k)
@@ -407,7 +407,7 @@ def _find_third_axis(table: ScoreTable, roles: Mapping[str, int]) -> str:
 
 def _has_name(table: ScoreTable, k: int, *, may_be_topics: bool) -> bool:
     """Return True if a column has a name; an unnamed one must be empty or number the rows."""
-    if not INDEX_NAME.fullmatch(spelt(table.names[k])) or (may_be_topics and k == 0):
+    if not INDEX_NAME.fullmatch(fold_name(table.names[k])) or (may_be_topics and k == 0):
         return True
     cells = table.get_cells(k)
     if not mask_absent(cells, NO_SCORE).all() and not _are_distinct_integers(cells):
@@ -513,7 +513,7 @@ def _find_topics(
     if not score_columns or score_columns[0] != 0:
         return None
     name, cells = table.names[0], table.get_cells(0)
-    if INDEX_NAME.fullmatch(spelt(name)):
+    if INDEX_NAME.fullmatch(fold_name(name)):
         topics = table.read_labels(0, "topic")
         if are_measures(topics, table.source.requested):
             raise InputError(
@@ -655,7 +655,7 @@ def warn_of_systems(source: ScoreSource, topics: Sequence[str] | pl.Series) -> N
 
 def read_frame(data: Any, source: ScoreSource) -> ScoreTable:
     """Read a data frame, and its index unless it numbers the rows; lines are rows, from 1."""
-    columns = columns_of_frame(data, source.name)
+    columns = read_frame_columns(data, source.name)
     if any(isinstance(name, tuple) for name in columns.names):
         raise InputError("expected one level of column names, got several")
     height = len(columns.cells(0)) if columns.names else 0
@@ -677,7 +677,7 @@ def read_frame(data: Any, source: ScoreSource) -> ScoreTable:
 def read_parquet(raw: bytes, source: ScoreSource) -> ScoreTable:
     """Read Parquet; columns that pandas saved as the index of a frame become its index again."""
     frame = read_parquet_frame(raw, source.name)
-    with reading_parquet(source.name):
+    with convert_parquet_errors(source.name):
         metadata = pl.read_parquet_metadata(io.BytesIO(raw))
     try:
         index = json.loads(metadata.get("pandas", ""))["index_columns"]

@@ -30,9 +30,9 @@ from cranfield.evaluation.scorefiles.formats import (
 from cranfield.scores import Scores
 from cranfield.sources.columns import (
     Columns,
-    columns_of_mapping,
-    columns_of_records,
     is_frame,
+    read_mapping_columns,
+    read_record_columns,
     transpose_rows,
     unwrap_pandas,
 )
@@ -58,7 +58,7 @@ def read_json(text: str, source: ScoreSource, *, lines: bool) -> ScorePart:
         return read_mapping(parsed, source)
     if not lines and not (isinstance(parsed, list) and any(isinstance(r, Mapping) for r in parsed)):
         raise InputError("expected an object or an array of objects in JSON")
-    columns = columns_of_records(parsed, SCORES, source.name, line_numbers)
+    columns = read_record_columns(parsed, SCORES, source.name, line_numbers)
     if not columns.names:
         raise InputError("expected columns of scores, got none")
     return read_table(ScoreTable(source, columns))
@@ -98,7 +98,7 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
     if any(SCORES.find_column(name) == "topic" for name in data):
         if _are_columns_of_pandas(data):
             data = {name: [*cells.values()] for name, cells in data.items()}
-        values_by_column = columns_of_mapping(data, source.name)
+        values_by_column = read_mapping_columns(data, source.name)
         if not any(values_by_column.values()):
             raise InputError("expected at least one row, got none")
         return read_table(ScoreTable(source, Columns.from_mapping(values_by_column, source.name)))

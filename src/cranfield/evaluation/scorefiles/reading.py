@@ -35,7 +35,7 @@ from cranfield.measures import Measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import AXES
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import columns_of_csv, is_frame
+from cranfield.sources.columns import is_frame, read_csv_columns
 from cranfield.sources.text import SEPARATORS, decode_text, find_separator, split_lines
 
 
@@ -269,7 +269,7 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
     separator = find_separator(first_line, default, SEPARATORS) or default
     if separator not in first_line and "|" in first_line:
         raise InputError("expected columns separated by commas, tabs or semicolons", line=1)
-    columns = columns_of_csv(raw, separator, source.name)
+    columns = read_csv_columns(raw, separator, source.name)
     if not columns.lines:
         raise InputError("has a header, but no scores", line=line)
     columns = replace(columns, names=[str(name).strip() for name in columns.names])

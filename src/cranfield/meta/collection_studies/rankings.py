@@ -18,7 +18,7 @@ from cranfield.base.arrays import Floats, round_for_ranking
 from cranfield.base.errors import InputError, PolicyError, check_choice, check_list, quoted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.ranking import order_documents
-from cranfield.collection.pairs import topic_column
+from cranfield.collection.pairs import make_topic_column
 from cranfield.collection.run import Run
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
@@ -233,7 +233,7 @@ def rank_documents(run: Run, ties: str, depth: int | None) -> pl.DataFrame:
     """Return a table of the documents of a run down to a depth: `topic`, `doc` and `rank`."""
     frame = pl.DataFrame(
         {
-            "topic": topic_column(run),
+            "topic": make_topic_column(run),
             "doc": run.docs,
             "rank": order_documents(run, ties).ranks_of(np.arange(len(run), dtype=np.intp)),
         }

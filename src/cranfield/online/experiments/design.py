@@ -33,7 +33,7 @@ from cranfield.significance.registry import ALTERNATIVES
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Columns as FileColumns
 from cranfield.sources.columns import error_at_row, read_columns
-from cranfield.sources.schemas import DECISIVE, Lines, Schema, spelt
+from cranfield.sources.schemas import DECISIVE, Lines, Schema, fold_name
 from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.values import ID
 
@@ -283,7 +283,7 @@ def _check_lines(columns: FileColumns) -> None:
             reason = f"{expected}, got {quoted(line)}; {remedy}"
             raise error_at_row(row, reason, columns.source, columns.lines)
     usual_names = DECISIVE["user"].split() + DECISIVE["session"].split()
-    if spelt(ids[0]) in map(spelt, usual_names):
+    if fold_name(ids[0]) in map(fold_name, usual_names):
         reason = f"{expected}, got the name of a column, {quoted(ids[0])}; remove this line"
         raise error_at_row(0, reason, columns.source, columns.lines)
 

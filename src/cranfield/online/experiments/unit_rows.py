@@ -13,7 +13,7 @@ import polars as pl
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.sources.columns import Columns, error_at_row
-from cranfield.sources.schemas import USUAL_NAMES, Schema, spelt
+from cranfield.sources.schemas import USUAL_NAMES, Schema, fold_name
 from cranfield.sources.summaries import TOTALS, ends_in_summary
 from cranfield.sources.values import BLANKS, Cells, is_absent
 
@@ -31,7 +31,7 @@ class UnitTable:
     def __init__(self, columns: Columns, schema: Schema, variant: str | None) -> None:
         self.columns, self.schema, self.source = columns, schema, columns.source
         self.names = [*map(str, columns.names)]
-        self.spellings = [*map(spelt, columns.names)]
+        self.spellings = [*map(fold_name, columns.names)]
         self.positions = schema.find_positions(columns.names, columns.source)
         self.variant = None if variant is None else self.positions[variant]
         self.unused = [k for k in range(len(self.names)) if k not in self.positions.values()]
@@ -113,7 +113,7 @@ def check_rows(table: UnitTable, metrics: Names, denominators: Names) -> None:
     """Refuse rows that are parts of a unit, or totals of many units."""
     for column in table.unused:
         last_texts = table.texts(column).tail(1).to_list()
-        if last_texts and spelt(last_texts[0]) in TOTALS and table.texts(column).n_unique() > 1:
+        if last_texts and fold_name(last_texts[0]) in TOTALS and table.texts(column).n_unique() > 1:
             raise table.make_totals_error(last_texts[0])
     kinds_of_totals = ("user", "session", "units", "count", "weight", "assignment weight")
     schema = replace(table.schema, decisive=kinds_of_totals)
@@ -223,20 +223,22 @@ def _find_totals(table: UnitTable, kinds: Mapping[int, str], metrics: Names) -> 
 def hint_at_names(missing_names: Names, names: Names, variant: str | None) -> str:
     """Return a hint for a missing column: the likely variant, or a name that is read as a ratio."""
     if missing_names == [variant]:
-        if controls := [quoted(name) for name in names if spelt(name) == CONTROLS[0]]:
+        if controls := [quoted(name) for name in names if fold_name(name) == CONTROLS[0]]:
             return f"; variants must be the values of one column, got a column {controls[0]}"
-        usual_names = _VARIANT_NAMES | {*map(spelt, USUAL_NAMES["variant"][1].split())}
-        if candidates := [quoted(name) for name in names if spelt(name) in usual_names]:
+        usual_names = _VARIANT_NAMES | {*map(fold_name, USUAL_NAMES["variant"][1].split())}
+        if candidates := [quoted(name) for name in names if fold_name(name) in usual_names]:
             return f"; if the variants are in {candidates[0]}, set variant={candidates[0]}"
         return "; use variant=... to read another column"
-    spellings = {*map(spelt, missing_names)}
+    spellings = {*map(fold_name, missing_names)}
     for name in names:
-        if "/" in name and {*map(spelt, name.split("/"))} & spellings:
+        if "/" in name and {*map(fold_name, name.split("/"))} & spellings:
             return f"; a name such as {quoted(name)} is read as a ratio: rename the column"
     return ""
 
 
-_VARIANT_NAMES = {*map(spelt, (*USUAL_NAMES["variant"][0].split(), "is_control", "is_treatment"))}
+_VARIANT_NAMES = {
+    *map(fold_name, (*USUAL_NAMES["variant"][0].split(), "is_control", "is_treatment"))
+}
 
 
 def check_second_variants(table: UnitTable) -> None:
@@ -285,7 +287,7 @@ def warn_of_repeated_rows(table: UnitTable, unit: str) -> None:
         warn(f"{table.source}: {sums}; remove copies from the table")
 
 
-_EXACT_TIMES = {*map(spelt, " ".join(USUAL_NAMES["time"]).split())}
+_EXACT_TIMES = {*map(fold_name, " ".join(USUAL_NAMES["time"]).split())}
 
 
 def note_users_of_rows(table: UnitTable, unit: str | None) -> Iterator[str]:

@@ -46,9 +46,9 @@ from cranfield.online.log.cells import TIME as LOG_TIME
 from cranfield.online.log.query_log import QueryLog, format_count
 from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
-from cranfield.sources.columns import Table, columns_of_mapping, read_columns
-from cranfield.sources.schemas import Column, Schema, spelt
-from cranfield.sources.summaries import totals
+from cranfield.sources.columns import Table, read_columns, read_mapping_columns
+from cranfield.sources.schemas import Column, Schema, fold_name
+from cranfield.sources.summaries import refuse_totals
 from cranfield.sources.values import (
     ID,
     NO_NAME,
@@ -217,7 +217,7 @@ def _encode_days(
         raise InputError(reason, source=source)
     if times.dtype == pl.String:
         return {"day": _encode_levels(times.str.slice(0, 10))}, []
-    if spelt(name) in TIME_NAMES:
+    if fold_name(name) in TIME_NAMES:
         return {name: _encode_levels(times.cast(pl.String).str.strip_suffix(".0"))}, []
     return {}, [f"sample ratios by day are not tested, as {name} has numbers instead of dates"]
 
@@ -235,11 +235,11 @@ def _read_table(
     decisive: tuple[str, ...] = ("status", "currency", "measure", "experiment", "exposure")
     decisive += () if unit == ROW else ("weight", "assignment weight")
     schema_columns = (*(Column(name, kinds[name], None) for name in kinds if name != unit), *ids)
-    schema = Schema(name, schema_columns, mapping=columns_of_mapping)
+    schema = Schema(name, schema_columns, mapping=read_mapping_columns)
     schema = replace(schema, is_selected=True, decisive=decisive)
     columns = read_columns(data, schema)
-    spellings = [*map(spelt, columns.names)]
-    if missing_names := [name for name in kinds if spelt(name) not in spellings]:
+    spellings = [*map(fold_name, columns.names)]
+    if missing_names := [name for name in kinds if fold_name(name) not in spellings]:
         hint = hint_at_names(missing_names, [*map(str, columns.names)], variant)
         # A hint is a format string, so its braces are doubled.
         schema = replace(schema, hint=hint.replace("{", "{{").replace("}", "}}"))
@@ -256,7 +256,7 @@ def _read_table(
     id_columns = [tabulate_units.positions[unit]] if unit else tabulate_units.unused
     tabulate_units.check_last_row(id_columns, table.frame.select(metrics))
     if unit:
-        table.check(totals(unit))
+        table.check(refuse_totals(unit))
         warn_of_long_table(tabulate_units, unit)
         warn_of_repeated_rows(tabulate_units, unit)
         if n_without := table.frame[unit].null_count():

@@ -32,8 +32,8 @@ from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, a
 from cranfield.sources import schemas
 from cranfield.sources.columns import Table, read_columns
 from cranfield.sources.schemas import Schema, optional
-from cranfield.sources.summaries import totals
-from cranfield.sources.values import LABEL, any_value
+from cranfield.sources.summaries import refuse_totals
+from cranfield.sources.values import LABEL, accept_any
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -262,7 +262,7 @@ def compare_pairs(
     return PreferenceMatrix(names, tuple(pairs), pvalues, correction, tuple(notes))
 
 
-_LABEL = replace(LABEL, missing=any_value)
+_LABEL = replace(LABEL, missing=accept_any)
 _TOPIC = schemas.Column("topic", LABEL, "topic of a vote")
 _PAIR = (_TOPIC, *(schemas.Column(name, LABEL) for name in ("first", "second")))
 PREFERENCES = Schema(
@@ -523,7 +523,7 @@ def side_by_side(
     """
     check_arguments(side_by_side, locals())
     table = read_votes(preferences, _VOTES)
-    table.check(totals("topic"))
+    table.check(refuse_totals("topic"))
     sign = np.array(parse_signs(table, "preferred"), dtype=np.float64)
     order = np.array(parse_signs(table, "order"), dtype=np.float64)
     names, codes = np.unique(table.frame.select("first", "second").to_numpy(), return_inverse=True)

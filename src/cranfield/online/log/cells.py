@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.sources.columns import columns_of_mapping
+from cranfield.sources.columns import read_mapping_columns
 from cranfield.sources.schemas import Column, Schema, optional
-from cranfield.sources.values import Cells, ValueKind, float_to_integer, is_absent, parse_number
+from cranfield.sources.values import Cells, ValueKind, convert_whole_float, is_absent, parse_number
 
 UTC = pl.Datetime("us", "UTC")
 _BLANK = ("", "na", "nan", "null", "none")
@@ -117,7 +117,7 @@ def _to_text(cell: Any) -> str | None:
         item = getattr(cell, "item", None)
         return _to_text(item()) if item is not None and getattr(cell, "ndim", 1) == 0 else None
     try:
-        text = str(float_to_integer(cell))
+        text = str(convert_whole_float(cell))
         text.encode()
     except (ValueError, OverflowError):
         return None
@@ -329,7 +329,7 @@ TIME = replace(
 
 def _make_schema(kind: str, *columns: Column, more_decisive: tuple[str, ...] = ()) -> Schema:
     decisive = ("status", "count", "weight", "visibility", "exposure", *more_decisive)
-    return Schema(kind, columns, mapping=columns_of_mapping, decisive=decisive)
+    return Schema(kind, columns, mapping=read_mapping_columns, decisive=decisive)
 
 
 _PAGE_KINDS = {"user": NAME, "session": NAME, "time": TIME, "variant": VARIANT, "found": COUNT}

@@ -24,12 +24,12 @@ from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import (
     Columns,
     Table,
-    columns_of_frame,
     convert_columns,
     read_columns,
+    read_frame_columns,
 )
 from cranfield.sources.schemas import Schema
-from cranfield.sources.summaries import totals
+from cranfield.sources.summaries import refuse_totals
 from cranfield.sources.text import decode_text, parse_json, parse_json_lines
 from cranfield.sources.values import parse_number
 
@@ -208,7 +208,7 @@ def open_columns(data: Any, schema: Schema) -> Columns:
     if is_blank(raw):
         # An empty file of JSON lines has no header, and is a table without rows.
         names = ["page", "query"] if schema is PAGES else ["page", "query", "rank", "doc"]
-        return columns_of_frame(pl.DataFrame(schema=names), name)
+        return read_frame_columns(pl.DataFrame(schema=names), name)
     return _read_columns(raw, name, schema)
 
 
@@ -222,7 +222,7 @@ def _read_columns(raw: bytes, name: str, schema: Schema) -> Columns:
         frame = _explode_results(frame, dtype, name)
     lines = frame.drop_in_place(LINE)
     known_lines = None if lines.null_count() else lines.to_list()
-    return replace(columns_of_frame(frame, name), lines=known_lines)
+    return replace(read_frame_columns(frame, name), lines=known_lines)
 
 
 _RESULT_FIELDS = ("rank", "doc", "clicks", "click_time", "dwell", "censored", *_ATTRIBUTES)
@@ -264,7 +264,7 @@ def open_table(data: Any, schema: Schema, may_be_empty: bool = False) -> Table:
     """Read a table of a log; it must have a row unless `may_be_empty`."""
     columns = open_columns(data, schema)
     table = columns.table(schema, allow_empty=may_be_empty)
-    table.check(totals(schema.columns[0].name))
+    table.check(refuse_totals(schema.columns[0].name))
     if schema in (FLAT, RESULTS) and "doc" in table.names and "rank" not in table.names:
         known_positions = schema.find_positions(columns.names, columns.source).values()
         unused = [k for k in range(len(columns.names)) if k not in known_positions]

@@ -23,7 +23,7 @@ from cranfield.sessions.log import Sessions
 from cranfield.sessions.reading import read_sessions
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Columns, Table
-from cranfield.sources.schemas import spelt
+from cranfield.sources.schemas import fold_name
 
 LOG_FORMATS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "pyclick")
 
@@ -194,11 +194,11 @@ def _read_one_source(
             raise InputError(reason, source=flat_table.source)
         name = columns.names[FLAT.columns[0].find_in(columns.names)[0]]
         ranks, is_row_id = flat_table.frame["rank"], flat_table.frame["page"].is_unique().all()
-        if spelt(name) == "id" and ranks.n_unique() > 1 and ranks.min() == 1 and is_row_id:
+        if fold_name(name) == "id" and ranks.n_unique() > 1 and ranks.min() == 1 and is_row_id:
             reason = f"column {quoted(name)} differs in each row, so it is not the id of a page"
             remedy = "rename the column with the ids of pages to 'page'"
             raise InputError(f"{reason}; {remedy}", source=flat_table.source)
-        if spelt(name) == "queryid":
+        if fold_name(name) == "queryid":
             _check_query_ids(flat_table, name)
         table = keep_first_records(flat_table, anomalies, drop_duplicates=False)
         return formats.split_flat_table(table)
@@ -394,7 +394,7 @@ def _detect_format(source: Any, has_tables: bool) -> str:
     if suffix == "json" and not formats.is_listing(start):
         return table
     if head.lstrip().startswith(("{", "[")):
-        keys = {spelt(key) for key in re.findall(r'"([^"\\]{1,40})"\s*:', head)}
+        keys = {fold_name(key) for key in re.findall(r'"([^"\\]{1,40})"\s*:', head)}
         if {"ranking", "qid"} <= keys:
             return "living-labs"
         is_ubi = {"userquery", "queryresponsehitids"} & keys and "queryid" in keys

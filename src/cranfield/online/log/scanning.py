@@ -16,7 +16,7 @@ from cranfield.base.text import counted, some_of
 from cranfield.online.log.cells import COUNT_COLUMN, SCHEMAS, Cell
 from cranfield.online.log.reading import find_tables
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import Columns, check_parquet_file, converting_errors, error_at_row
+from cranfield.sources.columns import Columns, check_parquet_file, convert_errors, error_at_row
 from cranfield.sources.parquet import quiet_panics
 from cranfield.sources.schemas import Column, Schema
 
@@ -85,7 +85,7 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
     schema = SCHEMAS[name]
     is_path = isinstance(data, (str, PathLike))
     source = fspath(data) if is_path else schema.kind
-    with converting_errors(_UNREADABLE, source, _ERRORS), quiet_panics():
+    with convert_errors(_UNREADABLE, source, _ERRORS), quiet_panics():
         lazy = nw.from_native(_scan_file(data, schema) if is_path else data).lazy()
         names = lazy.collect_schema().names()
         refuse_lazy_counts(lazy, name, source)
@@ -99,7 +99,7 @@ def _open_table(data: Any, name: str) -> nw.LazyFrame[Any]:
     # Unknown columns, and further columns of the same meaning, are dropped.
     lazy = lazy.select(nw.col(names[positions[field]]).alias(field) for field in fields)
     native = lazy.to_native()
-    with converting_errors(_UNREADABLE, source, _ERRORS), quiet_panics():
+    with convert_errors(_UNREADABLE, source, _ERRORS), quiet_panics():
         if isinstance(native, pl.LazyFrame):
             has_lines = is_path and Source(source).suffix != ".parquet"
             lazy = nw.from_native(_convert_columns(native, columns, source, has_lines)).lazy()

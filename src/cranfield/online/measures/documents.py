@@ -17,10 +17,10 @@ from cranfield.collection.qrels import Qrels
 from cranfield.online.measures.measuring import Log
 from cranfield.online.measures.online_measure import LogTables, collect_table, open_tables
 from cranfield.result import Column, Columns, TableResult
-from cranfield.sources.columns import columns_of_mapping, read_table
+from cranfield.sources.columns import read_mapping_columns, read_table
 from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import Schema
-from cranfield.sources.summaries import totals as rows_of_totals
+from cranfield.sources.summaries import refuse_totals as rows_of_totals
 from cranfield.sources.values import ID, WHOLE
 
 _RANK = replace(WHOLE, problem="not an integer; an average position has no expected click rate")
@@ -32,7 +32,7 @@ _TOTALS = Schema(
         FileColumn("doc", ID, "doc of totals"),
         *(FileColumn(name, kind) for name, kind in _KINDS.items()),
     ),
-    mapping=columns_of_mapping,
+    mapping=read_mapping_columns,
     decisive=("status", "weight"),
 )
 

@@ -27,9 +27,9 @@ from cranfield.online.measures.online_measure import (
 )
 from cranfield.result import Column, Columns, TableResult, format_table
 from cranfield.scores import Scores
-from cranfield.sources.columns import read_table, two_columns
+from cranfield.sources.columns import make_pair_reader, read_table
 from cranfield.sources.schemas import Column as FileColumn
-from cranfield.sources.schemas import schema_of_lines
+from cranfield.sources.schemas import make_line_schema
 from cranfield.sources.values import ID, NO_GRADE, is_absent
 from cranfield.tabular import Table
 
@@ -237,10 +237,10 @@ FINER_UNITS = {"page": (), "session": ("page", "query"), "user": ("page", "query
 
 
 _LABEL = replace(ID, read=lambda x: None if is_absent(x, NO_GRADE) else ID.read(x), exact=None)
-LABELS = schema_of_lines(
+LABELS = make_line_schema(
     "table of labels of pages",
     *(FileColumn("page", ID), FileColumn("label", _LABEL)),
-    mapping=two_columns("page", "label"),
+    mapping=make_pair_reader("page", "label"),
 )
 
 Log = QueryLog | Mapping[str, Any] | LogTables

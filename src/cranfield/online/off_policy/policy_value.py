@@ -17,16 +17,16 @@ from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.collection.judged.ranking import order_documents
 from cranfield.collection.judged.rows import ratio
-from cranfield.collection.pairs import topic_column
+from cranfield.collection.pairs import make_topic_column
 from cranfield.collection.run import Run
 from cranfield.online.log.query_log import QueryLog, check_independence
 from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import t_interval
 from cranfield.significance.registry import MAX_RESAMPLES
-from cranfield.sources.columns import Table, columns_of_mapping, read_table
+from cranfield.sources.columns import Table, read_mapping_columns, read_table
 from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import Schema, optional
-from cranfield.sources.values import ID, NUMBER, RANK, TAG, booleans_to_grades, is_absent
+from cranfield.sources.values import ID, NUMBER, RANK, TAG, convert_booleans, is_absent
 
 BLOCK_DRAWS = 2**21  # Number of values drawn at a time; results for a seed depend on it
 
@@ -260,7 +260,7 @@ class PolicyValue(Result):
 
 
 _POSITION = replace(RANK, problem="not an integer", missing=is_absent)
-_REWARD = replace(NUMBER, prepare=partial(booleans_to_grades, noun=""))  # Numbers or booleans
+_REWARD = replace(NUMBER, prepare=partial(convert_booleans, noun=""))  # Numbers or booleans
 
 ACTIONS = Schema(
     "table of logged actions",
@@ -278,7 +278,7 @@ ACTIONS = Schema(
         optional("expected", NUMBER),
         optional("anywhere", NUMBER),
     ),
-    mapping=columns_of_mapping,
+    mapping=read_mapping_columns,
     decisive=("count", "weight"),
 )
 
@@ -290,7 +290,7 @@ POLICY = Schema(
         FileColumn("action", ID),
         FileColumn("target_probability", NUMBER, "probability of an action"),
     ),
-    mapping=columns_of_mapping,
+    mapping=read_mapping_columns,
 )
 
 _PROBABILITY_TOLERANCE = 1e-6  # Maximum deviation from 1 of a sum of probabilities
@@ -445,7 +445,7 @@ def list_ranks(run: Run) -> pl.DataFrame:
     """List the documents of a run with their ranks: `query`, `position` and `action`."""
     order = order_documents(run, "trec")
     position = pl.Series(order.ranks_of(np.arange(len(run))), dtype=pl.Int32)
-    return pl.DataFrame({"query": topic_column(run), "position": position, "action": run.docs})
+    return pl.DataFrame({"query": make_topic_column(run), "position": position, "action": run.docs})
 
 
 def _estimate_unseen(rows: pl.DataFrame, probabilities: pl.DataFrame, keys: list[str]) -> float:

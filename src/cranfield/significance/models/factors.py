@@ -23,7 +23,7 @@ from cranfield.significance.models.anova import fit_factorial
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.prepare import as_scores, describe_replicates
 from cranfield.significance.system_table import make_system_schema, read_system_table
-from cranfield.sources.schemas import spelt
+from cranfield.sources.schemas import fold_name
 from cranfield.sources.values import ID
 
 _FACTORS = make_system_schema("table of systems")
@@ -223,7 +223,7 @@ def _read_levels(factors: Any, systems: Sequence[str]) -> tuple[dict[str, list[s
     system_table = read_system_table(factors, _FACTORS, ID, systems)
     source = system_table.table.source
     for name in system_table.names:
-        if spelt(name) in {TOPIC, "error", "total"}:
+        if fold_name(name) in {TOPIC, "error", "total"}:
             reason = f"a factor must not have the name {quoted(name)}; rename its column"
             raise InputError(reason, source=source)
     rows = system_table.rows

@@ -19,11 +19,11 @@ from cranfield.scales.forms.form import (
     ONE,
     Additive,
     Stateful,
-    inverse_log,
-    root,
-    scaled_inverse_log,
+    compute_inverse_log,
+    compute_scaled_inverse_log,
+    find_root,
 )
-from cranfield.scales.forms.measure_forms import FORMS, form
+from cranfield.scales.forms.measure_forms import FORMS, find_form
 from cranfield.scales.images.representation import count_pairs
 from cranfield.scales.images.sums import Sums
 from cranfield.scales.images.values import image
@@ -84,16 +84,16 @@ def test_forms_give_the_values(text: str, judgments: Any) -> None:
     measure = parse_measure(text)
     runs = all_runs(5, 2)
     scores = score_runs(measure, runs, grades=2, judgments=judgments)
-    found = form(measure, 5, 2, judgments)
+    found = find_form(measure, 5, 2, judgments)
     assert found is not None
     if isinstance(found.shape, Additive):
-        raw = found.shape.weights()[np.arange(5), runs].sum(axis=1)
+        raw = found.shape.compute_weights()[np.arange(5), runs].sum(axis=1)
     else:
         walk = Walk.from_form(found.shape)
-        raw = walk.values(runs) * float(walk.unit)
+        raw = walk.compute_values(runs) * float(walk.unit)
     assert found.offset + found.unit * raw == pytest.approx(scores, rel=1e-12, abs=1e-12)
     exact = compute_exact_values(measure, runs, 2, judgments)
-    values = np.array([float(exact.value(index)) for index in range(exact.size)])
+    values = np.array([float(exact.get_value(index)) for index in range(exact.size)])
     assert exact.exact and (np.diff(values) > 0).all()
     assert values[exact.index] == pytest.approx(scores, rel=1e-12, abs=1e-12)
 
@@ -111,29 +111,32 @@ def test_every_form_is_tested() -> None:
     ],
 )
 def test_others_have_none(text: str) -> None:
-    assert form(parse_measure(text), 5, 2) is None
+    assert find_form(parse_measure(text), 5, 2) is None
 
 
 @given(st.fractions(min_value=Fraction(11, 10), max_value=500, max_denominator=50))
 def test_roots(x: Fraction) -> None:
-    r, power = root(x)
+    r, power = find_root(x)
     assert r**power == x
-    assert root(r) == (r, 1)
-    assert inverse_log(r) == pytest.approx(1 / log(r), rel=1e-13)
+    assert find_root(r) == (r, 1)
+    assert compute_inverse_log(r) == pytest.approx(1 / log(r), rel=1e-13)
 
 
 def test_precise_inverse_logarithms() -> None:
-    assert scaled_inverse_log(ONE, 10) == 1024
-    long, short = scaled_inverse_log(Fraction(3), 4000), scaled_inverse_log(Fraction(3), 200)
+    assert compute_scaled_inverse_log(ONE, 10) == 1024
+    long, short = (
+        compute_scaled_inverse_log(Fraction(3), 4000),
+        compute_scaled_inverse_log(Fraction(3), 200),
+    )
     assert abs((long >> 3800) - short) <= 1
     # 1 / ln 2 = log2 e, to more digits than a float has.
-    assert str(scaled_inverse_log(Fraction(2), 400) * 10**40 >> 400).startswith(
+    assert str(compute_scaled_inverse_log(Fraction(2), 400) * 10**40 >> 400).startswith(
         "144269504088896340735992468100"
     )
 
 
 def test_cascade_stops_with_the_chance_of_the_paper() -> None:
-    found = form(parse_measure("ERR@3"), 5, 2)
+    found = find_form(parse_measure("ERR@3"), 5, 2)
     assert found is not None
     shape = found.shape
     assert isinstance(shape, Stateful)
@@ -154,7 +157,7 @@ def test_cascade_stops_with_the_chance_of_the_paper() -> None:
     ],
 )
 def test_a_better_grade_is_known_not_to_be_worse(text: str, rises: bool) -> None:
-    found = form(parse_measure(text), 3, 2)
+    found = find_form(parse_measure(text), 3, 2)
     assert found is not None and found.shape.is_monotone is rises
 
 
@@ -181,7 +184,9 @@ def test_parts_have_the_sums(weights: Any, bases: Any, limit: int | None) -> Non
         return tuple(total.items())
 
     def value(total: Any) -> int:
-        return sum(int(factor * 4) * scaled_inverse_log(base, 300) for base, factor in total)
+        return sum(
+            int(factor * 4) * compute_scaled_inverse_log(base, 300) for base, factor in total
+        )
 
     counts = Counter(map(key, runs))
     ordered = sorted(counts, key=value)

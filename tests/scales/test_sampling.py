@@ -14,7 +14,7 @@ from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.measures import parse_measure
 from cranfield.scales.forms.exact_values import Walk
 from cranfield.scales.forms.form import Stateful, limit_relevant
-from cranfield.scales.forms.measure_forms import form
+from cranfield.scales.forms.measure_forms import find_form
 from cranfield.scales.images import sampling, windows
 from cranfield.scales.images.sampling import (
     Heads,
@@ -27,7 +27,7 @@ from cranfield.scales.images.values import image, represent
 
 def walk_of(text: str, length: int, grades: int = 1, limit: int | None = None) -> Walk:
     """The walk of a measure on runs of a length."""
-    exact = form(parse_measure(f"{text}@{length}"), length, grades, (grades,) * length)
+    exact = find_form(parse_measure(f"{text}@{length}"), length, grades, (grades,) * length)
     assert exact is not None and isinstance(exact.shape, Stateful)
     return Walk.from_form(exact.shape if limit is None else limit_relevant(exact.shape, limit, 1))
 

@@ -194,11 +194,11 @@ class Measure(Spec):
         super().__init__(**parameters)
         if self.cutoff is not None and not self.takes_cutoff():
             raise MeasureError(f"{self.info.name} takes no cutoff")
-        bounds = self._score_range()
+        bounds = self._compute_score_range()
         if bounds != self.info.range:
             vars(self)["info"] = replace(self.info, range=bounds)
 
-    def _score_range(self) -> tuple[float, float]:
+    def _compute_score_range(self) -> tuple[float, float]:
         """Return bounds of the scores, which depend on parameters such as gains below 0."""
         low, high = self.info.range
         pairs = getattr(getattr(self, "gains", None), "kind", None)

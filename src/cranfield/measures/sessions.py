@@ -15,7 +15,7 @@ from cranfield.base.text import some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, join_ranges, number_rows, ratio, scan
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import Gain, GainMeasure, grade_gains, ideal_rows, or_word
+from cranfield.measures.gains import Gain, GainMeasure, allow_word, grade_gains, make_ideal_ranking
 
 _LENGTH = number(0)
 _PROPORTION = number(0, 1)
@@ -177,7 +177,9 @@ class ClickU(Measure):
         " (2^g - 1), or a mapping of grades to gains",
     )
     snippet: float | str = parameter(
-        200.0, or_word(_LENGTH, "own"), "characters of a snippet, or 'own': its length in the log"
+        200.0,
+        allow_word(_LENGTH, "own"),
+        "characters of a snippet, or 'own': its length in the log",
     )
     length: float | None = parameter(
         None,
@@ -279,7 +281,7 @@ class SessionGainMeasure(
         " 'jarvelin', 1 + log(r) and 1 + log(q), with ranks in each query's list",
     )
 
-    def divisors(self, query: Ints, rank: Ints, list_rank: Ints) -> Floats:
+    def compute_divisors(self, query: Ints, rank: Ints, list_rank: Ints) -> Floats:
         """Compute the divisors of gains; `rank` is in the concatenated ranking."""
         if self.variant == "jarvelin":
             return (1.0 + _log(query, self.bq)) * (1.0 + _log(list_rank, self.b))
@@ -298,7 +300,9 @@ class SessionGainMeasure(
         positions = np.searchsorted(queries.keys, rows.keys)
         list_index = list_of_row[positions]
         list_rank = rows.rank - lists.offset[list_index]
-        return rows.total(gains / self.divisors(lists.query[list_index], rows.rank, list_rank))
+        return rows.total(
+            gains / self.compute_divisors(lists.query[list_index], rows.rank, list_rank)
+        )
 
 
 _VARIANT_SOURCES = {
@@ -381,23 +385,25 @@ class NormalisedSessionDCG(SessionGainMeasure):
         "length of each ideal list (ideal='repeated'); by default that of the query's result list",
     )
 
-    def _score_range(self) -> tuple[float, float]:
-        low, high = super()._score_range()
+    def _compute_score_range(self) -> tuple[float, float]:
+        low, high = super()._compute_score_range()
         is_single = self.ideal == "single"
         is_bounded = self.variant == "kanoulas" if is_single else self.depth is None
         return low, high if is_bounded else float("inf")
 
     def values(self, judged: JudgedRuns) -> Floats:
         if self.ideal == "single":
-            ideal = ideal_rows(judged, self.gains, cutoff=self.cutoff)
+            ideal = make_ideal_ranking(judged, self.gains, cutoff=self.cutoff)
             query = np.ones_like(ideal.rank)
-            ideal_sum = ideal.total(ideal.gains / self.divisors(query, ideal.rank, ideal.rank))
+            ideal_sum = ideal.total(
+                ideal.gains / self.compute_divisors(query, ideal.rank, ideal.rank)
+            )
             return ratio(self.sum_gains(judged, once=True), ideal_sum)
         return ratio(self.sum_gains(judged), self._sum_repeated_ideal(judged))
 
     def _sum_repeated_ideal(self, judged: JudgedRuns) -> Floats:
         """Sum discounted gains over ideal lists, one for each list of the session."""
-        ideal = ideal_rows(judged, self.gains)
+        ideal = make_ideal_ranking(judged, self.gains)
         lists, _ = split_lists(judged.queries(str(self)))
         length, offset = lists.length, lists.offset
         if self.depth is not None:
@@ -410,7 +416,9 @@ class NormalisedSessionDCG(SessionGainMeasure):
         list_index, ideal_row = join_ranges(starts, starts + np.minimum(length, ideal.sizes[topic]))
         list_rank = ideal_row - starts[list_index] + 1
         rank = offset[list_index] + list_rank
-        terms = ideal.gains[ideal_row] / self.divisors(lists.query[list_index], rank, list_rank)
+        terms = ideal.gains[ideal_row] / self.compute_divisors(
+            lists.query[list_index], rank, list_rank
+        )
         return Rows(lists.cell[list_index], list_rank, list_rank, judged.shape).total(terms)
 
 

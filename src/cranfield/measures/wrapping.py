@@ -108,7 +108,7 @@ class Wrapper(Measure):
         self.inner.require_complete()
 
     def __matmul__(self, cutoff: Any) -> Self:
-        return type(self)(self.inner @ cutoff, **self.options())
+        return type(self)(self.inner @ cutoff, **self.get_options())
 
     def __call__(self, /, *arguments: Never, **parameters: Any) -> Self:
         """Return the measure with other parameters, its own or those of the inner measure."""
@@ -116,7 +116,7 @@ class Wrapper(Measure):
             return super().__call__(*arguments)
         names = self.parameter_names()
         inner_parameters = {name: value for name, value in parameters.items() if name not in names}
-        options = {name: parameters.get(name, value) for name, value in self.options().items()}
+        options = {name: parameters.get(name, value) for name, value in self.get_options().items()}
         inner = self.inner(**inner_parameters) if inner_parameters else self.inner
         return type(self)(inner, **options)
 
@@ -130,13 +130,13 @@ class Wrapper(Measure):
     def uses_highest_grade(self) -> bool:
         return super().uses_highest_grade or self.inner.uses_highest_grade
 
-    def options(self) -> dict[str, Any]:
+    def get_options(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.parameter_names()}
 
     def __str__(self) -> str:
         settings = [
             f", {name}={format_value(value)}"
-            for name, value in sorted(self.options().items())
+            for name, value in sorted(self.get_options().items())
             if value != self.parameters[name].default
         ]
         return f"{self.outer_info.name}({self.inner}{''.join(settings)})"
@@ -160,7 +160,7 @@ _ROUNDING = 1e-12
 _INFINITE = (float("-inf"), float("inf"))
 
 
-def _system_name(value: Any) -> str:
+def _check_system_name(value: Any) -> str:
     if isinstance(value, str) and value:
         return value
     raise ValueError("the name of a system")
@@ -195,7 +195,9 @@ class _RiskMeasure(
     beyond_grades="the scores of another system",
     depends_on_others=True,
 ):
-    baseline: str = parameter("", _system_name, "name of the system to compare all systems with")
+    baseline: str = parameter(
+        "", _check_system_name, "name of the system to compare all systems with"
+    )
     alpha: float = parameter(1.0, number(0, 1e6), "additional weight of a loss relative to a gain")
     _requires_mean = _requires_higher_is_better = True
 

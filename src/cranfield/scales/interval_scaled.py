@@ -14,7 +14,12 @@ from cranfield.base.spec import choice, flag, integer, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
 from cranfield.measures.wrapping import Wrapper, wrapping
-from cranfield.scales.forms.form import HINT, beyond_length, inner_measure, lowest_relevant
+from cranfield.scales.forms.form import (
+    HINT,
+    describe_beyond_length,
+    get_inner_measure,
+    get_lowest_relevant,
+)
 from cranfield.scales.images.values import TIES, Image, image, make_topic_image
 from cranfield.scales.runs import as_measure, check_size, depends_on_recall_base
 
@@ -130,7 +135,7 @@ class Interval(Wrapper):
     def check(self, inner: Measure) -> None:
         if isinstance(inner, Interval):
             raise MeasureError(f"interval: {inner} is already interval-scaled")
-        reason = beyond_length(inner)
+        reason = describe_beyond_length(inner)
         if reason:
             raise MeasureError(
                 f"interval: {inner} depends on more than the ranked grades ({reason}),"
@@ -153,13 +158,13 @@ class Interval(Wrapper):
             parameter_sources={},
             range=(1.0, float("inf")) if self.raw else (0.0, 1.0),
             scale=Scale.INTERVAL if self.ties == "unique" else inner.info.scale,
-            scale_note=self._scale_note(),
+            scale_note=self._make_scale_note(),
             elsewhere={},
             monotone=False,
             ignores_order=False,
         )
 
-    def _scale_note(self) -> str:
+    def _make_scale_note(self) -> str:
         if self.ties != "unique":
             return "values are equally spaced only with ties=unique (section 5 of the source)"
         if self.feasible:
@@ -179,7 +184,7 @@ class Interval(Wrapper):
         # Checked before a table with that many ranks is allocated.
         check_size(self.cutoff, max(self._find_max_grade(judged), 1))
         is_binary, needs_ideal = self._is_binary(), self.inner.needs_ideal
-        rel = lowest_relevant(self.inner)
+        rel = get_lowest_relevant(self.inner)
         rows = judged.grades_by_rank(self.cutoff, rel if is_binary else None)
         rows = rows.reshape(-1, self.cutoff)
         max_grade = int(max(rows.max(initial=0), self._find_max_grade(judged), 1))
@@ -247,14 +252,14 @@ class Interval(Wrapper):
 
     def _check_gains(self) -> None:
         """Refuse gains of non-relevant documents, as unjudged documents have no gain."""
-        kind = getattr(getattr(inner_measure(self.inner), "gains", None), "kind", None)
+        kind = getattr(getattr(get_inner_measure(self.inner), "gains", None), "kind", None)
         for grade, gain in kind if isinstance(kind, tuple) else ():
             if grade <= 0 and gain:
                 raise MeasureError(f"{self}: the gain of grade {grade} must be 0, got {gain:g}")
 
     def _is_binary(self) -> bool:
         """Return True if all relevant grades have the same gain."""
-        inner = inner_measure(self.inner)
+        inner = get_inner_measure(self.inner)
         if "rel" not in inner.parameters or GRADE_PARAMETERS & set(inner.parameters):
             return False
         gains = getattr(inner, "gains", None)

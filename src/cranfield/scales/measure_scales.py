@@ -36,10 +36,10 @@ from cranfield.scales.forms.form import (
     Form,
     Irrational,
     Number,
-    beyond_length,
     check_depends_on_grades,
+    describe_beyond_length,
 )
-from cranfield.scales.forms.measure_forms import form
+from cranfield.scales.forms.measure_forms import find_form
 from cranfield.scales.images.sums import Sums
 from cranfield.scales.images.values import Image, image
 from cranfield.scales.orders import rbto, sbto
@@ -171,7 +171,7 @@ def find_unequal_lowest_steps(values: RunValues, runs: Ints, sign: int) -> Witne
     run_indices = [*first[distinct_ranks < ranks[bound]].tolist(), bound]
     if len(run_indices) < 3:
         return None
-    scores = [values.value(int(values.index[run])) for run in run_indices]
+    scores = [values.get_value(int(values.index[run])) for run in run_indices]
     if (steps := find_unequal_steps(scores)) is None:
         return None
     return _make_witness("gaps", values, runs, [run_indices[step] for step in steps])
@@ -205,7 +205,7 @@ def _is_contiguous(shape: Additive) -> bool:
     """Return True if the sums of weights are all multiples of a unit up to the highest sum."""
     # If the sums of some ranks are all multiples from 0 to T, another rank leaves no gap if its
     # neighbouring weights are at most T + 1 units apart.
-    if shape.stateful() is None:
+    if shape.make_stateful() is None:
         return False  # weights of several bases have no common unit
     weights = [sorted(set(row)) for row in shape.coefficients]
     steps = [[b - a for a, b in pairwise(row)] for row in weights]
@@ -278,7 +278,7 @@ def judge_total_orders(run_set: RunSet, values: RunValues, runs: Ints) -> list[V
 
 
 def _make_witness(kind: str, values: RunValues, runs: Ints, indices: Any) -> Witness:
-    scores: tuple[Number, ...] = tuple(values.value(int(values.index[i])) for i in indices)
+    scores: tuple[Number, ...] = tuple(values.get_value(int(values.index[i])) for i in indices)
     return Witness(kind, tuple(tuple(map(int, runs[i])) for i in indices), scores)
 
 
@@ -303,11 +303,11 @@ def _search_own_order(run_set: RunSet) -> Verdict:
     depth = length if measure.cutoff is None else min(length, measure.cutoff)
     if run_set.can_be_listed(depth):
         runs = run_set.list_runs(depth)
-        return judge_spacing(OWN_ORDER, run_set.values(runs), runs)
+        return judge_spacing(OWN_ORDER, run_set.compute_values(runs), runs)
     is_monotone = measure.info.monotone and _is_monotone(run_set)
     if is_monotone and depth > 1 and not run_set.has_grades:
         runs = np.pad(make_lowest_runs(depth, grades), ((0, 0), (0, length - depth)))
-        witness = find_unequal_lowest_steps(run_set.values(runs), runs, run_set.sign)
+        witness = find_unequal_lowest_steps(run_set.compute_values(runs), runs, run_set.sign)
         if witness is not None:
             return Verdict(OWN_ORDER, Scale.ORDINAL, True, witness, "from its lowest values")
     return Verdict(OWN_ORDER, Scale.ORDINAL, False, None, _describe_max_length(grades))
@@ -317,7 +317,7 @@ def _search_witnesses(run_set: RunSet) -> list[Verdict]:
     """Search short runs, padded with grade 0, for witnesses against the total orders."""
     depth = min(run_set.length, int(np.log(MAX_SEARCHED) / np.log(run_set.grades + 1) + 1e-9))
     runs = run_set.list_runs(max(depth, 1))
-    verdicts = judge_total_orders(run_set, run_set.values(runs), runs)
+    verdicts = judge_total_orders(run_set, run_set.compute_values(runs), runs)
     reach = _describe_max_length(run_set.grades)
     return [
         verdict if verdict.scale is None else Verdict(verdict.order, None, False, None, reach)
@@ -330,7 +330,7 @@ def _is_monotone(run_set: RunSet) -> bool:
     gains = getattr(run_set.measure, "gains", None)
     if gains is None or gains.kind in {"binary", "graded"}:
         return True
-    exact = form(run_set.measure, 2, run_set.grades)
+    exact = find_form(run_set.measure, 2, run_set.grades)
     return exact is not None and exact.shape.is_monotone
 
 
@@ -396,12 +396,12 @@ def scale_of(
     run_set = make_run_set(measure, length, grades, judgments)
     if run_set.can_be_listed(run_set.length):
         runs = run_set.list_runs(run_set.length)
-        values = run_set.values(runs)
+        values = run_set.compute_values(runs)
         set_based, rank_based = judge_total_orders(run_set, values, runs)
         own_verdict = judge_spacing(OWN_ORDER, values, runs)
         n_runs, is_exact = len(runs), values.exact
     else:
-        form = run_set.form()
+        form = run_set.find_form()
         own_verdict, set_based, rank_based = search_verdicts(run_set, form)
         n_runs, is_exact = run_set.count_runs(), form is not None
     runs_of = run_set.length, run_set.grades, run_set.judgments, n_runs
@@ -457,7 +457,7 @@ def describe_scale(
     except CranfieldError as error:
         measure_image, refusal = None, str(error)
     admitted = admitted_statistics(report.scale), admitted_tests(report.scale)
-    dependencies = depends_on_recall_base(measure), beyond_length(measure)
+    dependencies = depends_on_recall_base(measure), describe_beyond_length(measure)
     return ScaleFacts(report, measure_image, refusal, *dependencies, *admitted)
 
 
@@ -545,7 +545,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
             is_exact &= run_values.form is not None and run_values.form.factor == 1.0
             indices, first = np.unique(run_values.index, return_index=True)
             for index, run in zip(indices.tolist(), runs[first].tolist(), strict=True):
-                values.setdefault(run_values.value(index), (tuple(run), recall_base))
+                values.setdefault(run_values.get_value(index), (tuple(run), recall_base))
     divisors = {value.divisor for value in values if isinstance(value, Irrational)}
     if len(divisors) > 1:
         # No exact test for equality is known for sums of logarithms over different divisors.

@@ -27,7 +27,7 @@ from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures import Measure, parse_measure
 from cranfield.measures.ranked.average_precision import GradedAveragePrecision
-from cranfield.scales.forms.form import inner_measure, lowest_relevant
+from cranfield.scales.forms.form import get_inner_measure, get_lowest_relevant
 
 ROUNDING = 1e-12
 """Scores that differ by at most this number are equal."""
@@ -35,14 +35,14 @@ MAX_JUDGED = 100_000
 """Maximum number of relevant documents of a synthetic topic."""
 
 
-def document_grades(
+def check_judgments(
     judgments: Sequence[int] | int | None, length: int, grades: int
 ) -> tuple[int, ...]:
     """Check judgments, and return the grades of the topic's documents in descending order.
 
     `judgments` are a list of grades, or a number of documents of the highest grade.
 
-    >>> document_grades(2, 3, 4), document_grades([0, 2, 1], 3, 2)
+    >>> check_judgments(2, 3, 4), check_judgments([0, 2, 1], 3, 2)
     ((4, 4), (2, 1, 0))
     """
     if judgments is None:
@@ -69,7 +69,7 @@ MAX_RUNS = 2**22
 """Maximum number of runs that are enumerated."""
 MAX_LENGTH = 2_000
 """Maximum length of a run; computations for longer runs take minutes."""
-MAX_GRADES = 1_000
+MAX_HIGHEST_GRADE = 1_000
 """Maximum of the highest grade."""
 MAX_WEIGHTS = 2**15
 """Maximum number of weights: one for each grade at each rank."""
@@ -126,8 +126,10 @@ def check_size(length: Any, grades: Any) -> None:
     check_integer("the highest grade", grades, 1)
     if length > MAX_LENGTH:
         raise PolicyError(f"the length of runs must be at most {MAX_LENGTH:,}, got {int(length):,}")
-    if grades > MAX_GRADES:
-        raise PolicyError(f"the highest grade must be at most {MAX_GRADES:,}, got {int(grades):,}")
+    if grades > MAX_HIGHEST_GRADE:
+        raise PolicyError(
+            f"the highest grade must be at most {MAX_HIGHEST_GRADE:,}, got {int(grades):,}"
+        )
     if length * (grades + 1) > MAX_WEIGHTS:
         raise PolicyError(
             f"the length of runs with {int(grades) + 1:,} grades must be at most"
@@ -150,7 +152,7 @@ def check_runs(runs: Any, length: int, grades: int) -> Ints:
     return padded_runs
 
 
-def run_length(runs: Any) -> int:
+def find_max_length(runs: Any) -> int:
     """Return the length of the longest run."""
     return int(_as_rows(runs).shape[1])
 
@@ -227,14 +229,16 @@ def score_runs(
     >>> score_runs("AP", [[1, 0], [0, 1]]).tolist()
     [0.5, 0.25]
     """
-    length = run_length(runs)
+    length = find_max_length(runs)
     check_integer("the highest grade", grades, 1, np.iinfo(np.int64).max)
     table = check_runs(runs, length, int(grades))
     measure = as_measure(measure, length)
-    needs_every_grade = grades > 1 and isinstance(inner_measure(measure), GradedAveragePrecision)
+    needs_every_grade = grades > 1 and isinstance(
+        get_inner_measure(measure), GradedAveragePrecision
+    )
     judged = runs_of_grades(
         table,
-        np.array(document_grades(judgments, length, grades)),
+        np.array(check_judgments(judgments, length, grades)),
         int(grades),
         every_grade=needs_every_grade,
     )
@@ -250,7 +254,7 @@ def depends_on_recall_base(measure: Measure) -> bool:
     # One relevant document at the first or last rank; the large recall base exceeds the cutoff.
     length = min(measure.cutoff or 3, 1000)
     runs = np.zeros((2, length), dtype=np.int64)
-    runs[0, 0] = runs[1, -1] = max(1, lowest_relevant(measure))
+    runs[0, 0] = runs[1, -1] = max(1, get_lowest_relevant(measure))
     max_grade = int(runs.max())
     try:
         small_base, large_base = (
@@ -319,7 +323,7 @@ def depends_on_topic(measure: Measure) -> bool:
     grade, nDCG@1 is 0 or 1 for every recall base, but it has other values on a topic with higher
     grades than the retrieved documents.
     """
-    grade = max(1, lowest_relevant(measure))
+    grade = max(1, get_lowest_relevant(measure))
     run = [[grade] + [0] * (min(measure.cutoff or 3, 3) - 1)]
     with suppress(CranfieldError):
         same_grade, higher_grade = (

@@ -18,14 +18,14 @@ from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.scales.forms.exact_values import RunValues, compute_exact_values
 from cranfield.scales.forms.form import Form, Number, check_depends_on_grades
-from cranfield.scales.forms.measure_forms import form
+from cranfield.scales.forms.measure_forms import find_form
 from cranfield.scales.runs import (
     all_runs,
     as_measure,
+    check_judgments,
     check_recall_base,
     check_runs,
     check_size,
-    document_grades,
     has_more,
 )
 
@@ -313,11 +313,11 @@ class RunSet:
             ]
         return sum(n_ways)
 
-    def values(self, runs: Ints) -> RunValues:
+    def compute_values(self, runs: Ints) -> RunValues:
         return compute_exact_values(self.measure, runs, self.grades, self.documents)
 
-    def form(self) -> Form | None:
-        return form(self.measure, self.length, self.grades, self.documents)
+    def find_form(self) -> Form | None:
+        return find_form(self.measure, self.length, self.grades, self.documents)
 
 
 def add_required_cutoff(measure: Measure, length: int) -> Measure:
@@ -340,7 +340,7 @@ def make_run_set(
     if isinstance(judgments, (int, np.integer)):
         check_recall_base(judgments)
         judgments = int(judgments)
-    documents = document_grades(judgments, length, grades)
+    documents = check_judgments(judgments, length, grades)
     check_integer("the recall base", len(documents), 1)
     if judgments is not None and not isinstance(judgments, int):
         judgments = tuple(map(int, judgments))

@@ -10,7 +10,7 @@ from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.scales import distribution
 from cranfield.scales.forms.exact_values import split_form
 from cranfield.scales.forms.form import Additive
-from cranfield.scales.forms.measure_forms import form
+from cranfield.scales.forms.measure_forms import find_form
 from cranfield.scales.images.sums import Sums
 
 PAPER = "DCG(discount='max(1,log2(rank))')"
@@ -23,7 +23,7 @@ def few_listed_sums(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def approximated(name: str, length: int, grades: int = 1) -> Sums:
-    found = form(cf.parse_measure(f"{name}@{length}"), length, grades)
+    found = find_form(cf.parse_measure(f"{name}@{length}"), length, grades)
     assert found is not None
     assert isinstance(found.shape, Additive)
     return Sums(split_form(found.shape, 1), None, 2**30, None)

@@ -12,7 +12,7 @@ import pytest
 from cranfield.measures import REGISTRY, define, parse_measure
 from cranfield.scales.forms import exact_values
 from cranfield.scales.forms.form import Additive
-from cranfield.scales.forms.measure_forms import form
+from cranfield.scales.forms.measure_forms import find_form
 from cranfield.scales.images import representation, sums, windows
 from cranfield.scales.images import sums as lexicographic
 from cranfield.scales.images import sums as sides
@@ -224,9 +224,9 @@ def test_tied_weights_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_two_ways_agree() -> None:
-    found_ = form(parse_measure("RBP(p=0.7)"), 22)
+    found_ = find_form(parse_measure("RBP(p=0.7)"), 22)
     assert found_ is not None and isinstance(found_.shape, Additive)
-    alone = found_.shape.stateful()
+    alone = found_.shape.make_stateful()
     assert alone is not None
     way = exact_values.Walk.from_form(alone)
     runs = np.random.default_rng(4).integers(0, 2, (300, 22))

@@ -44,7 +44,7 @@ from cranfield.measures.fairness.attention import (
     check_target_distribution,
     compute_target_distribution,
 )
-from cranfield.measures.gains import MAX_GRADE_OR_TOPIC, Gain, gain_rows
+from cranfield.measures.gains import MAX_GRADE_OR_TOPIC, Gain, select_gain_rows
 from cranfield.measures.ranked.precision import RelevanceMeasure
 from cranfield.measures.users.stopping import SATISFYING_GAINS, cache_stopping_probabilities
 
@@ -69,12 +69,12 @@ class _GroupFairnessMeasure(
     gains: Gain = SATISFYING_GAINS
     max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
-    def stopping_rows(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
+    def find_stopping_rows(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
         """Return the documents at which users may stop, and the stopping probability of each."""
-        rows = gain_rows(judged, self.gains)
+        rows = select_gain_rows(judged, self.gains)
         return rows, cache_stopping_probabilities(self, judged, rows)
 
-    def fairness(self, judged: JudgedRuns, rows: Rows, stop: Floats) -> Floats:
+    def compute_fairness(self, judged: JudgedRuns, rows: Rows, stop: Floats) -> Floats:
         """Compute the expected similarity to the target at the rank where the user stops."""
         groups = judged.groups(str(self))
         if self.divergence != "jsd" and len(groups.names) < 2:
@@ -86,11 +86,13 @@ class _GroupFairnessMeasure(
         n_documents = _sum_down_to_rows(documents, np.ones(documents.cell.size), rows)
         counts = _yield_group_counts(groups, documents, rows)
         proportions = (ratio(count, n_documents) for count in counts)
-        similarity = 1.0 - self._divergence(proportions, target, rows)
+        similarity = 1.0 - self._compute_divergence(proportions, target, rows)
         is_defined = (n_documents > 0) & (target.sum(axis=1) > 0)[rows.topic]
         return rows.total(np.where(is_defined, stop * np.clip(similarity, 0.0, 1.0), 0.0))
 
-    def _divergence(self, proportions: Iterator[Floats], target: Floats, rows: Rows) -> Floats:
+    def _compute_divergence(
+        self, proportions: Iterator[Floats], target: Floats, rows: Rows
+    ) -> Floats:
         """Compute the divergence of the proportions of groups from the target at each row."""
         n_groups = target.shape[1]
         group = np.arange(n_groups)
@@ -157,7 +159,7 @@ class GroupFairness(_GroupFairnessMeasure):
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self.fairness(judged, *self.stopping_rows(judged))
+        return self.compute_fairness(judged, *self.find_stopping_rows(judged))
 
 
 @measure(
@@ -194,6 +196,6 @@ class GroupFairnessAndRelevance(_GroupFairnessMeasure):
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, stop = self.stopping_rows(judged)
+        rows, stop = self.find_stopping_rows(judged)
         utility = rows.by_rank(lambda rank: 1 / rank if self.relevance == "ERR" else self.p**rank)
-        return (rows.total(stop * utility) + self.fairness(judged, rows, stop)) / 2
+        return (rows.total(stop * utility) + self.compute_fairness(judged, rows, stop)) / 2

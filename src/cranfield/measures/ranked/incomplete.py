@@ -20,9 +20,9 @@ from cranfield.measures.gains import (
     MAX_GRADE,
     NONNEGATIVE_GAINS,
     Gain,
-    gain_rows,
-    highest_grade,
-    ideal_rows,
+    find_highest_grade,
+    make_ideal_ranking,
+    select_gain_rows,
     sum_by_topic,
 )
 from cranfield.measures.ranked.average_precision import INFAP_EPSILON
@@ -143,13 +143,13 @@ class GradedPreference(Measure):
         return super().uses_highest_grade and self.form == "N"
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits = gain_rows(judged.condensed(), self.gains)
+        hits = select_gain_rows(judged.condensed(), self.gains)
         losses = _sum_losses(hits)
-        ideal = ideal_rows(judged, self.gains)
+        ideal = make_ideal_ranking(judged, self.gains)
         ideal_gain = ideal.total(ideal.gains)
         if self.form == "N":
-            max_grade = highest_grade(judged, self.max_grade, str(self))
-            max_gain = self.gains.max_gain(max_grade)
+            max_grade = find_highest_grade(judged, self.max_grade, str(self))
+            max_gain = self.gains.find_max_gain(max_grade)
             n_judged = judged.judgments.count(judged.judgments.judged_from)
             penalty = ratio(losses, hits.at(n_judged - ideal_gain / max_gain))
         elif self.form == "relative":

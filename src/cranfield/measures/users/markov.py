@@ -63,7 +63,7 @@ class Moves:
         return np.asarray(np.linalg.solve(equations, right_side)[:, :, 0])
 
 
-def move_frequencies(value: Any) -> str | Moves:
+def check_moves(value: Any) -> str | Moves:
     if isinstance(value, Moves) or (isinstance(value, str) and value in {"global", "local"}):
         return value
     description = (
@@ -131,7 +131,7 @@ class MarkovPrecision(RelevanceMeasure):
     )
     moves: str | Moves = parameter(
         "global",
-        move_frequencies,
+        check_moves,
         "whether users move to any rank ('global') or only to neighbours ('local'); or a mapping"
         " of each rank to the frequencies of moves to each other rank, and to itself for loops",
     )

@@ -45,7 +45,7 @@ from cranfield.measures.gains import (
     MAX_GRADE,
     Discount,
     Gain,
-    highest_grade,
+    find_highest_grade,
     nonnegative_gains,
 )
 from cranfield.measures.grammar import parse_measure
@@ -54,11 +54,11 @@ from cranfield.measures.ranked.dcg import DCG, nDCG
 from cranfield.measures.ranked.ntcir import QMeasure
 from cranfield.measures.ranked.precision import Precision, ReciprocalRank
 from cranfield.measures.users.model import DEFAULT_MAX_RANK, CutoffModel, Expectations, UserModel
-from cranfield.measures.users.page import Page, join_pages, next_values
+from cranfield.measures.users.page import Page, join_pages, look_up_next_values
 from cranfield.measures.users.stopping import (
     ExpectedReciprocalRank,
     SatisfiedModel,
-    satisfaction_probability,
+    compute_satisfaction_probability,
 )
 
 
@@ -83,7 +83,7 @@ class ReciprocalRankUser(SatisfiedModel):
 def _compute_continuation(weights: Floats) -> Floats:
     """Return C for users who stop at each rank with a probability in proportion to its weight."""
     remaining = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1]
-    return ratio(next_values(remaining), remaining)
+    return ratio(look_up_next_values(remaining), remaining)
 
 
 class AveragePrecisionUser(UserModel):
@@ -124,11 +124,11 @@ class _ScaledGainsUser(UserModel):
     max_grade: int | None = MAX_GRADE
 
     def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        divisor = self._max_raw_gain(judged) or 1.0
+        divisor = self._find_max_raw_gain(judged) or 1.0
         return np.asarray(self.gains.compute_gains(rows.grade) / divisor)
 
-    def _max_raw_gain(self, judged: JudgedRuns) -> float:
-        return self.gains.max_gain(highest_grade(judged, self.max_grade, str(self)))
+    def _find_max_raw_gain(self, judged: JudgedRuns) -> float:
+        return self.gains.find_max_gain(find_highest_grade(judged, self.max_grade, str(self)))
 
 
 class ERRUser(SatisfiedModel, _ScaledGainsUser):
@@ -137,12 +137,12 @@ class ERRUser(SatisfiedModel, _ScaledGainsUser):
     info = Info("ERR")
 
     def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        gains, max_gain = self.gains.compute_gains(rows.grade), self._max_raw_gain(judged)
-        return np.asarray(satisfaction_probability(gains, max_gain))
+        gains, max_gain = self.gains.compute_gains(rows.grade), self._find_max_raw_gain(judged)
+        return np.asarray(compute_satisfaction_probability(gains, max_gain))
 
     def max_gain(self, judged: JudgedRuns) -> float:
-        max_gain = self._max_raw_gain(judged)
-        return float(satisfaction_probability(max_gain, max_gain))
+        max_gain = self._find_max_raw_gain(judged)
+        return float(compute_satisfaction_probability(max_gain, max_gain))
 
 
 class DiscountedUser(CutoffModel, _ScaledGainsUser):

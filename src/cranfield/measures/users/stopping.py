@@ -37,20 +37,20 @@ from cranfield.measures.gains import (
     NONNEGATIVE_GAINS,
     P_DOC,
     Gain,
-    gain_rows,
+    find_highest_gain,
     has_even_gain_sums,
-    highest_gain,
-    ideal_rows,
+    make_ideal_ranking,
     nonnegative_gains,
+    select_gain_rows,
 )
-from cranfield.measures.users.effort import GAIN_TARGET, insq_view_probability
+from cranfield.measures.users.effort import GAIN_TARGET, compute_insq_view_probability
 from cranfield.measures.users.model import (
     DEFAULT_MAX_RANK,
     Expectations,
     StaticModel,
     UserModel,
-    continuation_by_rank,
-    rank_range,
+    compute_rank_continuation,
+    list_ranks,
 )
 from cranfield.measures.users.page import Page
 
@@ -134,7 +134,7 @@ class RankBiasedResidual(Measure):
         return parts[self.part]
 
 
-def satisfaction_probability(gain: Any, max_gain: Any) -> Any:
+def compute_satisfaction_probability(gain: Any, max_gain: Any) -> Any:
     """Return the probability that a document satisfies; `max_gain` is the highest gain.
 
     For exponential gains the probability is (2^g - 1) / 2^max_grade.
@@ -144,7 +144,7 @@ def satisfaction_probability(gain: Any, max_gain: Any) -> Any:
 
 def compute_stopping_probabilities(rows: Rows, max_gain: float | Floats) -> Floats:
     """Return the probability of stopping at each row; `max_gain` is the highest gain."""
-    stop = satisfaction_probability(rows.gains, max_gain)
+    stop = compute_satisfaction_probability(rows.gains, max_gain)
     continuation = rows.running_product(1.0 - stop)
     return np.asarray(rows.before(continuation, 1.0) * stop)
 
@@ -154,7 +154,7 @@ def cache_stopping_probabilities(measure: Any, judged: JudgedRuns, rows: Rows) -
     gains, max_grade = measure.gains, measure.max_grade
 
     def compute() -> Floats:
-        max_gain = highest_gain(judged, gains, max_grade, rows, str(measure))
+        max_gain = find_highest_gain(judged, gains, max_grade, rows, str(measure))
         return compute_stopping_probabilities(rows, max_gain)
 
     return judged.view(("stopping", rows, gains, max_grade), compute)
@@ -171,14 +171,14 @@ class _ERRMeasure(Measure, family="user models", needs="graded or binary judgmen
     gains: Gain = SATISFYING_GAINS
     max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
-    def stop_value(self, stop: Any, rank: Any) -> Any:
+    def compute_stop_value(self, stop: Any, rank: Any) -> Any:
         """Return the contribution of a rank to the score, from its stopping probability."""
         return stop / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows = gain_rows(judged, self.gains)
+        rows = select_gain_rows(judged, self.gains)
         stop = cache_stopping_probabilities(self, judged, rows)
-        return rows.total(self.stop_value(stop, rows.rank))
+        return rows.total(self.compute_stop_value(stop, rows.rank))
 
 
 @measure(
@@ -216,10 +216,10 @@ class NormalisedExpectedReciprocalRank(_ERRMeasure):
     """ERR divided by that of the ideal ranking."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        ideal = ideal_rows(judged, self.gains, cutoff=self.cutoff)
-        max_gain = highest_gain(judged, self.gains, self.max_grade, ideal, str(self))
+        ideal = make_ideal_ranking(judged, self.gains, cutoff=self.cutoff)
+        max_gain = find_highest_gain(judged, self.gains, self.max_grade, ideal, str(self))
         stop = compute_stopping_probabilities(ideal, max_gain)
-        return ratio(super().values(judged), ideal.total(self.stop_value(stop, ideal.rank)))
+        return ratio(super().values(judged), ideal.total(self.compute_stop_value(stop, ideal.rank)))
 
 
 @measure(
@@ -251,7 +251,7 @@ class IntentwiseRankBiasedUtility(Measure):
         return self.p**rank
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows = gain_rows(judged, self.gains)
+        rows = select_gain_rows(judged, self.gains)
         stop = cache_stopping_probabilities(self, judged, rows)
         return rows.total(stop * rows.by_rank(self.utility))
 
@@ -274,14 +274,16 @@ class SatisfiedModel(UserModel, scale_note=_NOTE):
 
     def continuation(self, page: Page) -> Floats:
         unsatisfied = 1.0 - self.satisfaction(page.gains)
-        return np.asarray(continuation_by_rank(self.patience, page.gains.shape[1]) * unsatisfied)
+        return np.asarray(
+            compute_rank_continuation(self.patience, page.gains.shape[1]) * unsatisfied
+        )
 
     def closed_form(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
         end = end or DEFAULT_MAX_RANK
         rows = self.special_rows(judged, is_filled=is_filled, end=end)
         fill_gain = self.max_gain(judged) if is_filled else 0.0
         unsatisfied = 1.0 - float(self.satisfaction(np.array([fill_gain]))[0])
-        patience = np.asarray(self.patience(rank_range(end)))
+        patience = np.asarray(self.patience(list_ranks(end)))
         # Weighted number of ranks read below each rank, from rank 0 to one beyond the last, if all
         # of them have the gain of ranks without a row.
         sums = [*accumulate(patience[::-1].tolist(), lambda below, v: v + unsatisfied * below)]
@@ -365,4 +367,4 @@ class NERR11(SatisfiedModel):
     T: float = parameter(1.0, GAIN_TARGET, "target gain: the total gain that the user wants")
 
     def patience(self, rank: Any) -> Any:
-        return insq_view_probability(self.T, rank)
+        return compute_insq_view_probability(self.T, rank)

@@ -41,13 +41,13 @@ from cranfield.scales.forms.form import (
     Form,
     Number,
     Stateful,
+    compute_inverse_log,
+    compute_scaled_inverse_log,
     divide_terms,
-    inverse_log,
     iterate_precisions,
     make_terms,
-    scaled_inverse_log,
 )
-from cranfield.scales.forms.measure_forms import form
+from cranfield.scales.forms.measure_forms import find_form
 from cranfield.scales.runs import score_runs
 
 Exact = NDArray[Any]
@@ -85,7 +85,7 @@ class FormPart:
     @cached_property
     def values(self) -> Floats:
         """Values of the keys as floats, each correct to a few units in the last place."""
-        return self.keys.astype(np.float64) * (float(self.unit) * inverse_log(self.base))
+        return self.keys.astype(np.float64) * (float(self.unit) * compute_inverse_log(self.base))
 
     @cached_property
     def min_relevant(self) -> NDArray[np.int64]:
@@ -321,7 +321,7 @@ class Walk:
     def dtype(self) -> Any:
         return self.gains[0].dtype
 
-    def values(self, runs: Ints) -> Exact:
+    def compute_values(self, runs: Ints) -> Exact:
         """Compute the values of runs as integer multiples of the unit."""
         state = np.zeros(len(runs), dtype=np.int64)
         value = np.zeros(len(runs), dtype=self.dtype)
@@ -361,11 +361,11 @@ class Walk:
             n_runs[state_after].append(counts_by_state[state].n_runs)
         return list(map(ValueCounts.join, values, n_runs))
 
-    def end_counts(self, by_runs: bool) -> list[ValueCounts]:
+    def make_end_counts(self, by_runs: bool) -> list[ValueCounts]:
         """Return the values after the last rank (only 0) for each state."""
         return [self._make_zero(by_runs)] * (int(self.targets[-1].max()) + 1)
 
-    def start_counts(self, by_runs: bool) -> list[ValueCounts]:
+    def make_start_counts(self, by_runs: bool) -> list[ValueCounts]:
         """Return the values before the first rank (only 0) for its state."""
         return [self._make_zero(by_runs)]
 
@@ -417,7 +417,7 @@ class RunValues:
     def size(self) -> int:
         return len(self.keys)
 
-    def value(self, index: int) -> Number:
+    def get_value(self, index: int) -> Number:
         if self.form is None:
             return float(self.keys[index, 0])
         coefficients = (int(key) * self.unit for key in self.keys[index])
@@ -446,7 +446,7 @@ def compute_exact_values(
     """Score runs, shape (runs, ranks), exactly if the measure has a form, otherwise as floats."""
     # Scoring one run raises the measure's own errors, such as for unsupported grades.
     score_runs(measure, runs[:1], grades=grades, judgments=judgments)
-    exact_form = form(measure, runs.shape[1], grades, judgments)
+    exact_form = find_form(measure, runs.shape[1], grades, judgments)
     if exact_form is not None:
         return compute_form_values(exact_form, runs)
     floats = score_runs(measure, runs, grades=grades, judgments=judgments)
@@ -514,7 +514,7 @@ def _find_distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.in
 
 def _sort_keys(keys: NDArray[Any], bases: Sequence[Fraction]) -> NDArray[np.int64]:
     """Return the exact order of distinct values: by floats, and close ones with more digits."""
-    factors = np.array([inverse_log(base) for base in bases])
+    factors = np.array([compute_inverse_log(base) for base in bases])
     floats = keys.astype(np.float64)
     slack = (floats.shape[1] + 4) * 2.0**-51 * float((np.abs(floats) @ factors).max())
     floats = floats @ factors
@@ -525,7 +525,9 @@ def _sort_keys(keys: NDArray[Any], bases: Sequence[Fraction]) -> NDArray[np.int6
     members = order[undecided]
     for bits in iterate_precisions() if members.size else ():
         rows = keys[members].astype(object)
-        sums = rows @ np.array([scaled_inverse_log(base, bits) for base in bases], dtype=object)
+        sums = rows @ np.array(
+            [compute_scaled_inverse_log(base, bits) for base in bases], dtype=object
+        )
         max_error = int(np.abs(rows).sum(axis=1).max())
         sum_order = np.argsort(sums, kind="stable")
         if (np.diff(sums[sum_order]) > 2 * max_error).all():

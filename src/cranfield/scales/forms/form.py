@@ -47,7 +47,7 @@ from cranfield.measures.base import Measure
 from cranfield.measures.gains import Gain
 from cranfield.measures.users.expectation import Expectation
 from cranfield.measures.users.model import DEFAULT_MAX_RANK, StaticModel, UserModel
-from cranfield.measures.users.stopping import satisfaction_probability
+from cranfield.measures.users.stopping import compute_satisfaction_probability
 
 ZERO = Fraction(0)
 ONE = Fraction(1)
@@ -55,23 +55,23 @@ ONE = Fraction(1)
 
 
 @lru_cache(maxsize=4096)
-def root(x: Fraction) -> tuple[Fraction, int]:
+def find_root(x: Fraction) -> tuple[Fraction, int]:
     """Return the smallest rational r, and the integer k, with x = r^k; x must be above 1."""
     for exponent in range(x.numerator.bit_length(), 1, -1):
-        numerator, denominator = (_integer_root(n, exponent) for n in x.as_integer_ratio())
+        numerator, denominator = (_find_integer_root(n, exponent) for n in x.as_integer_ratio())
         if numerator is not None and denominator is not None:
             return Fraction(numerator, denominator), exponent
     return x, 1
 
 
-def _integer_root(n: int, exponent: int) -> int | None:
+def _find_integer_root(n: int, exponent: int) -> int | None:
     """Return the root of n if it is an integer, otherwise None."""
     guess = round(n ** (1 / exponent))
     return next((m for m in (guess - 1, guess, guess + 1) if m > 0 and m**exponent == n), None)
 
 
 @lru_cache(maxsize=8192)
-def scaled_inverse_log(base: Fraction, bits: int) -> int:
+def compute_scaled_inverse_log(base: Fraction, bits: int) -> int:
     """Return 2^bits / ln(base) with an error below 1; 2^bits for the base 1."""
     if base == ONE:
         return 1 << bits
@@ -82,9 +82,9 @@ def scaled_inverse_log(base: Fraction, bits: int) -> int:
     return int(context.divide(context.power(Decimal(2), bits), log))
 
 
-def inverse_log(base: Fraction) -> float:
+def compute_inverse_log(base: Fraction) -> float:
     """Return 1 / ln(base) with an error of at most one unit in the last place; 1 for the base 1."""
-    return scaled_inverse_log(base, 192) / (1 << 192)
+    return compute_scaled_inverse_log(base, 192) / (1 << 192)
 
 
 Terms = tuple[tuple[Fraction, Fraction], ...]
@@ -101,12 +101,12 @@ def make_terms(
     return tuple(sorted((base, c) for base, c in dict(coefficients).items() if c))
 
 
-def rational_terms(number: Fraction | int) -> Terms:
+def make_rational_terms(number: Fraction | int) -> Terms:
     """Make the terms of a rational number."""
     return make_terms({ONE: Fraction(number)})
 
 
-UNITY = rational_terms(1)
+UNITY = make_rational_terms(1)
 """The terms of the number 1."""
 
 
@@ -142,7 +142,9 @@ def approximate_terms(terms: Terms, bits: int = 64) -> Fraction:
     integers = [(base, int(coefficient * denominator)) for base, coefficient in terms]
     max_error = sum(abs(coefficient) for _, coefficient in integers)
     for precision in iterate_precisions():
-        total = sum(factor * scaled_inverse_log(base, precision) for base, factor in integers)
+        total = sum(
+            factor * compute_scaled_inverse_log(base, precision) for base, factor in integers
+        )
         if abs(total) > max_error << bits:
             break
     return Fraction(total, denominator << precision)
@@ -229,23 +231,23 @@ INPUT_DESCRIPTIONS = {
 HINT = "use a measure that depends on the ranked grades only, such as nDCG@10"
 
 
-def inner_measure(measure: Measure) -> Measure:
+def get_inner_measure(measure: Measure) -> Measure:
     """Return the user model inside an expectation; return other measures unchanged."""
     return measure.inner if isinstance(measure, Expectation) else measure
 
 
-def lowest_relevant(measure: Measure) -> int:
+def get_lowest_relevant(measure: Measure) -> int:
     """Return the lowest grade that a measure counts as relevant."""
-    return int(getattr(inner_measure(measure), "rel", 1))
+    return int(getattr(get_inner_measure(measure), "rel", 1))
 
 
-def beyond_grades(measure: Measure) -> str:
+def describe_beyond_grades(measure: Measure) -> str:
     """Describe what a measure depends on besides the grades of a run; empty if nothing."""
     if measure.info.beyond_grades:
         return measure.info.beyond_grades
     if measure.info.inputs:
         return " and ".join(INPUT_DESCRIPTIONS.get(name, name) for name in measure.info.inputs)
-    inner = inner_measure(measure)
+    inner = get_inner_measure(measure)
     has_unit = isinstance(measure, Expectation) and measure.unit is not None
     if has_unit or (isinstance(inner, UserModel) and inner.reads_lengths):
         return INPUT_DESCRIPTIONS["lengths"]
@@ -255,14 +257,14 @@ def beyond_grades(measure: Measure) -> str:
     return ""
 
 
-def beyond_length(measure: Measure) -> str:
+def describe_beyond_length(measure: Measure) -> str:
     """Describe what, besides grades, determines the order of rankings padded to one length."""
-    return beyond_grades(measure) or measure.beyond_length
+    return describe_beyond_grades(measure) or measure.beyond_length
 
 
 def check_depends_on_grades(measure: Measure) -> None:
     """Refuse a measure that depends on more than the grades of a run."""
-    reason = beyond_grades(measure)
+    reason = describe_beyond_grades(measure)
     if reason:
         raise MeasureError(
             f"{measure} depends on more than the ranked grades ({reason}), so its scale"
@@ -317,18 +319,20 @@ class Additive:
     def grades(self) -> int:
         return len(self.coefficients[0]) - 1
 
-    def weights(self) -> Floats:
+    def compute_weights(self) -> Floats:
         """Return the weights as floats; shape (length, grades + 1)."""
-        factors = np.array([inverse_log(base) for base in self.bases])
+        factors = np.array([compute_inverse_log(base) for base in self.bases])
         return np.asarray(np.array(self.coefficients, dtype=np.float64) * factors[:, None])
 
-    def stateful(self) -> Stateful | None:
+    def make_stateful(self) -> Stateful | None:
         """Return the sum as a stateful form if its weights have a common base, otherwise None."""
         bases = {base for base, row in zip(self.bases, self.coefficients, strict=True) if any(row)}
         if len(bases) > 1:
             return None
         constants = (ONE,) * (self.grades + 1)
-        return cascade_form(self.length, self.grades, self.coefficients, (constants,) * self.length)
+        return make_cascade_form(
+            self.length, self.grades, self.coefficients, (constants,) * self.length
+        )
 
     @property
     def is_monotone(self) -> bool:
@@ -353,7 +357,7 @@ class Stateful:
     """Whether it is known that a higher grade at the first rank never contributes less."""
 
 
-def cascade_form(
+def make_cascade_form(
     length: int, grades: int, values: Sequence[Row], continuation: Sequence[Row]
 ) -> Stateful:
     """Return the form of a cascade model; the state is the probability of reaching a rank.
@@ -418,7 +422,7 @@ def make_exact(measure: Any) -> Any:
     return exact
 
 
-def fraction_range(end: int) -> Any:
+def list_fractions(end: int) -> Any:
     """Return the integers from 0 to `end` as an array of fractions."""
     return np.array([Fraction(number) for number in range(end + 1)], dtype=object)
 
@@ -435,19 +439,19 @@ class Setting(NamedTuple):
     grades: int
     judgments: tuple[int, ...]
 
-    def depth(self, measure: Measure) -> int:
+    def find_depth(self, measure: Measure) -> int:
         return self.length if measure.cutoff is None else min(self.length, measure.cutoff)
 
-    def stateful(self, key: Hashable, start: Hashable, step: Any) -> Stateful:
+    def make_stateful(self, key: Hashable, start: Hashable, step: Any) -> Stateful:
         return Stateful(self.length, self.grades, key, start, step)
 
-    def is_relevant(self, measure: Any) -> tuple[bool, ...]:
+    def mask_relevant(self, measure: Any) -> tuple[bool, ...]:
         return tuple(grade >= max(measure.rel, 0) for grade in range(self.grades + 1))
 
-    def recall_base(self, measure: Any) -> int:
+    def count_relevant(self, measure: Any) -> int:
         return sum(grade >= max(measure.rel, 0) for grade in self.judgments)
 
-    def highest_grade(self, measure: Any) -> int:
+    def find_highest_grade(self, measure: Any) -> int:
         """Return the highest grade of the measure; raise an error if runs may exceed this grade."""
         if measure.max_grade == "topic":
             raise MeasureError(f"{measure}: its highest grade depends on the topic; set max_grade")
@@ -458,19 +462,19 @@ class Setting(NamedTuple):
             )
         return max_grade
 
-    def gains(self, gain: Gain, max_grade: int | None = None) -> Row:
+    def compute_gains(self, gain: Gain, max_grade: int | None = None) -> Row:
         """Return the gain of each grade up to `max_grade`, by default the highest of runs."""
-        return to_row(gain.as_fractions().compute_gains(fraction_range(max_grade or self.grades)))
+        return to_row(gain.as_fractions().compute_gains(list_fractions(max_grade or self.grades)))
 
-    def unit_gains(self, measure: Any) -> Row:
+    def compute_unit_gains(self, measure: Any) -> Row:
         """Return the gain of each grade, scaled to [0, 1]."""
-        max_gain = self.highest_grade(measure) if measure.gains.kind == "graded" else 1
-        return to_row(make_exact(measure).unit_gain(fraction_range(self.grades), max_gain))
+        max_gain = self.find_highest_grade(measure) if measure.gains.kind == "graded" else 1
+        return to_row(make_exact(measure).unit_gain(list_fractions(self.grades), max_gain))
 
-    def stop_probabilities(self, measure: Any) -> Row:
-        gains = self.gains(measure.gains, self.highest_grade(measure))
-        return tuple(satisfaction_probability(gain, max(gains)) for gain in gains)
+    def compute_stop_probabilities(self, measure: Any) -> Row:
+        gains = self.compute_gains(measure.gains, self.find_highest_grade(measure))
+        return tuple(compute_satisfaction_probability(gain, max(gains)) for gain in gains)
 
-    def ideal_gains(self, gains: Sequence[Fraction]) -> list[Fraction]:
+    def list_ideal_gains(self, gains: Sequence[Fraction]) -> list[Fraction]:
         """Return the positive gains of the topic's documents in descending order."""
         return sorted((gains[grade] for grade in self.judgments if gains[grade] > 0), reverse=True)

@@ -38,10 +38,10 @@ class NearPairs(NamedTuple):
     inner: Ints
 
 
-def join_ranges(start: Ints, count: Ints) -> tuple[Ints, Ints]:
+def join_counted_ranges(start: Ints, count: Ints) -> tuple[Ints, Ints]:
     """Concatenate ranges of integers; return the range of each integer, and the integers.
 
-    >>> [part.tolist() for part in join_ranges(np.array([5, 9]), np.array([2, 1]))]
+    >>> [part.tolist() for part in join_counted_ranges(np.array([5, 9]), np.array([2, 1]))]
     [[0, 0, 1], [5, 6, 9]]
     """
     range_index = np.repeat(np.arange(count.size), count)
@@ -76,11 +76,11 @@ def count_pairs(
     outer_ends = np.searchsorted(outer, x[:, None] - piece_bounds, side="right").astype(np.int64)
     cumulative = None if weights is None else np.concatenate([[0], np.cumsum(weights[0])])
 
-    def task(bounds: tuple[int, int, int]) -> tuple[int, Ints, NearPairs]:
+    def count_task_pairs(bounds: tuple[int, int, int]) -> tuple[int, Ints, NearPairs]:
         piece, first, last = bounds
         begin = outer_ends[first:last, piece + 1]
         n_outer = outer_ends[first:last, piece] - begin
-        query, outer_index = join_ranges(begin, n_outer)
+        query, outer_index = join_counted_ranges(begin, n_outer)
         keys = x[first:last][query] - outer[outer_index]
         values = inner[starts[piece] : ends[piece]]
         position = np.searchsorted(values, keys - slack)
@@ -89,7 +89,7 @@ def count_pairs(
         n_near = np.searchsorted(values, keys[near] + slack, side="right") - position[near]
         if n_near.sum() > MAX_NEAR:
             raise make_near_error()
-        pair, inner_index = join_ranges(position[near] + starts[piece], n_near)
+        pair, inner_index = join_counted_ranges(position[near] + starts[piece], n_near)
         near = near[pair]
         position += starts[piece]
         terms = position
@@ -103,7 +103,9 @@ def count_pairs(
     counts = np.zeros(x.size, dtype=np.int64)
     near_pairs = []
     n_near = 0
-    for first, n_below, pairs in iterate_in_threads(task, _yield_tasks(outer_ends), jobs):
+    for first, n_below, pairs in iterate_in_threads(
+        count_task_pairs, _yield_tasks(outer_ends), jobs
+    ):
         counts[first : first + n_below.size] += n_below
         near_pairs.append(pairs)
         n_near += pairs.query.size
@@ -229,10 +231,10 @@ class ListedImage(ExactImage):
         lowest, highest = float(self.values[0]), float(self.values[-1])
         if self.size == 1:
             return Gaps(True, None, None, lowest, highest)
-        is_equal, smallest, largest = self.extreme_gaps()
+        is_equal, smallest, largest = self.find_extreme_gaps()
         return Gaps(is_equal, smallest, largest, lowest, highest)
 
-    def extreme_gaps(self) -> tuple[bool, float, float]:
+    def find_extreme_gaps(self) -> tuple[bool, float, float]:
         """Return whether all gaps are equal up to the tolerance, and the extreme gaps."""
         steps = np.diff(self.values)
         smallest, largest = float(steps.min()), float(steps.max())
@@ -293,19 +295,19 @@ class TableImage(ListedImage):
 
     @cached_property
     def n_runs_below(self) -> Exact:
-        counts_by_state = self.walk.end_counts(by_runs=True)
+        counts_by_state = self.walk.make_end_counts(by_runs=True)
         for rank in reversed(range(len(self.walk.gains))):
             counts_by_state = self.walk.prepend_rank(counts_by_state, rank)
         zero = np.zeros(1, dtype=self.walk.run_dtype)
         return np.concatenate([zero, np.cumsum(counts_by_state[0].n_runs)])
 
-    def extreme_gaps(self) -> tuple[bool, float, float]:
+    def find_extreme_gaps(self) -> tuple[bool, float, float]:
         steps, unit = np.diff(self.keys), self.walk.unit
         smallest, largest = int(steps.min()), int(steps.max())
         return smallest == largest, float(smallest * unit), float(largest * unit)
 
     def ranks(self, runs: Ints) -> Ints:
-        return np.searchsorted(self.keys, self.walk.values(runs)) + 1
+        return np.searchsorted(self.keys, self.walk.compute_values(runs)) + 1
 
 
 class EnumeratedImage(ListedImage):

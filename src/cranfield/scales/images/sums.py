@@ -28,7 +28,11 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted
 from cranfield.scales.forms.exact_values import Exact, FormPart, count_runs, count_sums
-from cranfield.scales.forms.form import inverse_log, iterate_precisions, scaled_inverse_log
+from cranfield.scales.forms.form import (
+    compute_inverse_log,
+    compute_scaled_inverse_log,
+    iterate_precisions,
+)
 from cranfield.scales.images.representation import (
     INT64_BOUND,
     MAX_VALUES,
@@ -143,7 +147,7 @@ class Side:
     n_runs: Ints
     """Number of runs with each sum."""
 
-    def digits(self, indices: Ints) -> list[Ints]:
+    def find_digits(self, indices: Ints) -> list[Ints]:
         """Return for each part the indices of its sums, from the indices of total sums."""
         if not self.parts:
             return []
@@ -166,10 +170,10 @@ class Sides(NamedTuple):
     inner: Side
     outer: Side
 
-    def digits(self, inner: Ints, outer: Ints) -> Ints:
+    def find_digits(self, inner: Ints, outer: Ints) -> Ints:
         """Return the indices of the sums of all parts for pairs of an inner and an outer sum."""
-        columns = dict(zip(self.inner.parts, self.inner.digits(inner), strict=True))
-        columns.update(zip(self.outer.parts, self.outer.digits(outer), strict=True))
+        columns = dict(zip(self.inner.parts, self.inner.find_digits(inner), strict=True))
+        columns.update(zip(self.outer.parts, self.outer.find_digits(outer), strict=True))
         return np.stack([columns[part] for part in range(len(columns))], axis=1)
 
     def limit_relevant(self, limit: int | None) -> Iterator[Sides]:
@@ -295,11 +299,11 @@ class Sums:
         largest = sum(float(np.abs(part.values).max()) for part in self.parts)
         return (4 * len(self.parts) + 32) * EPSILON * largest
 
-    def digits(self, runs: Ints) -> Ints:
+    def find_digits(self, runs: Ints) -> Ints:
         """Return for each run the index of its sum in each part; shape (runs, parts)."""
         return np.stack([part.find_sums(runs) for part in self.parts], axis=1)
 
-    def floats(self, digits: Ints) -> Floats:
+    def compute_floats(self, digits: Ints) -> Floats:
         """Return the values as floats, from the indices of the sums in all parts."""
         columns = zip(self.parts, digits.T, strict=True)
         return np.asarray(sum(part.values[column] for part, column in columns), dtype=np.float64)
@@ -325,7 +329,7 @@ class Sums:
     def relative_ranks(self, runs: Ints) -> Floats:
         """Return the proportion of values up to the value of each run, within the error."""
         shift = sum(float(part.values[0]) for part in self.parts if part.values.size == 1)
-        return self.distribution.cdf(self.floats(self.digits(runs)) - shift)
+        return self.distribution.cdf(self.compute_floats(self.find_digits(runs)) - shift)
 
     def require(self, n_runs: int, *, by_runs: bool) -> None:
         if by_runs:
@@ -337,11 +341,11 @@ class Sums:
             self._check_lookups(n_outer, n_runs)
 
     def ranks(self, runs: Ints) -> Ints:
-        return self._rank_digits(self.digits(runs))
+        return self._rank_digits(self.find_digits(runs))
 
     def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
         check_n_runs(self.runs)
-        return self._count_below(self.digits(runs), by_runs=True)
+        return self._count_below(self.find_digits(runs), by_runs=True)
 
     def _is_lexicographic(self, by_runs: bool) -> bool:
         return self.lexicographic is not None and (not by_runs or self.lexicographic.has_run_counts)
@@ -362,7 +366,7 @@ class Sums:
             n_lower, n_equal = self.lexicographic.count_below(unique, by_runs=by_runs)
             return n_lower[inverse], n_equal[inverse]
         n_lower, n_equal = np.zeros((2, len(unique)), dtype=np.int64)
-        x = self.floats(unique)
+        x = self.compute_floats(unique)
         for sides in self._find_sides(by_runs).limit_relevant(self.limit):
             inner, outer = sides
             self._check_lookups(outer.values.size, x.size)
@@ -371,7 +375,7 @@ class Sums:
                 inner.values, outer.values, x, self.slack, weights=weights, jobs=self.jobs
             )
             n_lower += n_below
-            sums = sides.digits(near.inner, near.outer)
+            sums = sides.find_digits(near.inner, near.outer)
             sign = self._compare(sums, unique[near.query])
             weight = outer.n_runs[near.outer] * inner.n_runs[near.inner]
             np.add.at(n_lower, near.query[sign < 0], weight[sign < 0])
@@ -412,7 +416,7 @@ class Sums:
         for part, column_a, column_b in zip(self.parts, a.T, b.T, strict=True):
             step = part.keys[column_a].astype(object) - part.keys[column_b].astype(object)
             step = step * int(part.unit * self._common_denominator)
-            difference = difference + step * scaled_inverse_log(part.base, bits)
+            difference = difference + step * compute_scaled_inverse_log(part.base, bits)
             max_error = max_error + np.abs(step)
         return difference, max_error
 
@@ -430,7 +434,7 @@ class Sums:
             is_close = np.abs(sums - values[near.query]) <= radius[near.query]
             query = near.query[is_close]
             np.add.at(matches, query, 1)
-            digits[query] = sides.digits(near.inner[is_close], near.outer[is_close])
+            digits[query] = sides.find_digits(near.inner[is_close], near.outer[is_close])
         ranks = np.zeros(values.size, dtype=np.int64)
         is_unique = matches == 1
         if is_unique.any():
@@ -450,7 +454,7 @@ class Sums:
             i, j = i[is_allowed], j[is_allowed]
         values = outer.values[i] + inner.values[j]
         order = np.argsort(values, kind="stable")
-        return values[order], sides.digits(j[order], i[order])
+        return values[order], sides.find_digits(j[order], i[order])
 
     def gaps(self) -> Gaps:
         lowest, highest = map(float, self._find_extremes([part.values for part in self.parts]))
@@ -465,7 +469,7 @@ class Sums:
             ]
             lowest_multiple, highest_multiple = self._find_extremes(multiples, active)
             if highest_multiple - lowest_multiple + 1 == self.size:
-                gap = float(step) * inverse_log(active[0].base)
+                gap = float(step) * compute_inverse_log(active[0].base)
                 return Gaps(True, gap, gap, lowest, highest)
         if self.size > MAX_VALUES:
             return Gaps(False, None, None, lowest, highest)

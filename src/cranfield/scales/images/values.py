@@ -30,10 +30,10 @@ from cranfield.scales.forms.form import (
     Stateful,
     check_depends_on_grades,
     count_ranks_read,
+    get_lowest_relevant,
     limit_relevant,
-    lowest_relevant,
 )
-from cranfield.scales.forms.measure_forms import form
+from cranfield.scales.forms.measure_forms import find_form
 from cranfield.scales.images.representation import (
     MAX_VALUES,
     ConstantImage,
@@ -48,10 +48,10 @@ from cranfield.scales.images.windows import TooManyRunsError, Windows, cut_ranks
 from cranfield.scales.runs import (
     all_runs,
     as_measure,
+    check_judgments,
     check_runs,
     check_size,
     depends_on_recall_base,
-    document_grades,
     has_more,
 )
 
@@ -175,9 +175,11 @@ class Image:
 
     @cached_property
     def _listing(self) -> Floats:
-        return np.asarray(self._times_unit(self._exact_representation.list_values()) + self.offset)
+        return np.asarray(
+            self._multiply_by_unit(self._exact_representation.list_values()) + self.offset
+        )
 
-    def _times_unit(self, values: Any) -> Any:
+    def _multiply_by_unit(self, values: Any) -> Any:
         """Multiply by the unit; if it is 1 / n, divide by n as measures do."""
         divisor = round(1 / self.unit) if self.unit <= 1 else 0
         return values / divisor if divisor and 1 / divisor == self.unit else values * self.unit
@@ -197,9 +199,10 @@ class Image:
     @cached_property
     def _gaps(self) -> Gaps:
         raw = self._representation.gaps()
-        low, high = (self._times_unit(x) + self.offset for x in (raw.lowest, raw.highest))
+        low, high = (self._multiply_by_unit(x) + self.offset for x in (raw.lowest, raw.highest))
         smallest, largest = (
-            None if gap is None else self._times_unit(gap) for gap in (raw.smallest, raw.largest)
+            None if gap is None else self._multiply_by_unit(gap)
+            for gap in (raw.smallest, raw.largest)
         )
         min_score, max_score = self.measure.info.range
         unused = None
@@ -328,7 +331,7 @@ class Image:
         _check_ties(ties)
         rows = check_runs(runs, self.length, self.grades)
         if self.at_most is not None:
-            n_relevant = (rows >= lowest_relevant(self.measure)).sum(axis=1)
+            n_relevant = (rows >= get_lowest_relevant(self.measure)).sum(axis=1)
             if n_relevant.max() > self.at_most:
                 raise PolicyError(
                     f"runs must have at most at_most={self.at_most} relevant documents, got a run"
@@ -470,7 +473,7 @@ def image(
         raise PolicyError(f"length is required, such as image({str(measure)!r}, 10)")
     check_size(length, grades)
     length, grades = int(length), int(grades)
-    documents, limit = document_grades(judgments, length, grades), _check_limit(at_most, length)
+    documents, limit = check_judgments(judgments, length, grades), _check_limit(at_most, length)
     return _cached_image(measure, length, grades, documents, limit, memory, jobs, int(seed))
 
 
@@ -483,10 +486,10 @@ def make_topic_image(
 ) -> Image:
     """Return the image of a measure for one topic, if its order of runs depends on the topic."""
     # Values that cannot be listed raise an error, as counting them for each topic would be slow.
-    has_no_form = form(measure, length, grades) is None
+    has_no_form = find_form(measure, length, grades) is None
     max_runs = MAX_TOPIC_RUNS[has_no_form]
     if not (has_no_form and has_more(max_runs, length, grades)):
-        documents, limit = document_grades(ideal, length, grades), _check_limit(at_most, length)
+        documents, limit = check_judgments(ideal, length, grades), _check_limit(at_most, length)
         topic_image = _make_image(
             measure, length, grades, documents, limit, 2**30, None, 0, represent.__wrapped__
         )
@@ -522,7 +525,7 @@ def represent(
         try:
             return Sums(split_form(shape, rel), limit, memory, jobs)
         except TooManySumsError:
-            single_state = shape.stateful()
+            single_state = shape.make_stateful()
             if single_state is None:
                 raise PolicyError(
                     f"runs of length {shape.length} with {shape.grades + 1} grades have too many"
@@ -561,12 +564,12 @@ def _make_image(
     seed: int,
     make: Callable[..., Representation] = represent,
 ) -> Image:
-    rel = lowest_relevant(measure)
+    rel = get_lowest_relevant(measure)
     if limit is not None and rel < 1:
         raise PolicyError(
             f"at_most cannot be combined with {measure}, which counts every document as relevant"
         )
-    exact = form(measure, length, grades, judgments)
+    exact = find_form(measure, length, grades, judgments)
     unit, offset = (1.0, 0.0) if exact is None else (exact.unit, exact.offset)
     if exact is None:
         representation: Representation = _enumerate_image(measure, length, grades, judgments, limit)
@@ -598,5 +601,5 @@ def _enumerate_image(
         )
     runs = all_runs(length, grades)
     if limit is not None:
-        runs = runs[(runs >= lowest_relevant(measure)).sum(axis=1) <= limit]
+        runs = runs[(runs >= get_lowest_relevant(measure)).sum(axis=1) <= limit]
     return EnumeratedImage(measure, runs, grades, judgments)

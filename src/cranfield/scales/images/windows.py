@@ -30,7 +30,7 @@ from cranfield.scales.images.representation import (
     ExactImage,
     Gaps,
     check_n_runs,
-    join_ranges,
+    join_counted_ranges,
 )
 
 MAX_PAIRS = 2**32
@@ -43,7 +43,7 @@ MAX_HEADS = 2**21
 
 def cut_ranks(walk: Walk, max_values: int) -> tuple[int, list[ValueCounts]]:
     """Return the first rank, from 0, with at most `max_values` tails, and the tails by state."""
-    rank, counts_by_state = len(walk.gains), walk.end_counts(by_runs=False)
+    rank, counts_by_state = len(walk.gains), walk.make_end_counts(by_runs=False)
     while rank:
         sizes = [
             sum(counts_by_state[state].values.size for state in row if state >= 0)
@@ -132,12 +132,14 @@ class Halves:
 
     def list_sums(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
         """Return the interval and the distance from its lower end of all sums in intervals."""
-        return self.write_sums(*self.find_tails(low, high), low, high)
+        return self.compute_sums(*self.find_tails(low, high), low, high)
 
-    def write_sums(self, first: Ints, n_tails: Ints, low: Exact, high: Exact) -> tuple[Ints, Ints]:
+    def compute_sums(
+        self, first: Ints, n_tails: Ints, low: Exact, high: Exact
+    ) -> tuple[Ints, Ints]:
         """Return the result of :meth:`list_sums` for `n_tails` tails of each head, from `first`."""
         shift = self.head_words[None, :] - to_words(low)[:, None]
-        pair, tail = join_ranges(first.ravel(), n_tails.ravel())
+        pair, tail = join_counted_ranges(first.ravel(), n_tails.ravel())
         sums = self.tail_words[tail]
         sums += shift.ravel()[pair]
         interval = pair // self.heads.size if len(low) > 1 else np.zeros(1, dtype=np.int64)
@@ -159,12 +161,12 @@ def to_words(numbers: Exact) -> Ints:
 @lru_cache(maxsize=2)
 def make_halves(walk: Walk, cut: int, by_runs: bool) -> Halves:
     """Make the two halves of an image; with `by_runs`, count the runs with each value."""
-    heads = walk.start_counts(by_runs)
+    heads = walk.make_start_counts(by_runs)
     for rank in range(cut):
         heads = walk.append_rank(heads, rank)
         if sum(counts.values.size for counts in heads) > MAX_HEADS:
             raise make_runs_error(walk)
-    tails = walk.end_counts(by_runs)
+    tails = walk.make_end_counts(by_runs)
     for rank in reversed(range(cut, len(walk.gains))):
         tails = walk.prepend_rank(tails, rank)
     halves = Halves.join(heads, tails)
@@ -308,7 +310,7 @@ class Windows(ExactImage):
                 middle = low + (high - low) // 2
                 remaining += [(middle + 1, high), (low, middle)]
                 continue
-            _, sums = self.halves.write_sums(first, n_tails, *ends)
+            _, sums = self.halves.compute_sums(first, n_tails, *ends)
             if sums.size:
                 sums.sort()
                 pieces.append((low, *_summarise_sums(sums)))
@@ -321,7 +323,7 @@ class Windows(ExactImage):
             _ = self._borders
 
     def ranks(self, runs: Ints) -> Ints:
-        return self._rank_values(self.walk.values(runs))
+        return self._rank_values(self.walk.compute_values(runs))
 
     def _rank_values(self, values: Exact) -> Ints:
         unique, inverse = np.unique(values, return_inverse=True)
@@ -377,7 +379,7 @@ class Windows(ExactImage):
 
     def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
         check_n_runs(self.runs)
-        unique, inverse = np.unique(self.walk.values(runs), return_inverse=True)
+        unique, inverse = np.unique(self.walk.compute_values(runs), return_inverse=True)
         halves = make_halves(self.walk, self.rank, True)
         before = np.concatenate([[0], np.cumsum(halves.tail_runs)])
         # For each head the number of runs before the tails of its state.
@@ -389,7 +391,7 @@ class Windows(ExactImage):
             x = unique[start : start + step]
             first, n_tails = halves.find_tails(x, x)
             n_lower = ((before[first] - start_runs) * halves.head_runs).sum(axis=1)
-            pair, tail = join_ranges(first.ravel(), n_tails.ravel())
+            pair, tail = join_counted_ranges(first.ravel(), n_tails.ravel())
             query, head = np.divmod(pair, halves.heads.size)
             difference = halves.tail_words[tail] + halves.head_words[head] - to_words(x)[query]
             weight = halves.tail_runs[tail] * halves.head_runs[head]

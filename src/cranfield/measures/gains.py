@@ -1,4 +1,4 @@
-"""Gains of grades and discounts of ranks, with text forms; rankings with gains."""
+"""Gains of grades and discounts of ranks, with their text forms, and rankings with gains."""
 
 from __future__ import annotations
 
@@ -124,7 +124,9 @@ def check_pairs(value: Mapping[Any, Any]) -> GradeGains:
             raise ValueError("a mapping with finite numbers as gains")
         # An integer may be too large for a float, so it is compared as an integer.
         if not -1e15 <= gain <= 1e15 or abs(grade) >= 2**31:
-            raise ValueError("a mapping with gains from -1e15 to 1e15 and grades below 2^31")
+            raise ValueError(
+                "a mapping with gains from -1e15 to 1e15 and grades between -2^31 and 2^31"
+            )
     return tuple(sorted((grade, float(gain)) for grade, gain in value.items()))
 
 
@@ -186,7 +188,7 @@ _PATTERNS = {
 
 
 def _compute_log(values: NDArray[Any], base: float) -> Floats:
-    """Compute the logarithm; bases 2 and 10 are exact at their powers, where discounts change."""
+    """Compute the logarithm, exactly at the powers of the base for bases 2 and 10."""
     logarithm = {2: np.log2, 10: np.log10}.get(int(base) if base % 1 == 0 else 0)
     logs: Floats = logarithm(values) if logarithm else np.log(values) / log(base)
     return logs
@@ -211,7 +213,7 @@ NONNEGATIVE_GAINS = parameter(LINEAR, nonnegative_gains, GAINS_DOC)
 
 
 class GainMeasure(Measure, needs="graded or binary judgments"):
-    """Base class of measures of the gains of grades."""
+    """Base class of measures of gains, which depend on the grades of documents."""
 
     gains: Gain = GAINS
 
@@ -289,7 +291,7 @@ def has_even_gain_sums(gains: Iterable[Any], n_ranks: int | None, base: Fraction
 def select_gain_rows(judged: JudgedRuns, gains: Gain) -> Rows:
     """Return the judged retrieved documents whose gain is not 0, with their gains."""
     if isinstance(gains.kind, str) and gains.kind != "levels":
-        # These gains are above 0 exactly for grades from 1.
+        # These gains are above 0 if, and only if, the grade is at least 1.
         return select_relevant_rows(judged, 1, gains)
 
     def compute() -> Rows:
@@ -329,7 +331,7 @@ def sum_by_topic(judgments: Judgments, values: Floats) -> Floats:
 
 
 def look_up_total(ideal: Rows, totals: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
-    """Return the running total of the ideal ranking at each rank, or at its end; and that rank."""
+    """Return the total of the ideal ranking down to each rank, or to its end, and the rank used."""
     last_rank = np.minimum(rank, ideal.sizes[topic])
     # For a topic without an ideal ranking, row 0 is a placeholder that is not used.
     rows = np.where(last_rank > 0, ideal.starts[topic] + last_rank - 1, 0)

@@ -78,7 +78,7 @@ def average_over_intents(inner: Measure, judged: JudgedRuns, name: str) -> Float
     inputs=("intents",),
 )
 class IntentAwareMeasure(Wrapper):
-    """The intent-aware version of any measure.
+    """The intent-aware version of a measure.
 
     Examples
     --------
@@ -97,7 +97,9 @@ class IntentAwareMeasure(Wrapper):
         super().check(inner)
         has_other_inputs = not set(inner.info.inputs) <= {"lengths"}
         if inner.info.family == "fairness" or not inner.scores_cut_rankings or has_other_inputs:
-            raise MeasureError(f"IA: {inner} needs data that cannot be split by intent")
+            raise MeasureError(
+                f"IA: expected a measure whose inputs can be split by intent, got {inner}"
+            )
 
     def values(self, judged: JudgedRuns) -> Floats:
         return average_over_intents(self.inner, judged, str(self))
@@ -146,12 +148,12 @@ class PrecisionIA(IntentMeasure):
     },
 )
 class SubtopicRecall(IntentMeasure):
-    """Subtopic recall; all intents with a relevant document count the same."""
+    """Subtopic recall; all intents with a relevant document have equal weight."""
 
     upto: str = parameter(
         "list",
         choice("list", "intents"),
-        "last rank that counts: 'list', the cutoff, or the end of a shorter list; 'intents', the"
+        "last rank to consider: 'list', the cutoff, or the end of a shorter list; 'intents', the"
         " number of intents of the topic",
     )
 
@@ -240,7 +242,7 @@ _OVER_DOC = (
     " intent; 'none', 1"
 )
 _GREEDY_RANGE = (0.0, math.e / (math.e - 1))
-"""Range of a gain divided by that of the greedy ranking, whose first k documents gain at least
+"""Range of a gain divided by that of the greedy ranking, whose first k documents have at least
 1 - 1/e of the gain of any k documents (Nemhauser, Wolsey and Fisher 1978)."""
 _DECIMALS = 12
 """Decimals to which gains are compared, as the order of additions affects their last bits."""
@@ -315,7 +317,7 @@ class _NoveltyMeasure(IntentMeasure):
 def _compute_greedy_gains(
     hits: NDArray[np.bool_], weight: Floats, factor: float, cutoff: int | None
 ) -> Floats:
-    """Compute the gains of the greedy ranking of a topic; `hits` are in the order of ties."""
+    """Compute the gains of the greedy ranking; `hits` has documents in tie-breaking order."""
     n_ranks = min(len(hits), cutoff or len(hits))
     # Documents that answer the same intents (a pattern) are interchangeable.
     packed_hits = np.packbits(hits, axis=1)
@@ -469,9 +471,9 @@ class RankBiasedUtility(Measure):
     """Rank-biased utility, in the form and with the defaults of the authors' program.
 
     Every retrieved document costs the effort e, so that a long list without relevant documents
-    scores about -e, and an empty list scores 0. Runs must not be padded with other documents, and
-    scores depend on the cutoff. To obtain the form that sums p^r from rank 1, without the factor
-    1 - p, multiply the score by p / (1 - p).
+    scores about -e, and an empty list scores 0. Runs must not be padded with arbitrary documents,
+    and scores depend on the cutoff. To obtain the form that sums p^r from rank 1, without the
+    factor 1 - p, multiply the score by p / (1 - p).
 
     By default the highest grade is that of each intent of the topic. Probabilities of intents are
     not divided by their sum.

@@ -50,11 +50,11 @@ def click_u(
     ranks
         Rank of each click, from 1.
     lengths
-        Characters of each clicked document, or one number for all.
+        Number of characters of each clicked document, or one number for all.
     gains
         Gain of each clicked document, or one number for all, by default (2^1 - 1) / 2^1.
     snippet
-        Characters of a snippet.
+        Number of characters of a snippet.
     proportion_read
         F: the proportion of a clicked document that is read, from 0 to 1.
     limit
@@ -63,7 +63,7 @@ def click_u(
     Raises
     ------
     MeasureError
-        For numbers out of range, or lists of different lengths.
+        For numbers out of range or of another type, or lists of different lengths.
 
     Examples
     --------
@@ -332,7 +332,7 @@ class SessionDCG(SessionGainMeasure):
 
     so that the first documents of a later list may count more than the last ones of an earlier
     list. A repeated document gains again, unless duplicates were removed when the lists were
-    concatenated. A grade below 0, such as -2 for spam, has no gain.
+    concatenated. A grade below 0, such as -2 for spam, has no gain unless `gains` lists it.
 
     Examples
     --------
@@ -360,8 +360,9 @@ class NormalisedSessionDCG(SessionGainMeasure):
 
     With `ideal='single'` the ideal session is a single list of all relevant documents, best first,
     and only the first occurrence of a document gains, even if duplicates were not removed. With
-    `ideal='repeated'` the ideal session has an ideal list for each query with results; its length
-    is `depth`, by default the length of the query's list. Documents may be repeated and gain again.
+    `ideal='repeated'` the ideal session has an ideal list for each query with results; each ideal
+    list has the length `depth`, by default that of the query's list. Documents may be repeated and
+    gain again.
 
     Scores are at most 1 with `variant='kanoulas'` and a single ideal list, and with repeated ideal
     lists without `depth`. With other settings scores can be above 1.

@@ -18,6 +18,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import format_value, number, parameter
+from cranfield.base.text import some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns, first_of_classes
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Info, Measure, measure
@@ -94,7 +95,7 @@ class Wrapper(Measure):
 
     @classmethod
     def parameter_names(cls) -> list[str]:
-        """Return the names of the parameters that the inner measure does not have."""
+        """Return the names of its own parameters, without `cutoff` and `judged_only`."""
         return [name for name in cls.parameters if name not in {"cutoff", "judged_only"}]
 
     def score(self, judged: JudgedRuns) -> Floats:
@@ -213,10 +214,12 @@ class _RiskMeasure(
         return replace(super().combine_info(), range=_INFINITE)
 
     def compute_differences(self, judged: JudgedRuns) -> Floats:
-        """Compute weighted differences from the baseline; NaN on topics without baseline score."""
+        """Compute weighted differences from the baseline; NaN where the baseline has no score."""
         if self.baseline not in judged.systems:
-            systems = ", ".join(quoted(name) for name in judged.systems[:5])
-            raise MeasureError(f"{self}: unknown baseline; expected one of: {systems}")
+            systems = some_of(map(quoted, judged.systems), 5)
+            raise MeasureError(
+                f"{self}: unknown baseline {quoted(self.baseline)}; expected one of: {systems}"
+            )
         values = self.inner.score(judged)
         column = [judged.systems.index(self.baseline)]
         baseline = np.where(judged.scored[:, column], values[:, column], np.nan)
@@ -287,7 +290,7 @@ class EquivalenceClassMeasure(Wrapper):
 
     def check(self, inner: Measure) -> None:
         if isinstance(inner, EquivalenceClassMeasure):
-            raise MeasureError(f"Classes: {inner} already uses equivalence classes; use {inner}")
+            raise MeasureError(f"Classes: {inner} already uses equivalence classes")
 
     @property
     def scale(self) -> Scale:

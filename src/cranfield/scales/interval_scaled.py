@@ -80,8 +80,10 @@ class Interval(Wrapper):
     Raises
     ------
     MeasureError
-        For a measure that has no cutoff or is not averaged over topics. When scoring, also for a
-        measure that has too many values at the cutoff.
+        For a measure that is not averaged over topics, where lower is better, or that depends on
+        more than the ranked grades. When scoring, also for a measure without a cutoff.
+    PolicyError
+        When scoring, for a measure that has too many values at the cutoff.
 
     Notes
     -----
@@ -147,12 +149,12 @@ class Interval(Wrapper):
             raise MeasureError(f"interval requires a measure where higher is better, got {inner}")
 
     def combine_info(self) -> Info:
-        inner = self.inner
+        inner, bounds = self.inner, "1" if self.raw else "0 to 1"
         return replace(
             inner.info,
             name="interval",
             aliases=(),
-            summary=f"Rank of {inner} among all values that it can take, from 0 to 1.",
+            summary=f"Rank of {inner} among all values that it can take, from {bounds}.",
             formula=_FORMULA,
             source=self.outer_info.source,
             parameter_sources={},
@@ -228,14 +230,14 @@ class Interval(Wrapper):
             inner_image.require(n_runs, self.ties)
 
     def _make_image(
-        self, grades: int, max_relevant: int | None, ideal: tuple[int, ...] | None = None
+        self, max_grade: int, max_relevant: int | None, ideal: tuple[int, ...] | None = None
     ) -> Image:
         assert self.cutoff is not None
         # Grades have been mapped to 0 and 1, whatever the lowest relevant grade was.
         measure = self.inner(rel=1) if self._is_binary() else self.inner
         if measure.needs_ideal:
-            return make_topic_image(measure, self.cutoff, grades, ideal, max_relevant)
-        return image(measure, self.cutoff, grades, at_most=max_relevant, seed=self.seed)
+            return make_topic_image(measure, self.cutoff, max_grade, ideal, max_relevant)
+        return image(measure, self.cutoff, max_grade, at_most=max_relevant, seed=self.seed)
 
     def _normalise(self, ranks: Floats, inner_image: Image) -> Floats:
         """Normalise ranks of runs to [0, 1], from the lowest to the highest run."""

@@ -373,16 +373,17 @@ def scale_of(
     Raises
     ------
     PolicyError
-        If the length is missing, or the length, a grade or the recall base is below 1 or too large.
+        If the length is missing; if the length, the highest grade or the recall base is below 1 or
+        too large; or for invalid judgments.
     MeasureError
-        For a measure that cannot score such runs.
+        For a measure that cannot score such runs, or that depends on more than the ranked grades.
 
     Notes
     -----
-    Up to 2^18 runs are enumerated. If there are more, the scales of additive measures (P, R, F, gP,
-    gR, RBP, DCG, nDCG) follow from the differences between neighbouring runs, and the scales of
-    other measures from their lowest values or from counterexamples; if neither decides, the report
-    says so.
+    Up to 2^18 runs are enumerated. If there are more and `judgments` is None, the
+    scales of additive measures (P, R, F, gP, gR, RBP, DCG, nDCG) follow from the differences
+    between neighbouring runs, and the scales of other measures from their lowest values or from
+    counterexamples; if neither decides, the report says so.
 
     Examples
     --------
@@ -401,9 +402,9 @@ def scale_of(
         own_verdict = judge_spacing(OWN_ORDER, values, runs)
         n_runs, is_exact = len(runs), values.exact
     else:
-        form = run_set.find_form()
-        own_verdict, set_based, rank_based = search_verdicts(run_set, form)
-        n_runs, is_exact = run_set.count_runs(), form is not None
+        exact_form = run_set.find_form()
+        own_verdict, set_based, rank_based = search_verdicts(run_set, exact_form)
+        n_runs, is_exact = run_set.count_runs(), exact_form is not None
     runs_of = run_set.length, run_set.grades, run_set.judgments, n_runs
     verdicts = own_verdict, set_based, rank_based
     return ScaleReport(run_set.measure.label, *runs_of, *verdicts, is_exact)
@@ -490,6 +491,8 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     ------
     PolicyError
         For N or K below 1, for N K above 2,500, or too many runs to enumerate.
+    MeasureError
+        For a measure that depends on more than the ranked grades.
 
     Notes
     -----

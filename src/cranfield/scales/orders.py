@@ -77,7 +77,7 @@ def sbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     Raises
     ------
     PolicyError
-        For grades outside 0..c.
+        For runs that are not rows of grades 0..c, or that are too long.
 
     Notes
     -----
@@ -192,7 +192,7 @@ def natural_distance(ranks: Ranks) -> Ranks:
     Raises
     ------
     PolicyError
-        For ranks that are not a list of numbers.
+        For ranks that are not a list of finite numbers.
 
     Notes
     -----
@@ -343,7 +343,7 @@ def difference_axioms(values: Any) -> DifferenceReport:
     Raises
     ------
     PolicyError
-        For too many objects to enumerate, and arrays of another shape.
+        For too many objects to enumerate, values that are not numbers, and arrays of another shape.
 
     Notes
     -----
@@ -502,7 +502,7 @@ def at_or_below(lower: Any, upper: Any, grades: int = 1) -> Bools:
     Raises
     ------
     PolicyError
-        For grades outside 0..c.
+        For runs that are not rows of grades 0..c, or that are too long.
 
     Examples
     --------

@@ -40,7 +40,8 @@ def check_judgments(
 ) -> tuple[int, ...]:
     """Check judgments, and return the grades of the topic's documents in descending order.
 
-    `judgments` are a list of grades, or a number of documents of the highest grade.
+    `judgments` are a list of grades, or a number of documents of the highest grade, by default the
+    length.
 
     >>> check_judgments(2, 3, 4), check_judgments([0, 2, 1], 3, 2)
     ((4, 4), (2, 1, 0))
@@ -53,7 +54,7 @@ def check_judgments(
     message = "judgments must be the number of relevant documents, or the list of their grades"
     documents = as_array(judgments, message)
     if documents.ndim != 1 or (documents.size and not np.issubdtype(documents.dtype, np.integer)):
-        raise PolicyError(message)
+        raise PolicyError(f"{message}, got {judgments!r:.60}")
     if documents.size and (documents.min() < 0 or documents.max() > grades):
         extreme = documents.min() if documents.min() < 0 else documents.max()
         raise PolicyError(f"grades must be from 0 to {grades}, got judgments with grade {extreme}")
@@ -70,7 +71,7 @@ MAX_RUNS = 2**22
 MAX_LENGTH = 2_000
 """Maximum length of a run; computations for longer runs take minutes."""
 MAX_HIGHEST_GRADE = 1_000
-"""Maximum of the highest grade."""
+"""Maximum value of the highest grade."""
 MAX_WEIGHTS = 2**15
 """Maximum number of weights: one for each grade at each rank."""
 
@@ -172,7 +173,7 @@ def _pad_rows(runs: Any) -> Any:
 
 
 def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
-    """Parse a measure; add the length of the runs as the cutoff if a cutoff is required."""
+    """Parse a measure; if its text lacks a required cutoff, add the length of the runs."""
     if length is not None:
         check_size(length, 1)
     if isinstance(measure, Measure):
@@ -202,7 +203,8 @@ def score_runs(
     Parameters
     ----------
     measure
-        The measure or its text; if a cutoff is required, the default is the length of the runs.
+        The measure or its text; a required cutoff may be missing in a text, and is then the length
+        of the runs.
     runs
         Grades by rank, shape (runs, ranks), from 0 to `grades`; shorter rows are padded with 0.
     grades
@@ -249,7 +251,7 @@ def depends_on_recall_base(measure: Measure) -> bool:
     """Return True if scores depend on the number of relevant documents of the topic.
 
     A measure that requires more than grades is computed on documents that have all inputs of
-    measures. If even this fails, the result is True.
+    measures except clicks. If even this fails, the result is True.
     """
     # One relevant document at the first or last rank; the large recall base exceeds the cutoff.
     length = min(measure.cutoff or 3, 1000)
@@ -273,10 +275,9 @@ def depends_on_recall_base(measure: Measure) -> bool:
 
 @cache
 def _judge_all_inputs() -> JudgedRuns:
-    """Judge rankings on pairs of topics that differ in relevant documents that are not retrieved.
-
-    Documents have grades for the intents a and b, and all other inputs of measures except clicks.
-    """
+    """Judge rankings on topics and documents that have all inputs of measures except clicks."""
+    # Both topics of a pair differ in relevant documents that are not retrieved. Grades are by
+    # intent, a and b.
     two_docs = {"d1": (3, 3), "d2": (0, 0)}
     three_docs = {**two_docs, "d3": (1, 0)}
     extras = {"d4": (1, 0), "d5": (2, 0), "d6": (0, 1), "d7": (3, 3), "d8": (3, 3)}

@@ -139,7 +139,7 @@ class ScaleReport:
     measure, length, grades
         The measure, the length N of the runs, and the highest grade c.
     judgments
-        The topic's judgments as passed; None if every run of the length is possible.
+        The topic's judgments as passed; None by default, when every run of the length is possible.
     runs
         Number of runs.
     own

@@ -75,7 +75,7 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
     )
 
     def compute_weights(self, ranks: Floats | Ints) -> Floats:
-        """Return the attention to each rank of users who are not yet satisfied."""
+        """Compute the attention that users who are not yet satisfied pay to each rank."""
         if self.browsing == "log2(rank)":
             return np.asarray(1.0 / np.log2(np.maximum(ranks, 2)))
         if self.browsing == "log2(rank+1)":
@@ -114,7 +114,7 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
 
 
 def sum_by_group(rows: Rows, values: Floats, n_groups: int) -> tuple[Rows, Floats]:
-    """Sum values by cell and group; return a row per sum, with the group as its grade, and sums."""
+    """Sum values by cell and group; return rows, whose grade is the group, and the sums."""
     keys, positions = np.unique(rows.cell * n_groups + rows.grade, return_inverse=True)
     sums: Floats = np.bincount(positions, weights=values, minlength=keys.size).astype(np.float64)
     pairs = Rows(keys // n_groups, np.zeros_like(keys), keys % n_groups, rows.shape)

@@ -27,9 +27,9 @@ the ratio of a protected group to all other documents with a group, where 0 is p
 values are to the disadvantage of the protected group.
 
 Documents without a known group occupy their ranks, but belong to no group. A group without
-documents, or without utility, in the judgments of a topic is excluded. If fewer than two groups
-remain, the score is 0. Before logarithms are taken, 1e-6 is added to both values, so that scores
-are finite without exposure.
+judged documents of a topic (DP), or without utility on it (EUR, RUR), is excluded, except for DP
+with `size='none'`. If fewer than two groups remain, the score is 0. Before logarithms are taken,
+1e-6 is added to both values, so that scores are finite without exposure.
 """
 
 from __future__ import annotations

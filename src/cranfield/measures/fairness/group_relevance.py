@@ -1,8 +1,8 @@
 r"""Group fairness for a user who stops when satisfied, alone and with relevance: GF and GFR.
 
 In the user model of ERR, a user is satisfied at rank k and stops with probability P(k). The
-distribution :math:`a_k` of the documents down to rank k over the groups is compared with the target
-(Sakai, Kim and Kang 2023):
+distribution :math:`a_k` over the groups of the documents at ranks 1 to k is compared with the
+target (Sakai, Kim and Kang 2023):
 
 .. math:: GF = \sum_k P(k) \, (1 - Div(a_k \,\|\, \tau)), \quad GFR = \frac{1}{2} (Rel + GF)
 
@@ -74,7 +74,9 @@ class _GroupFairnessMeasure(
         rows = select_gain_rows(judged, self.gains)
         return rows, cache_stopping_probabilities(self, judged, rows)
 
-    def compute_fairness(self, judged: JudgedRuns, rows: Rows, stop: Floats) -> Floats:
+    def compute_fairness(
+        self, judged: JudgedRuns, rows: Rows, stopping_probabilities: Floats
+    ) -> Floats:
         """Compute the expected similarity to the target at the rank where the user stops."""
         groups = judged.groups(str(self))
         if self.divergence != "jsd" and len(groups.names) < 2:
@@ -88,17 +90,20 @@ class _GroupFairnessMeasure(
         proportions = (ratio(count, n_documents) for count in counts)
         similarity = 1.0 - self._compute_divergence(proportions, target, rows)
         is_defined = (n_documents > 0) & (target.sum(axis=1) > 0)[rows.topic]
-        return rows.total(np.where(is_defined, stop * np.clip(similarity, 0.0, 1.0), 0.0))
+        return rows.total(
+            np.where(is_defined, stopping_probabilities * np.clip(similarity, 0.0, 1.0), 0.0)
+        )
 
     def _compute_divergence(
         self, proportions: Iterator[Floats], target: Floats, rows: Rows
     ) -> Floats:
         """Compute the divergence of the proportions of groups from the target at each row."""
         n_groups = target.shape[1]
-        group = np.arange(n_groups)
+        group_indices = np.arange(n_groups)
         # Mean distance of each group to the groups of the target; shape (topics, groups).
         distance = ratio(
-            (target > 0) @ np.abs(group[:, None] - group), (target > 0).sum(axis=1)[:, None]
+            (target > 0) @ np.abs(group_indices[:, None] - group_indices),
+            (target > 0).sum(axis=1)[:, None],
         )
         divergence, excess = np.zeros(rows.cell.size), np.zeros(rows.cell.size)
         for i, p in enumerate(proportions):
@@ -139,8 +144,8 @@ def _yield_group_counts(groups: Groups, documents: Rows, rows: Rows) -> Iterator
     """Yield the number of documents of each group, by weight, down to each row."""
     for group in range(len(groups.names)):
         members = groups.rows.where((groups.rows.grade == group) & (groups.rows.gains > 0))
-        document = np.searchsorted(documents.keys, members.keys)
-        yield _sum_down_to_rows(members, members.gains / documents.gains[document], rows)
+        positions = np.searchsorted(documents.keys, members.keys)
+        yield _sum_down_to_rows(members, members.gains / documents.gains[positions], rows)
 
 
 @measure(
@@ -169,10 +174,10 @@ class GroupFairness(_GroupFairnessMeasure):
     r" \quad u(k) = 1/k \text{ or } p^k",
 )
 class GroupFairnessAndRelevance(_GroupFairnessMeasure):
-    """GFR for one attribute of documents; stopping probabilities of both terms are those of ERR.
+    """GFR for one attribute of documents; in both terms users stop as in ERR.
 
-    Choices of this library: the two terms have equal weights, the maximum grade is the highest
-    grade of the collection, and :math:`a_k` excludes documents without a group. See `GF`.
+    Choices of this library: the two terms have equal weights, the maximum grade is by default the
+    highest grade of the collection, and :math:`a_k` excludes documents without a group. See `GF`.
 
     Examples
     --------
@@ -196,6 +201,7 @@ class GroupFairnessAndRelevance(_GroupFairnessMeasure):
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, stop = self.find_stopping_rows(judged)
+        rows, probabilities = self.find_stopping_rows(judged)
         utility = rows.by_rank(lambda rank: 1 / rank if self.relevance == "ERR" else self.p**rank)
-        return (rows.total(stop * utility) + self.compute_fairness(judged, rows, stop)) / 2
+        fairness = self.compute_fairness(judged, rows, probabilities)
+        return (rows.total(probabilities * utility) + fairness) / 2

@@ -184,7 +184,7 @@ class _PrefixParityMeasure(
         return np.asarray(max_totals.max(axis=1, initial=0.0))
 
     def compute_distances(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
-        """Return the distance between x of i documents and s of n documents that are protected."""
+        """Compute distances of x protected documents among i from s protected ones among n."""
         raise NotImplementedError
 
 

@@ -162,7 +162,7 @@ class ElevenPointAveragePrecision(_InterpolatedMeasure):
     beyond_grades="which documents are judged",
 )
 class InferredAveragePrecision(RelevanceMeasure):
-    """Inferred AP, which equals AP if every retrieved document of the pool is judged."""
+    """Inferred AP; AP, up to smoothing, if every retrieved document of the pool is judged."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents
@@ -191,7 +191,7 @@ _DENOMINATOR = parameter(
 
 
 _thresholds = make_gain_check(
-    "'uniform', 'linear' or a mapping of grades from 1 to weights of at least 0, not all 0,"
+    "'uniform', 'linear' or a mapping of grades (at least 1) to weights of at least 0, not all 0,"
     " such as {1: 0.3, 2: 0.7}",
     *("uniform", "linear"),
     is_valid=lambda pairs: (

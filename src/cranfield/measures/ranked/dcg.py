@@ -27,7 +27,7 @@ from cranfield.measures.ranked.precision import REL, REL_DOC, RelevanceMeasure
 
 
 class DCGMeasure(GainMeasure, family="cumulated gain", monotone=True, expectation="documents"):
-    """Base class of DCG and nDCG, sums of discounted gains."""
+    """Base class of DCG and nDCG, which discount gains by rank."""
 
     discount: Discount = parameter(
         Discount(),
@@ -178,11 +178,11 @@ class nDCGAtLevels(Measure):
         terms, ideal_terms = _discount_gains(rows), _discount_gains(ideal)
         total, n_values = np.zeros(judged.shape), np.zeros(judged.shape)
         for level in np.unique(ideal.gains):
-            is_above = ideal.gains >= level
-            end = ideal.where(is_above).count
+            is_at_least = ideal.gains >= level
+            end = ideal.where(is_at_least).count
             has_level = ideal.where(ideal.gains == level).count > 0
             dcg = rows.total(np.where(rows.rank <= rows.at(end), terms, 0.0))
-            ndcg = ratio(dcg, ideal.total(np.where(is_above, ideal_terms, 0.0)))
+            ndcg = ratio(dcg, ideal.total(np.where(is_at_least, ideal_terms, 0.0)))
             total += np.where(has_level, ndcg, 0.0)
             n_values += has_level
         is_longer = (judged.retrieved > ideal.count + 1) & (ideal.count > 0)

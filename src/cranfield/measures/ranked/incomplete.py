@@ -95,7 +95,7 @@ class BinaryPreference(_Bpref):
     elsewhere={"trec_eval": "gm_bpref"},
 )
 class GeometricBinaryPreference(_Bpref):
-    """Bpref for each topic; in the geometric mean over topics, a score below 1e-5 is 1e-5."""
+    """Bpref for each topic; in the geometric mean, a score below 1e-5 counts as 1e-5."""
 
 
 @measure(
@@ -161,7 +161,7 @@ class GradedPreference(Measure):
 
 
 def _sum_losses(hits: Rows) -> Floats:
-    """Sum, for each row, the relative losses of gain by the documents above."""
+    """Sum, for each row, the relative losses of gain due to the documents above it."""
     gains = hits.gains
     # Documents above that are not among the rows have no gain: their relative loss is 1.
     losses: Floats = (hits.rank - hits.seen).astype(np.float64)
@@ -178,7 +178,7 @@ _STRATA_NEEDS = (
 _PRIOR = parameter(
     1 / 3,
     POSITIVE_PROBABILITY,
-    "assumed probability of relevance in a stratum of which no document at a higher rank is"
+    "assumed probability of relevance in a stratum of which no document above the rank is"
     " sampled: 1/3 in sample_eval.pl, 1/2 in infAP of trec_eval",
 )
 
@@ -210,7 +210,7 @@ def _number_strata(judged: JudgedRuns, measure_name: str) -> tuple[Ints, Floats]
 def _estimate_relevant_at_rows(
     pool: Rows, strata: Ints, rel: int, prior: float
 ) -> tuple[Floats, Floats]:
-    """Return the expected number of relevant documents down to each row, and its step there."""
+    """Return the expected number of relevant documents down to each row, and the increase there."""
     key = pool.cell * (strata.max(initial=0) + 1) + strata[pool.judgment]
     order = np.argsort(key, kind="stable")
     rows = Rows(key[order], pool.rank[order], pool.grade[order], pool.shape)
@@ -294,7 +294,8 @@ class InferredNDCG(_EstimatedMeasure):
 
     In each stratum the mean discounted gain of the sampled documents in the list estimates the mean
     of all :math:`d_s(k)` documents in the list. The ideal ranking is estimated, too: its number of
-    documents of each gain is estimated from the sample and rounded. It ends at the cutoff.
+    documents of each gain is estimated from the sample and rounded. The ideal ranking ends at the
+    cutoff.
     """
 
     gains: Gain = NONNEGATIVE_GAINS

@@ -278,5 +278,5 @@ class ExpectedBlendedRatio(_BlendedMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._select_hits(judged)
-        stop = cache_stopping_probabilities(self, judged, hits)
-        return hits.total(stop * self._blend_hits(judged, hits))
+        probabilities = cache_stopping_probabilities(self, judged, hits)
+        return hits.total(probabilities * self._blend_hits(judged, hits))

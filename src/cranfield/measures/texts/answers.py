@@ -5,8 +5,9 @@ or not at all, :math:`s(c)` being 1, 1/2 or 0 (Thakur et al. 2025). ALCE has bin
 the citations of a sentence support it jointly, and which of them are redundant (Gao et al. 2023).
 
 An answer of length l contains the nuggets :math:`V` of the gold nuggets :math:`V^*`, each with a
-weight w(v). Recall is weighted. As incorrect nuggets are not labelled, precision allows each
-matched nugget a number of characters, and the remaining text of the answer is noise.
+weight w(v). Recall is weighted, except that of `NuggetRecall`. As incorrect nuggets are not
+labelled, precision allows each matched nugget a number of characters, and the remaining text of the
+answer is noise.
 
 In one click access an assessor marks the end pos(v) of each gold nugget (iUnit) in the answer. A
 nugget has a weight w(v) and a vital string of |vs(v)| characters, its shortest text. The ideal

@@ -51,7 +51,7 @@ class _Rouge(TextMeasure, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
 
     def values(self, judged: JudgedSummaries) -> Floats:
         scores = judged.score_texts(self._score, self.references == "average")
-        # Number of units of the references, counted only where all scores are 0, as it may be 0.
+        # Number of units of the references; it can be 0 only on topics where all scores are 0.
         n_units = np.ones(len(judged.topics))
         for topic in np.flatnonzero(~scores.any(axis=1)):
             texts = judged.references[topic]

@@ -130,7 +130,7 @@ class ClickMeasure(Measure, family="user models", needs="click probabilities, fr
         None,
         optional(check_probabilities_by_grade),
         "probability of a click by grade; 0 for a grade that is not listed. Documents without a"
-        " judgment count as grade 0, unless the mapping has a probability for None",
+        " judgment have that of grade 0, unless the mapping has a probability for None",
     )
     required_parameters: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Other required parameters, each with an example."""
@@ -207,14 +207,17 @@ class ChainMeasure(ClickMeasure):
 
 
 class EffortMeasure(ClickMeasure):
-    """Base class of measures of the expected reciprocal rank of a satisfying click."""
+    """Base class of measures of the expected reciprocal rank of a satisfying click.
+
+    Unjudged documents do not satisfy, unless a mapping has a probability for None.
+    """
 
     def compute_satisfaction_probability(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
         """Return the probability that a clicked document satisfies the user."""
         raise NotImplementedError
 
     def get_counting_probabilities(self) -> Probabilities | None:
-        """Return the probabilities in which a value for None makes unjudged documents count."""
+        """Return the mapping in which a value for None makes unjudged documents count."""
         return self.clicks
 
     @property

@@ -383,7 +383,7 @@ def trigamma(x: ArrayLike) -> Floats:
 
 
 def _compute_reach_probability(rank: Floats, a: Floats, end: Floats, fill_gain: float) -> Floats:
-    """Compute the probability of reaching rank `end` from `rank`, 0 before the first rank.
+    """Compute the probability of reaching rank `end` from `rank`, which is 0 before rank 1.
 
     All ranks in between have the gain `fill_gain`, 0 or 1.
     """
@@ -453,7 +453,7 @@ class _BejeweledPlayerModel(UserModel, scale_note=_NOTE):
         return self.T, self.K
 
     def find_max_depth(self) -> float:
-        """Return an upper bound of the number of ranks read if each rank costs 1."""
+        """Bound the number of ranks read, before rounding up, if each rank costs 1."""
         raise NotImplementedError
 
     def expectations(

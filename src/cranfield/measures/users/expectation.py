@@ -32,7 +32,7 @@ class Expectation(
         None,
         optional(integer(1, 100_000)),
         "last rank that a user reads; by default none for models with known infinite sums (RBP,"
-        " INST, INSQ), the cutoff of P and SDCG, otherwise 1000",
+        " INST, INSQ), the cutoff for P, DCG, nDCG, SDCG, NERR8 and NERR9, otherwise 1000",
     )
     inner_example = "RBP"
     scores_cut_rankings = True
@@ -186,7 +186,7 @@ class ETU(Expectation):
 class EC(_CostExpectation):
     """The sum of W(r) c(r) (Azzopardi and others 2019).
 
-    Where costs depend on length, the default depth is 1000.
+    Where costs depend on length, the default depth is 1000 also for RBP, INST and INSQ.
 
     Examples
     --------

@@ -107,10 +107,11 @@ class MarkovPrecision(RelevanceMeasure):
     The stationary distribution is restricted to the ranks of relevant documents and normalised to
     the sum 1. In the terms of the authors' program (MATTERS) `states` is OR or AD, `moves` G or L,
     `distance` NA, ID or LID, and `loops` NL or SL; its weights are 1, 1 / (d + 1) and
-    1 / log10(d + 2). Its models that count relevant documents on the way are not implemented.
+    1 / log10(d + 2). The program's models that count relevant documents on the way are
+    not implemented.
 
-    If all moves are equally probable (`distance='none'`), all relevant ranks have the same weight;
-    with `recall=True` the score is then AP.
+    If all moves are equally probable (`distance='none'`, `moves='global'`), all relevant ranks have
+    the same weight; with `recall=True` the score is then AP.
 
     If `moves` is a mapping, users stay within its ranks: relevant documents below them do not
     count, and `distance` is ignored. With `dwell` times, the distribution of users is proportional

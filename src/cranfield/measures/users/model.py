@@ -240,7 +240,7 @@ class UserModel(UnitGains, family="user models"):
         Parameters
         ----------
         depth
-            Maximum rank that is read; by default that of the model.
+            Maximum rank that is read; that of the model applies, too.
         is_filled
             Whether unjudged documents and ranks beyond the list have the highest gain; otherwise
             they have gain 0.

@@ -79,7 +79,7 @@ class Page:
 
 @dataclass(frozen=True, eq=False)
 class UserBehaviour:
-    """How users read the rankings of a page: probabilities, and expected gains and costs.
+    """Behaviour of users on a page of rankings: probabilities, and expected gains and costs.
 
     Attributes
     ----------

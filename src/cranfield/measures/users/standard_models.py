@@ -5,14 +5,14 @@ measure  continuation                                                expected ut
 =======  ==========================================================  ==============================
 P@k      1 up to rank k - 1, then 0                                  P@k
 RR       1 until a relevant document, then 0                         RR
-AP       :math:`\sum_{j>i} g_j/j \,/\, \sum_{j \ge i} g_j/j`         AP over the retrieved relevant
+AP       :math:`\sum_{j>i} g_j/j \,/\, \sum_{j \ge i} g_j/j`         AP with R = retrieved relevant
 ERR      :math:`1 - R_i`                                             not ERR (see below)
-nDCG@k   :math:`d(i) / d(i + 1)` up to rank k - 1, then 0            DCG@k over a constant
+nDCG@k   :math:`d(i) / d(i + 1)` up to rank k - 1, then 0            DCG@k divided by a constant
 Q        :math:`n_{>i} / n_{\ge i}`, of relevant documents           not Q (see below)
 =======  ==========================================================  ==============================
 
 The user of AP (Moffat, Thomas and Scholer 2013) stops at relevant documents only, at rank i with a
-probability in proportion to 1/i. Relevant documents that are not retrieved are ignored, and the
+probability proportional to 1/i. Relevant documents that are not retrieved are ignored, and the
 other weights are scaled to a sum of 1, as in cwl_eval, so that EU is AP times RB / (relevant
 documents retrieved).
 
@@ -81,13 +81,13 @@ class ReciprocalRankUser(SatisfiedModel):
 
 
 def _compute_continuation(weights: Floats) -> Floats:
-    """Return C for users who stop at each rank with a probability in proportion to its weight."""
+    """Return C for users who stop at each rank with a probability proportional to its weight."""
     remaining = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1]
     return ratio(look_up_next_values(remaining), remaining)
 
 
 class AveragePrecisionUser(UserModel):
-    """User model of AP: users stop at relevant documents, in proportion to 1/rank."""
+    """User model of AP: users stop at relevant ranks, with probabilities proportional to 1/r."""
 
     info = Info("AP")
 
@@ -220,4 +220,4 @@ def user_model(measure: Measure | str) -> UserModel:
         if measure_class in _MODELS:
             return _MODELS[measure_class](measure)
     names = ", ".join(measure_class.info.name for measure_class in _MODELS)
-    raise MeasureError(f"{measure} has no user model; use a measure such as RBP, {names}")
+    raise MeasureError(f"{measure} has no user model; use a model such as RBP, or one of: {names}")

@@ -10,7 +10,8 @@ Ranks without a judgment all have the same gain. Between two other ranks the pro
 so that sums of V over the ranks between them are differences of precomputed sums.
 
 ERR is not a weighted sum of gains and so not in the C/W/L framework (same paper). NERR8 to NERR11
-are numbered as the equations of the paper; gains, from 0 to 1, are probabilities of satisfaction.
+have the numbers of their equations in the paper; gains, from 0 to 1, are probabilities of
+satisfaction.
 """
 
 from __future__ import annotations
@@ -328,7 +329,7 @@ class NERR8(_SatisfiedAtCutoff):
     elsewhere={"cwl_eval": "EU of NERR-EQ9@k=...", "ir_measures": "NERR9@k"},
 )
 class NERR9(_SatisfiedAtCutoff):
-    """User model with the discount of ERR: of users who are never satisfied, 1/i read rank i."""
+    """User model with the discount of ERR: 1/i is the probability V' of reading rank i."""
 
     def patience(self, rank: Any) -> Any:
         return 1 / rank

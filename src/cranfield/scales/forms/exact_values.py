@@ -106,14 +106,14 @@ class FormPart:
         return np.asarray(np.searchsorted(self.keys, sums))
 
 
-def split_form(form: Additive, rel: int) -> list[FormPart]:
-    """Split a form into independent parts; raise TooManySumsError if a part has too many sums."""
+def split_form(shape: Additive, rel: int) -> list[FormPart]:
+    """Split a sum into independent parts; raise TooManySumsError if a part has too many sums."""
     parts = []
     by_base: dict[Fraction, list[int]] = {}
-    for rank, base in enumerate(form.bases):
+    for rank, base in enumerate(shape.bases):
         by_base.setdefault(base, []).append(rank)
     for base, ranks in sorted(by_base.items()):
-        rows = [form.coefficients[rank] for rank in ranks]
+        rows = [shape.coefficients[rank] for rank in ranks]
         denominator = lcm(*(weight.denominator for row in rows for weight in row))
         integers = [[int(weight * denominator) for weight in row] for row in rows]
         parts += [

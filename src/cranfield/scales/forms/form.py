@@ -18,8 +18,8 @@ shorter rankings that are padded, as by :func:`cranfield.scales.interval_scaled`
 There are two kinds of forms. The value of an *additive* measure is a sum over ranks of weights,
 each of which depends only on the grade at the rank (P, DCG, RBP). The value of a *stateful* measure
 is a sum as well, but the contribution of a rank also depends on a small state of the previous ranks
-(AP: the number of relevant documents so far; ERR: the probability that the user still reads). Forms
-do not contain floats.
+(AP: the number of relevant documents so far; ERR: the probability that the user still reads).
+Except for the `factor` of a form, forms do not contain floats.
 
 Forms use the formulas of the measures themselves, which accept fractions as well as floats:
 `make_exact` returns the measure with fractions as parameters. A parameter such as p = 0.8,
@@ -232,7 +232,7 @@ HINT = "use a measure that depends on the ranked grades only, such as nDCG@10"
 
 
 def get_inner_measure(measure: Measure) -> Measure:
-    """Return the user model inside an expectation; return other measures unchanged."""
+    """Return the measure inside an expectation; return other measures unchanged."""
     return measure.inner if isinstance(measure, Expectation) else measure
 
 
@@ -242,7 +242,7 @@ def get_lowest_relevant(measure: Measure) -> int:
 
 
 def describe_beyond_grades(measure: Measure) -> str:
-    """Describe what a measure depends on besides the grades of a run; empty if nothing."""
+    """Describe the data besides grades on which scores of runs depend; empty if there are none."""
     if measure.info.beyond_grades:
         return measure.info.beyond_grades
     if measure.info.inputs:

@@ -1,4 +1,4 @@
-"""Exact forms of the values of measures.
+"""Exact formulas of measures (:class:`Form`): sums over ranks, with a state where needed.
 
 Blended ratios: let C be the number of relevant documents down to rank r, cg their cumulated gain,
 and cg* the cumulated gain of the ideal ranking of the topic. The blended ratio at rank r is
@@ -59,7 +59,7 @@ from cranfield.scales.runs import check_judgments
 
 def make_count_form(measure: precision.CountMeasure, setting: Setting) -> Form:
     """Return the form of a measure that is a function of the number of relevant documents."""
-    depth, relevant = setting.find_depth(measure), setting.mask_relevant(measure)
+    depth, is_relevant = setting.find_depth(measure), setting.mask_relevant(measure)
     sizes = (np.array(Fraction(size)) for size in (depth, setting.count_relevant(measure)))
     scores = to_row(make_exact(measure).score_counts(list_fractions(depth), *sizes))
     steps = [upper - lower for lower, upper in pairwise(scores)]
@@ -69,13 +69,13 @@ def make_count_form(measure: precision.CountMeasure, setting: Setting) -> Form:
     if len(set(relative_steps)) > 1:
 
         def step(rank: int, n_relevant: int, grade: int) -> tuple[Fraction, int]:
-            if not relevant[grade] or rank > depth:
+            if not is_relevant[grade] or rank > depth:
                 return ZERO, n_relevant
             return relative_steps[n_relevant], n_relevant + 1
 
-        shape = setting.make_stateful((depth, relevant, relative_steps), 0, step)
+        shape = setting.make_stateful((depth, is_relevant, relative_steps), 0, step)
         return Form(shape, divisor, scores[0])
-    row = [relative_steps[0] * is_relevant for is_relevant in relevant]
+    row = [relative_steps[0] * relevant for relevant in is_relevant]
     return Form(_weigh_equally(row, depth, setting), divisor, scores[0])
 
 
@@ -138,7 +138,7 @@ def make_first_relevant_form(measure: Any, setting: Setting) -> Form:
 def _make_first_relevant_shape(
     values: Sequence[Row], relevant: Sequence[Any], setting: Setting
 ) -> Stateful:
-    """Return a shape with the value of the first relevant document by rank and grade."""
+    """Make the sum with the value of the first relevant document, by rank and grade."""
     factors = [Fraction(bool(is_relevant)) for is_relevant in relevant]
     rows = tuple(tuple(map(mul, row, factors)) for row in values)
     continuation = tuple(1 - factor for factor in factors)
@@ -169,7 +169,7 @@ def make_cascade_measure_form(measure: Any, setting: Setting) -> Form:
 def _make_stopping_shape(
     stops: Row, values: Sequence[Fraction], patience: Sequence[Fraction], setting: Setting
 ) -> Stateful:
-    """Return the shape of users who stop with a probability by grade, with a value by rank."""
+    """Make the sum in which users stop with a probability by grade, and gain a value by rank."""
     rows = tuple(tuple(stop * value for stop in stops) for value in values)
     continuation = tuple(
         tuple((1 - stop) * probability for stop in stops) for probability in patience[: len(values)]
@@ -208,28 +208,29 @@ NO_DOCUMENTS: Cumulated = (0, ZERO)
 class Ratios:
     """Exact blended ratios of a measure.
 
-    `relevant` and `gains` are by grade, with a gain of 0 for grades that are not relevant; `ideal`
-    has the cumulated gain cg* of the ideal ranking by rank. Ranks below `depth` are ignored.
+    `is_relevant` and `gains` are by grade, with a gain of 0 for grades that are not relevant;
+    `ideal` has the cumulated gain cg* of the ideal ranking by rank. Ranks beyond `depth` are
+    ignored.
     """
 
     measure: Any
-    relevant: tuple[bool, ...]
+    is_relevant: tuple[bool, ...]
     gains: Row
     depth: int
     ideal: Row
 
     @classmethod
     def from_measure(cls, measure: Any, setting: Setting) -> Ratios:
-        relevant = setting.mask_relevant(measure)
+        is_relevant = setting.mask_relevant(measure)
         # With beta = 0, gains would only distinguish states that are equivalent.
-        has_gain = [is_relevant and measure.beta > 0 for is_relevant in relevant]
+        has_gain = [relevant and measure.beta > 0 for relevant in is_relevant]
         gains = tuple(map(mul, setting.compute_gains(measure.gains), has_gain))
         ideal_gains = [*setting.list_ideal_gains(gains), *[ZERO] * setting.length][: setting.length]
         ideal = tuple(accumulate(ideal_gains))
-        return cls(make_exact(measure), relevant, gains, setting.find_depth(measure), ideal)
+        return cls(make_exact(measure), is_relevant, gains, setting.find_depth(measure), ideal)
 
     def is_counted(self, rank: int, grade: int) -> bool:
-        return self.relevant[grade] and rank <= self.depth
+        return self.is_relevant[grade] and rank <= self.depth
 
     def add_document(self, cumulated: Cumulated, grade: int) -> Cumulated:
         return cumulated[0] + 1, cumulated[1] + self.gains[grade]
@@ -308,7 +309,7 @@ def make_r_measure_form(measure: ntcir.RMeasure, setting: Setting) -> Form:
     # The numerator of a document is its blended ratio at rank 1 without ideal gain.
     ratios, base = Ratios.from_measure(measure, setting), setting.count_relevant(measure)
     blend = ratios.measure.blend
-    pairs = zip(ratios.relevant, ratios.gains, strict=True)
+    pairs = zip(ratios.is_relevant, ratios.gains, strict=True)
     row = [blend(int(is_relevant), gain, ONE, ZERO) for is_relevant, gain in pairs]
     total_gain = sum((ratios.gains[grade] for grade in setting.judgments), ZERO)
     divisor = 1 / blend(ONE, ZERO, base, total_gain) if base else ZERO
@@ -320,7 +321,7 @@ def make_o_measure_form(measure: ntcir.OMeasure, setting: Setting) -> Form:
     cumulated = [ratios.add_document(NO_DOCUMENTS, grade) for grade in range(setting.grades + 1)]
     ranks = range(1, setting.find_depth(measure) + 1)
     rows = [tuple(ratios.compute_ratio(rank, document) for document in cumulated) for rank in ranks]
-    return Form(_make_first_relevant_shape(rows, ratios.relevant, setting))
+    return Form(_make_first_relevant_shape(rows, ratios.is_relevant, setting))
 
 
 def make_p_measure_form(measure: Any, setting: Setting) -> Form | None:
@@ -421,7 +422,10 @@ class UtilityRequest(NamedTuple):
 
 
 def _make_view_function(model: StaticModel) -> Callable[[int], tuple[Fraction, Fraction]]:
-    """Return the probability of reading a rank as a function: base r and factor of 1 / ln r."""
+    """Return a function from a rank to the pair (r, c): its view probability is c / ln r.
+
+    If r is 1, the view probability is c.
+    """
     if isinstance(model, ScaledDCG):
         # Without the factor ln 2, which cancels out in sum V g / sum V; ETU divides by 1 / ln 2.
         return lambda rank: invert_discount(model.discount, rank)

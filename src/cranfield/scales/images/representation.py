@@ -1,4 +1,4 @@
-"""Tables of the values of an image, and functions that all representations of images use.
+"""Tables of the values of an image, and functions shared by the representations of images.
 
 Images too large for a table are represented by sums of parts (`sums.py`), by windows of values
 (`windows.py`) or by a sample (`sampling.py`).
@@ -38,14 +38,14 @@ class NearPairs(NamedTuple):
     inner: Ints
 
 
-def join_counted_ranges(start: Ints, count: Ints) -> tuple[Ints, Ints]:
+def join_counted_ranges(starts: Ints, counts: Ints) -> tuple[Ints, Ints]:
     """Concatenate ranges of integers; return the range of each integer, and the integers.
 
     >>> [part.tolist() for part in join_counted_ranges(np.array([5, 9]), np.array([2, 1]))]
     [[0, 0, 1], [5, 6, 9]]
     """
-    range_index = np.repeat(np.arange(count.size), count)
-    shift = start - (np.cumsum(count) - count)
+    range_index = np.repeat(np.arange(counts.size), counts)
+    shift = starts - (np.cumsum(counts) - counts)
     return range_index, np.arange(range_index.size) + shift[range_index]
 
 
@@ -124,7 +124,7 @@ def make_near_error() -> PolicyError:
 
 
 def _find_pieces(inner: Floats, gap: float) -> Ints:
-    """Split inner values at the widest gap near each multiple of the chunk size."""
+    """Return starts of pieces: the widest gaps above `gap` near multiples of the chunk size."""
     multiples = np.arange(CHUNK_SIZE, inner.size - 64, CHUNK_SIZE)
     window = multiples[:, None] + np.arange(-32, 32)[None, :]
     gaps = inner[window] - inner[window - 1]
@@ -184,7 +184,7 @@ def check_n_runs(total: int) -> None:
 
 
 class ExactImage:
-    """Base class of representations with exact comparisons and exact ranks."""
+    """Base class of representations whose ranks are exact, up to their `tolerance`."""
 
     tolerance = 0.0
     is_approximate = False
@@ -202,7 +202,7 @@ MERGE_TOLERANCE = 2.0**-40
 class ListedImage(ExactImage):
     """Base class of images with a table of values.
 
-    The unit and the offset of the image are not yet applied to the values. Values within the
+    `Image.unit` and `Image.offset` are not yet applied to the values. Values within the
     relative distance `tolerance` count as equal.
     """
 
@@ -254,7 +254,7 @@ class ListedImage(ExactImage):
         return n_lower.astype(np.int64), n_equal.astype(np.int64)
 
     def find_ranks(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
-        """Find the values within a radius of floats; return their lowest ranks and numbers."""
+        """Return, for each float, the lowest rank of the values in its radius, and their number."""
         widths = np.maximum(radius, self.tolerance * np.abs(values))
         first = np.searchsorted(self.values, values - widths)
         last = np.searchsorted(self.values, values + widths, side="right")
@@ -311,7 +311,7 @@ class TableImage(ListedImage):
 
 
 class EnumeratedImage(ListedImage):
-    """The image of a measure without a form: the scores of all runs, up to a tolerance."""
+    """The image of a measure without an exact form: the scores of all runs, up to a tolerance."""
 
     tolerance = MERGE_TOLERANCE
 

@@ -289,7 +289,7 @@ class SampledImage:
         self.n_samples = self._choose_n_samples()
 
     def _has_unequal_gaps(self) -> bool:
-        """Return True if the lowest gap does not divide the values of runs with one document."""
+        """Return True if some value minus the lowest is not a multiple of the lowest gap."""
         lowest: list[list[int]] = [[0]]
         for gains, targets in zip(self.walk.gains, self.walk.targets, strict=True):
             sums: list[set[int]] = [set() for _ in range(int(targets.max()) + 1)]

@@ -272,7 +272,7 @@ MAX_COMPARED = 2**16
 
 
 class Sums:
-    """The image of an additive measure."""
+    """The image of an additive measure, whose values are counted as sums of parts."""
 
     tolerance = 0.0
     confidence = 1.0

@@ -222,8 +222,8 @@ class Image:
         Raises
         ------
         PolicyError
-            For a score that is not a number, and for a score that has no value of the image, or
-            several values, within a relative distance of 2^-44.
+            For a score that is not a number, for a score that has no value of the image, or several
+            values, within a relative distance of 2^-44, and if the image is too large.
 
         Notes
         -----
@@ -454,8 +454,9 @@ def image(
 
     Notes
     -----
-    Most measures have exact images. Other measures are scored on all runs, of which there may be at
-    most 2^20, and scores within a relative distance of 2^-40 (`tolerance`) count as equal.
+    The images of measures with an exact form are exact. Other measures are scored on
+    all runs, of which there may be at most 2^20, and scores within a relative distance of 2^-40
+    (`tolerance`) count as equal.
 
     Examples
     --------

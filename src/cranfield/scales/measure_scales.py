@@ -122,8 +122,8 @@ def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason
 def prove_total_orders(form: Form, shape: Additive, sign: int) -> list[Verdict]:
     """Judge the scale of an additive measure for the set-based and the rank-based order."""
     reason = "from all steps between neighbouring runs"
-    set_steps = yield_set_based_steps(shape.length, shape.grades)
-    rank_steps = yield_rank_based_steps(shape.length, shape.grades)
+    set_steps = yield_set_based_steps(shape.length, shape.max_grade)
+    rank_steps = yield_rank_based_steps(shape.length, shape.max_grade)
     return [
         _find_unequal_ranks(form, shape) or judge_steps(SET_BASED, set_steps, form, sign, reason),
         judge_steps(RANK_BASED, rank_steps, form, sign, reason),
@@ -137,7 +137,7 @@ def _find_unequal_ranks(form: Form, shape: Additive) -> Verdict | None:
         [(weight - row[0], base) if form.divisor and weight != row[0] else None for weight in row]
         for row, base in zip(shape.coefficients, shape.bases, strict=True)
     ]
-    for k, grade in np.ndindex(shape.length, shape.grades + 1):
+    for k, grade in np.ndindex(shape.length, shape.max_grade + 1):
         if gains[k][grade] != gains[0][grade]:
             runs = np.zeros((2, shape.length), dtype=np.int64)
             runs[0, 0] = runs[1, k] = grade
@@ -146,13 +146,13 @@ def _find_unequal_ranks(form: Form, shape: Additive) -> Verdict | None:
     return None
 
 
-def make_lowest_runs(length: int, grades: int) -> Ints:
+def make_lowest_runs(length: int, max_grade: int) -> Ints:
     """Return the run without gain, and all runs with one document at one of the last two ranks."""
-    rows = np.zeros((1 + grades * min(length, 2), length), dtype=np.int64)
-    levels = np.arange(1, grades + 1)
+    rows = np.zeros((1 + max_grade * min(length, 2), length), dtype=np.int64)
+    levels = np.arange(1, max_grade + 1)
     rows[levels, -1] = levels
     if length > 1:
-        rows[levels + grades, -2] = levels
+        rows[levels + max_grade, -2] = levels
     return rows
 
 
@@ -161,13 +161,13 @@ def find_unequal_lowest_steps(values: RunValues, runs: Ints, sign: int) -> Witne
     # Let h be the lowest grade with a gain, and b the run with a single h at the last rank but one.
     # Every run with a gain above the last rank scores at least as high as b. Therefore the values
     # of `runs` up to the value of b are neighbours.
-    grades = (len(runs) - 1) // 2
+    max_grade = (len(runs) - 1) // 2
     ranks = values.index if sign > 0 else values.size - 1 - values.index
-    has_gain = np.flatnonzero(ranks[1 : grades + 1] > ranks[0])
+    has_gain = np.flatnonzero(ranks[1 : max_grade + 1] > ranks[0])
     if not has_gain.size:
         return None
-    distinct_ranks, first = np.unique(ranks[: grades + 1], return_index=True)
-    bound = 1 + grades + int(has_gain[0])
+    distinct_ranks, first = np.unique(ranks[: max_grade + 1], return_index=True)
+    bound = 1 + max_grade + int(has_gain[0])
     run_indices = [*first[distinct_ranks < ranks[bound]].tolist(), bound]
     if len(run_indices) < 3:
         return None
@@ -196,7 +196,7 @@ def is_form_evenly_spaced(form: Form) -> bool | None:
         return True
     try:
         # The number of relevant documents does not matter here, so that no grade is relevant.
-        return Sums(split_form(shape, shape.grades + 1), None, 2**30, None).gaps().equispaced
+        return Sums(split_form(shape, shape.max_grade + 1), None, 2**30, None).gaps().equispaced
     except TooManySumsError:
         return None
 
@@ -272,7 +272,7 @@ def judge_spacing(order: str, values: RunValues, runs: Ints) -> Verdict:
 def judge_total_orders(run_set: RunSet, values: RunValues, runs: Ints) -> list[Verdict]:
     """Judge the scale of a measure for the set-based and the rank-based order, from all runs."""
     return [
-        judge_order(order, ranks(runs, run_set.grades), values, runs, run_set.sign)
+        judge_order(order, ranks(runs, run_set.max_grade), values, runs, run_set.sign)
         for order, ranks in ((SET_BASED, sbto), (RANK_BASED, rbto))
     ]
 
@@ -299,26 +299,26 @@ def search_verdicts(run_set: RunSet, exact: Form | None) -> list[Verdict]:
 
 def _search_own_order(run_set: RunSet) -> Verdict:
     """Judge the own order from all runs down to the cutoff, or from the lowest runs."""
-    measure, length, grades = run_set.measure, run_set.length, run_set.grades
+    measure, length, max_grade = run_set.measure, run_set.length, run_set.max_grade
     depth = length if measure.cutoff is None else min(length, measure.cutoff)
     if run_set.can_be_listed(depth):
         runs = run_set.list_runs(depth)
         return judge_spacing(OWN_ORDER, run_set.compute_values(runs), runs)
     is_monotone = measure.info.monotone and _is_monotone(run_set)
     if is_monotone and depth > 1 and not run_set.has_grades:
-        runs = np.pad(make_lowest_runs(depth, grades), ((0, 0), (0, length - depth)))
+        runs = np.pad(make_lowest_runs(depth, max_grade), ((0, 0), (0, length - depth)))
         witness = find_unequal_lowest_steps(run_set.compute_values(runs), runs, run_set.sign)
         if witness is not None:
             return Verdict(OWN_ORDER, Scale.ORDINAL, True, witness, "from its lowest values")
-    return Verdict(OWN_ORDER, Scale.ORDINAL, False, None, _describe_max_length(grades))
+    return Verdict(OWN_ORDER, Scale.ORDINAL, False, None, _describe_max_length(max_grade))
 
 
 def _search_witnesses(run_set: RunSet) -> list[Verdict]:
     """Search short runs, padded with grade 0, for witnesses against the total orders."""
-    depth = min(run_set.length, int(np.log(MAX_SEARCHED) / np.log(run_set.grades + 1) + 1e-9))
+    depth = min(run_set.length, int(np.log(MAX_SEARCHED) / np.log(run_set.max_grade + 1) + 1e-9))
     runs = run_set.list_runs(max(depth, 1))
     verdicts = judge_total_orders(run_set, run_set.compute_values(runs), runs)
-    reach = _describe_max_length(run_set.grades)
+    reach = _describe_max_length(run_set.max_grade)
     return [
         verdict if verdict.scale is None else Verdict(verdict.order, None, False, None, reach)
         for verdict in verdicts
@@ -330,12 +330,12 @@ def _is_monotone(run_set: RunSet) -> bool:
     gains = getattr(run_set.measure, "gains", None)
     if gains is None or gains.kind in {"binary", "graded"}:
         return True
-    exact = find_form(run_set.measure, 2, run_set.grades)
+    exact = find_form(run_set.measure, 2, run_set.max_grade)
     return exact is not None and exact.shape.is_monotone
 
 
-def _describe_max_length(grades: int) -> str:
-    longest = int(np.log(MAX_LISTED) / np.log(grades + 1) + 1e-9)
+def _describe_max_length(max_grade: int) -> str:
+    longest = int(np.log(MAX_LISTED) / np.log(max_grade + 1) + 1e-9)
     return f"all runs can be enumerated up to length {longest}"
 
 
@@ -405,7 +405,7 @@ def scale_of(
         exact_form = run_set.find_form()
         own_verdict, set_based, rank_based = search_verdicts(run_set, exact_form)
         n_runs, is_exact = run_set.count_runs(), exact_form is not None
-    runs_of = run_set.length, run_set.grades, run_set.judgments, n_runs
+    runs_of = run_set.length, run_set.max_grade, run_set.judgments, n_runs
     verdicts = own_verdict, set_based, rank_based
     return ScaleReport(run_set.measure.label, *runs_of, *verdicts, is_exact)
 

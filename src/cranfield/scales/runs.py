@@ -36,7 +36,7 @@ MAX_JUDGED = 100_000
 
 
 def check_judgments(
-    judgments: Sequence[int] | int | None, length: int, grades: int
+    judgments: Sequence[int] | int | None, length: int, max_grade: int
 ) -> tuple[int, ...]:
     """Check judgments, and return the grades of the topic's documents in descending order.
 
@@ -50,14 +50,16 @@ def check_judgments(
         judgments = length
     if isinstance(judgments, (int, np.integer)) and not isinstance(judgments, bool):
         check_integer("the number of relevant documents", judgments, 0, MAX_JUDGED)
-        return (grades,) * int(judgments)
+        return (max_grade,) * int(judgments)
     message = "judgments must be the number of relevant documents, or the list of their grades"
     documents = as_array(judgments, message)
     if documents.ndim != 1 or (documents.size and not np.issubdtype(documents.dtype, np.integer)):
         raise PolicyError(f"{message}, got {judgments!r:.60}")
-    if documents.size and (documents.min() < 0 or documents.max() > grades):
+    if documents.size and (documents.min() < 0 or documents.max() > max_grade):
         extreme = documents.min() if documents.min() < 0 else documents.max()
-        raise PolicyError(f"grades must be from 0 to {grades}, got judgments with grade {extreme}")
+        raise PolicyError(
+            f"grades must be from 0 to {max_grade}, got judgments with grade {extreme}"
+        )
     return tuple(sorted(map(int, documents), reverse=True))
 
 
@@ -115,39 +117,39 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     return np.asarray(codes[:, None] // powers % base)
 
 
-def has_more(limit: int, length: int, grades: int) -> bool:
+def has_more(limit: int, length: int, max_grade: int) -> bool:
     """Return True if there are more than `limit` runs of a length."""
     # Short-circuits to avoid huge powers.
-    return bool(length >= limit.bit_length() or (int(grades) + 1) ** int(length) > limit)
+    return bool(length >= limit.bit_length() or (int(max_grade) + 1) ** int(length) > limit)
 
 
-def check_size(length: Any, grades: Any) -> None:
+def check_size(length: Any, max_grade: Any) -> None:
     """Check that a length and a highest grade are positive integers of feasible size."""
     check_integer("the length of a run", length, 1)
-    check_integer("the highest grade", grades, 1)
+    check_integer("the highest grade", max_grade, 1)
     if length > MAX_LENGTH:
         raise PolicyError(f"the length of runs must be at most {MAX_LENGTH:,}, got {int(length):,}")
-    if grades > MAX_HIGHEST_GRADE:
+    if max_grade > MAX_HIGHEST_GRADE:
         raise PolicyError(
-            f"the highest grade must be at most {MAX_HIGHEST_GRADE:,}, got {int(grades):,}"
+            f"the highest grade must be at most {MAX_HIGHEST_GRADE:,}, got {int(max_grade):,}"
         )
-    if length * (grades + 1) > MAX_WEIGHTS:
+    if length * (max_grade + 1) > MAX_WEIGHTS:
         raise PolicyError(
-            f"the length of runs with {int(grades) + 1:,} grades must be at most"
-            f" {MAX_WEIGHTS // (grades + 1):,}, got {int(length):,}"
+            f"the length of runs with {int(max_grade) + 1:,} grades must be at most"
+            f" {MAX_WEIGHTS // (max_grade + 1):,}, got {int(length):,}"
         )
 
 
-def check_runs(runs: Any, length: int, grades: int) -> Ints:
+def check_runs(runs: Any, length: int, max_grade: int) -> Ints:
     """Check runs and return them as an array of grades, padded with grade 0 to the length."""
     table = _as_rows(runs)
     if table.ndim != 2 or table.size == 0 or not np.issubdtype(table.dtype, np.integer):
         raise PolicyError(f"{RUNS_MESSAGE}, got {runs!r:.60}")
     if table.shape[1] > length:
         raise PolicyError(f"runs must have at most {counted(length, 'rank')}, got {table.shape[1]}")
-    if table.min() < 0 or table.max() > grades:
+    if table.min() < 0 or table.max() > max_grade:
         grade = int(table.min()) if table.min() < 0 else int(table.max())
-        raise PolicyError(f"grades must be from 0 to {grades}, got {grade}")
+        raise PolicyError(f"grades must be from 0 to {max_grade}, got {grade}")
     padded_runs = np.zeros((len(table), length), dtype=np.int64)
     padded_runs[:, : table.shape[1]] = table
     return padded_runs

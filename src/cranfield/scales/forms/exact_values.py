@@ -278,7 +278,7 @@ class Walk:
         contributions: list[list[Fraction]] = []
         targets_by_rank: list[Ints] = []
         steps: list[NDArray[np.int32]] = []
-        n_states, n_grades = 0, form.grades + 1
+        n_states, n_grades = 0, form.max_grade + 1
         run_states = np.zeros(0 if runs is None else len(runs), dtype=np.int64)
         for rank in range(1, form.length + 1):
             n_states += len(states)

@@ -316,7 +316,7 @@ class Additive:
         return len(self.bases)
 
     @property
-    def grades(self) -> int:
+    def max_grade(self) -> int:
         return len(self.coefficients[0]) - 1
 
     def compute_weights(self) -> Floats:
@@ -329,9 +329,9 @@ class Additive:
         bases = {base for base, row in zip(self.bases, self.coefficients, strict=True) if any(row)}
         if len(bases) > 1:
             return None
-        constants = (ONE,) * (self.grades + 1)
+        constants = (ONE,) * (self.max_grade + 1)
         return make_cascade_form(
-            self.length, self.grades, self.coefficients, (constants,) * self.length
+            self.length, self.max_grade, self.coefficients, (constants,) * self.length
         )
 
     @property
@@ -349,7 +349,7 @@ class Stateful:
     """
 
     length: int
-    grades: int
+    max_grade: int
     key: Hashable
     start: Hashable = field(compare=False)
     step: Callable[[int, Any, int], tuple[Fraction, Hashable] | None] = field(compare=False)
@@ -358,7 +358,7 @@ class Stateful:
 
 
 def make_cascade_form(
-    length: int, grades: int, values: Sequence[Row], continuation: Sequence[Row]
+    length: int, max_grade: int, values: Sequence[Row], continuation: Sequence[Row]
 ) -> Stateful:
     """Return the form of a cascade model; the state is the probability of reaching a rank.
 
@@ -372,7 +372,7 @@ def make_cascade_form(
         return state * values[rank - 1][grade], state * continuation[rank - 1][grade]
 
     key = (tuple(values), tuple(continuation))
-    return Stateful(length, grades, key, ONE, step, is_nondecreasing(values[0]))
+    return Stateful(length, max_grade, key, ONE, step, is_nondecreasing(values[0]))
 
 
 def limit_relevant(form: Stateful, limit: int, rel: int) -> Stateful:
@@ -384,7 +384,7 @@ def limit_relevant(form: Stateful, limit: int, rel: int) -> Stateful:
         outcome = form.step(rank, inner_state, grade) if n_relevant <= limit else None
         return outcome and (outcome[0], (outcome[1], n_relevant))
 
-    return Stateful(form.length, form.grades, (form.key, limit, rel), (form.start, 0), step)
+    return Stateful(form.length, form.max_grade, (form.key, limit, rel), (form.start, 0), step)
 
 
 @dataclass(frozen=True)
@@ -436,17 +436,17 @@ class Setting(NamedTuple):
     """Length and highest grade of the runs of a form, and grades of the topic's documents."""
 
     length: int
-    grades: int
+    max_grade: int
     judgments: tuple[int, ...]
 
     def find_depth(self, measure: Measure) -> int:
         return self.length if measure.cutoff is None else min(self.length, measure.cutoff)
 
     def make_stateful(self, key: Hashable, start: Hashable, step: Any) -> Stateful:
-        return Stateful(self.length, self.grades, key, start, step)
+        return Stateful(self.length, self.max_grade, key, start, step)
 
     def mask_relevant(self, measure: Any) -> tuple[bool, ...]:
-        return tuple(grade >= max(measure.rel, 0) for grade in range(self.grades + 1))
+        return tuple(grade >= max(measure.rel, 0) for grade in range(self.max_grade + 1))
 
     def count_relevant(self, measure: Any) -> int:
         return sum(grade >= max(measure.rel, 0) for grade in self.judgments)
@@ -455,21 +455,23 @@ class Setting(NamedTuple):
         """Return the highest grade of the measure; raise an error if runs may exceed this grade."""
         if measure.max_grade == "topic":
             raise MeasureError(f"{measure}: its highest grade depends on the topic; set max_grade")
-        max_grade = int(measure.max_grade or self.grades)
-        if self.grades > max_grade:
+        highest_grade = int(measure.max_grade or self.max_grade)
+        if self.max_grade > highest_grade:
             raise MeasureError(
-                f"{measure}: grades must be at most max_grade={max_grade}, got {self.grades}"
+                f"{measure}: grades must be at most max_grade={highest_grade}, got {self.max_grade}"
             )
-        return max_grade
+        return highest_grade
 
     def compute_gains(self, gain: Gain, max_grade: int | None = None) -> Row:
         """Return the gain of each grade up to `max_grade`, by default the highest of runs."""
-        return to_row(gain.as_fractions().compute_gains(list_fractions(max_grade or self.grades)))
+        return to_row(
+            gain.as_fractions().compute_gains(list_fractions(max_grade or self.max_grade))
+        )
 
     def compute_unit_gains(self, measure: Any) -> Row:
         """Return the gain of each grade, scaled to [0, 1]."""
         max_gain = self.find_highest_grade(measure) if measure.gains.kind == "graded" else 1
-        return to_row(make_exact(measure).unit_gain(list_fractions(self.grades), max_gain))
+        return to_row(make_exact(measure).unit_gain(list_fractions(self.max_grade), max_gain))
 
     def compute_stop_probabilities(self, measure: Any) -> Row:
         gains = self.compute_gains(measure.gains, self.find_highest_grade(measure))

@@ -100,7 +100,7 @@ def make_gain_form(measure: Any, setting: Setting) -> Form:
         divisor = sum(setting.list_ideal_gains(gains), ZERO)
     # The divisor of a form is positive.
     sign = -1 if divisor < 0 else 1
-    row = [sign * gain for gain in gains[: setting.grades + 1]]
+    row = [sign * gain for gain in gains[: setting.max_grade + 1]]
     return Form(
         _weigh_equally(row, setting.find_depth(measure), setting), make_rational_terms(abs(divisor))
     )
@@ -130,7 +130,9 @@ def make_first_relevant_form(measure: Any, setting: Setting) -> Form:
             row = (exact.compute_value_at_rank(Fraction(rank)),) * len(relevant)
         elif isinstance(measure, precision.WeightedReciprocalRank):
             highest = 0 if measure.betas else setting.find_highest_grade(measure)
-            row = to_row(exact.compute_value_at_rank(rank, list_fractions(setting.grades), highest))
+            row = to_row(
+                exact.compute_value_at_rank(rank, list_fractions(setting.max_grade), highest)
+            )
         rows.append(row)
     return Form(_make_first_relevant_shape(rows, relevant, setting))
 
@@ -142,7 +144,7 @@ def _make_first_relevant_shape(
     factors = [Fraction(bool(is_relevant)) for is_relevant in relevant]
     rows = tuple(tuple(map(mul, row, factors)) for row in values)
     continuation = tuple(1 - factor for factor in factors)
-    return make_cascade_form(setting.length, setting.grades, rows, (continuation,) * len(rows))
+    return make_cascade_form(setting.length, setting.max_grade, rows, (continuation,) * len(rows))
 
 
 def make_cascade_measure_form(measure: Any, setting: Setting) -> Form:
@@ -174,7 +176,7 @@ def _make_stopping_shape(
     continuation = tuple(
         tuple((1 - stop) * probability for stop in stops) for probability in patience[: len(values)]
     )
-    return make_cascade_form(setting.length, setting.grades, rows, continuation)
+    return make_cascade_form(setting.length, setting.max_grade, rows, continuation)
 
 
 def _find_divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
@@ -261,7 +263,7 @@ def make_ratio_sum_form(
 
 
 def make_q_form(measure: ntcir.QMeasure, setting: Setting) -> Form:
-    constants = (ONE,) * (setting.grades + 1)
+    constants = (ONE,) * (setting.max_grade + 1)
     shape = make_ratio_sum_form(
         Ratios.from_measure(measure, setting), constants, constants, setting
     )
@@ -278,14 +280,14 @@ def make_average_precision_form(measure: Any, setting: Setting) -> Form:
 def make_cumulative_utility_form(
     measure: ntcir.NormalisedCumulativeUtility, setting: Setting
 ) -> Form:
-    values = continuation = (ONE,) * (setting.grades + 1)
+    values = continuation = (ONE,) * (setting.max_grade + 1)
     if measure.stopping == "graded":
         values = setting.compute_gains(measure.stops or measure.gains)
         relevant = setting.mask_relevant(measure)
         total = sum((values[grade] for grade in setting.judgments if relevant[grade]), ZERO)
     else:
         exact, base = make_exact(measure), setting.count_relevant(measure)
-        continuation = (exact.compute_stop_weight(2),) * (setting.grades + 1)
+        continuation = (exact.compute_stop_weight(2),) * (setting.max_grade + 1)
         total = sum((exact.compute_stop_weight(count) for count in range(1, base + 1)), ZERO)
     # Precision is the blended ratio with beta = 0.
     ratio_measure = measure(beta=0) if measure.utility == "P" else measure
@@ -318,7 +320,7 @@ def make_r_measure_form(measure: ntcir.RMeasure, setting: Setting) -> Form:
 
 def make_o_measure_form(measure: ntcir.OMeasure, setting: Setting) -> Form:
     ratios = Ratios.from_measure(measure, setting)
-    cumulated = [ratios.add_document(NO_DOCUMENTS, grade) for grade in range(setting.grades + 1)]
+    cumulated = [ratios.add_document(NO_DOCUMENTS, grade) for grade in range(setting.max_grade + 1)]
     ranks = range(1, setting.find_depth(measure) + 1)
     rows = [tuple(ratios.compute_ratio(rank, document) for document in cumulated) for rank in ranks]
     return Form(_make_first_relevant_shape(rows, ratios.is_relevant, setting))
@@ -331,9 +333,9 @@ def make_p_measure_form(measure: Any, setting: Setting) -> Form | None:
     # cumulated documents and gain.
     # P+ averages all ratios down to this document, and has too many distinct values. With a single
     # relevant grade it equals P-measure.
-    if isinstance(measure, ntcir.PPlusMeasure) and max(measure.rel, 0) < setting.grades:
+    if isinstance(measure, ntcir.PPlusMeasure) and max(measure.rel, 0) < setting.max_grade:
         return None
-    ratios, highest = Ratios.from_measure(measure, setting), setting.grades
+    ratios, highest = Ratios.from_measure(measure, setting), setting.max_grade
 
     def step(rank: int, state: Any, grade: int) -> tuple[Fraction, Hashable]:
         best_grade, best_ratio, cumulated = state
@@ -382,7 +384,7 @@ def make_shared_grade_form(
     """Return the form of GAP; the state is the number of documents of each grade so far."""
     # G by grade, which does not decrease.
     weights = to_row(
-        [make_exact(measure).sum_weights(grade) for grade in range(setting.grades + 1)]
+        [make_exact(measure).sum_weights(grade) for grade in range(setting.max_grade + 1)]
     )
     depth = setting.find_depth(measure)
 
@@ -396,7 +398,7 @@ def make_shared_grade_form(
 
     divisor = sum(_cut_ideal([weights[grade] for grade in setting.judgments], measure), ZERO)
     return Form(
-        setting.make_stateful((depth, weights), (0,) * setting.grades, step),
+        setting.make_stateful((depth, weights), (0,) * setting.max_grade, step),
         make_rational_terms(divisor),
     )
 
@@ -548,7 +550,7 @@ def make_user_form(measure: UserModel | Expectation, setting: Setting) -> Form |
 
 def make_chain_form(measure: ChainMeasure, setting: Setting) -> Form:
     """Return the form of a measure such as uM, rrM or EBU; additive if users always continue."""
-    exact, grades = make_exact(measure), list_fractions(setting.grades)
+    exact, grades = make_exact(measure), list_fractions(setting.max_grade)
     zeros = np.full(grades.size, ZERO)
 
     def look_up_probabilities(gain: Gain | None) -> Any:
@@ -568,7 +570,7 @@ def make_chain_form(measure: ChainMeasure, setting: Setting) -> Form:
         empty = [(ZERO,) * grades.size] * (setting.length - len(values))
         return Form(Additive((ONE,) * setting.length, (*values, *empty)))
     return Form(
-        make_cascade_form(setting.length, setting.grades, tuple(values), tuple(continuation))
+        make_cascade_form(setting.length, setting.max_grade, tuple(values), tuple(continuation))
     )
 
 

@@ -529,7 +529,7 @@ def represent(
             single_state = shape.make_stateful()
             if single_state is None:
                 raise PolicyError(
-                    f"runs of length {shape.length} with {shape.grades + 1} grades have too many"
+                    f"runs of length {shape.length} with {shape.max_grade + 1} grades have too many"
                     " ties to rank their values exactly; use shorter runs or fewer grades"
                 ) from None
             stateful = single_state

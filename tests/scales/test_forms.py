@@ -25,7 +25,7 @@ from cranfield.scales.forms.form import (
 )
 from cranfield.scales.forms.measure_forms import FORMS, find_form
 from cranfield.scales.images.representation import count_pairs
-from cranfield.scales.images.sums import Sums
+from cranfield.scales.images.sums import SummedImage
 from cranfield.scales.images.values import image
 from cranfield.scales.runs import all_runs, score_runs
 
@@ -170,7 +170,7 @@ def test_parts_have_the_sums(weights: Any, bases: Any, limit: int | None) -> Non
     rows = tuple(tuple(Fraction(one, 4) for one in row) for row in weights)
     shape = Additive(tuple(bases[: len(rows)]), rows)
     limit = None if limit is None or limit >= len(rows) else limit
-    held = Sums(split_form(shape, 1), limit, 2**20, 1)
+    held = SummedImage(split_form(shape, 1), limit, 2**20, 1)
     runs = [
         run
         for run in product(range(3), repeat=len(rows))

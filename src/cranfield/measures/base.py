@@ -193,7 +193,7 @@ class Measure(Spec):
     def __init__(self, /, **parameters: Any) -> None:
         super().__init__(**parameters)
         if self.cutoff is not None and not self.takes_cutoff():
-            raise MeasureError(f"{self.info.name} takes no cutoff")
+            raise MeasureError(f"{self.info.name} takes no cutoff, got {self.cutoff}")
         bounds = self._compute_score_range()
         if bounds != self.info.range:
             vars(self)["info"] = replace(self.info, range=bounds)
@@ -245,14 +245,14 @@ class Measure(Spec):
     def __call__(self, /, *arguments: Never, **parameters: Any) -> Self:
         if arguments:
             raise ArgumentError(
-                f"parameters of {self.name} must be named; write a cutoff as"
-                f" {self.name} @ {arguments[0]}"
+                f"parameters of {self.name} must be named, got {arguments[0]!r:.60}; write a cutoff"
+                f" as {self.name} @ {arguments[0]}"
             )
         return super().__call__(**parameters)
 
     def __matmul__(self, cutoff: Any) -> Self:
         if self.info.at_usage == "none":
-            raise MeasureError(f"{self.info.name} takes no cutoff")
+            raise MeasureError(f"{self.info.name} takes no cutoff, got {cutoff}")
         if (
             isinstance(cutoff, float)
             and self.info.at_parameter == "cutoff"

@@ -55,8 +55,8 @@ class Wrapper(Measure):
         vars(self)["inner"] = parse_measure(inner) if isinstance(inner, str) else inner
         if self.inner.data_class is not JudgedRuns:
             raise MeasureError(
-                f"{self.outer_info.name}: expected a measure of {JudgedRuns.noun}; {inner} is"
-                f" computed from {self.inner.data_class.noun}"
+                f"{self.outer_info.name}: expected a measure of {JudgedRuns.noun}, got {inner},"
+                f" which is computed from {self.inner.data_class.noun}"
             )
         vars(self)["explicit"] = frozenset(options)
         for name in self.parameter_names():

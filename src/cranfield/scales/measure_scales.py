@@ -40,7 +40,7 @@ from cranfield.scales.forms.form import (
     describe_beyond_length,
 )
 from cranfield.scales.forms.measure_forms import find_form
-from cranfield.scales.images.sums import Sums
+from cranfield.scales.images.sums import SummedImage
 from cranfield.scales.images.values import Image, image
 from cranfield.scales.orders import rbto, sbto
 from cranfield.scales.runs import (
@@ -196,7 +196,9 @@ def is_form_evenly_spaced(form: Form) -> bool | None:
         return True
     try:
         # The number of relevant documents does not matter here, so that no grade is relevant.
-        return Sums(split_form(shape, shape.max_grade + 1), None, 2**30, None).gaps().equispaced
+        return (
+            SummedImage(split_form(shape, shape.max_grade + 1), None, 2**30, None).gaps().equispaced
+        )
     except TooManySumsError:
         return None
 

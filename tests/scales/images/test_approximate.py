@@ -11,7 +11,7 @@ from cranfield.scales import distribution
 from cranfield.scales.forms.exact_values import split_form
 from cranfield.scales.forms.form import Additive
 from cranfield.scales.forms.measure_forms import find_form
-from cranfield.scales.images.sums import Sums
+from cranfield.scales.images.sums import SummedImage
 
 PAPER = "DCG(discount='max(1,log2(rank))')"
 
@@ -22,11 +22,11 @@ def few_listed_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distribution, "MAX_SUMS", 2**12)
 
 
-def approximated(name: str, length: int, grades: int = 1) -> Sums:
+def approximated(name: str, length: int, grades: int = 1) -> SummedImage:
     found = find_form(cf.parse_measure(f"{name}@{length}"), length, grades)
     assert found is not None
     assert isinstance(found.shape, Additive)
-    return Sums(split_form(found.shape, 1), None, 2**30, None)
+    return SummedImage(split_form(found.shape, 1), None, 2**30, None)
 
 
 @pytest.mark.parametrize(

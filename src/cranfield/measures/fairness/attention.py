@@ -136,11 +136,11 @@ def sum_judged(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
 
 
 def find_group_index(groups: Groups, group: str | None, name: str) -> int:
-    """Return the index of a group; messages start with `name`, that of the measure."""
+    """Return the index of a group; `name` is the name of the measure, for messages."""
     choices = ", ".join(map(quoted, groups.names[:10]))
     choices += ", …" if len(groups.names) > 10 else ""
     if group is None:
-        raise MeasureError(f"{name} requires protected='GROUP'; groups: {choices}")
+        raise MeasureError(f"{name} requires protected='GROUP', one of: {choices}")
     if group not in groups.names:
         raise MeasureError(f"{name}: unknown group {quoted(group)}; expected one of: {choices}")
     return groups.names.index(group)

@@ -423,7 +423,7 @@ class _BejeweledPlayerModel(UserModel, scale_note=_NOTE):
     unit: float | None = parameter(
         None,
         optional(number(0, 1e15)),
-        "cost per unit of length; by default the cost of each document is 1",
+        "cost per unit of length; by default the cost of each rank is 1",
     )
     missing: float | None = parameter(
         None,

@@ -432,7 +432,7 @@ def to_row(values: Any) -> Row:
     return tuple(map(Fraction, np.asarray(values).astype(object)))
 
 
-class Setting(NamedTuple):
+class FormSetting(NamedTuple):
     """Length and highest grade of the runs of a form, and grades of the topic's documents."""
 
     length: int

@@ -41,8 +41,8 @@ from cranfield.scales.forms.form import (
     ZERO,
     Additive,
     Form,
+    FormSetting,
     Row,
-    Setting,
     Stateful,
     Terms,
     add_terms,
@@ -57,7 +57,7 @@ from cranfield.scales.forms.form import (
 from cranfield.scales.runs import check_judgments
 
 
-def make_count_form(measure: precision.CountMeasure, setting: Setting) -> Form:
+def make_count_form(measure: precision.CountMeasure, setting: FormSetting) -> Form:
     """Return the form of a measure that is a function of the number of relevant documents."""
     depth, is_relevant = setting.find_depth(measure), setting.mask_relevant(measure)
     sizes = (np.array(Fraction(size)) for size in (depth, setting.count_relevant(measure)))
@@ -79,18 +79,18 @@ def make_count_form(measure: precision.CountMeasure, setting: Setting) -> Form:
     return Form(_weigh_equally(row, depth, setting), divisor, scores[0])
 
 
-def _weigh_equally(row: Iterable[Fraction], depth: int, setting: Setting) -> Additive:
+def _weigh_equally(row: Iterable[Fraction], depth: int, setting: FormSetting) -> Additive:
     """Return a sum in which a grade has the same weight at each rank down to a depth."""
     return Additive.weigh(tuple(row), [(ONE, ONE)] * min(depth, setting.length), setting.length)
 
 
-def make_r_precision_form(measure: precision.RPrecision, setting: Setting) -> Form:
+def make_r_precision_form(measure: precision.RPrecision, setting: FormSetting) -> Form:
     cutoff = int(measure.find_cutoffs(np.array(setting.count_relevant(measure))))
     row = map(Fraction, setting.mask_relevant(measure))
     return Form(_weigh_equally(row, cutoff, setting), make_rational_terms(cutoff))
 
 
-def make_gain_form(measure: Any, setting: Setting) -> Form:
+def make_gain_form(measure: Any, setting: FormSetting) -> Form:
     """Return the form of generalised precision (gP) or recall (gR)."""
     if isinstance(measure, precision.GeneralisedPrecision):
         gains = setting.compute_gains(measure.gains, setting.find_highest_grade(measure))
@@ -106,13 +106,13 @@ def make_gain_form(measure: Any, setting: Setting) -> Form:
     )
 
 
-def make_rank_biased_form(measure: stopping.RankBiasedPrecision, setting: Setting) -> Form:
+def make_rank_biased_form(measure: stopping.RankBiasedPrecision, setting: FormSetting) -> Form:
     exact, ranks = make_exact(measure), range(1, setting.find_depth(measure) + 1)
     weights = [(ONE, (1 - exact.p) * exact.views(rank)) for rank in ranks]
     return Form(Additive.weigh(setting.compute_unit_gains(measure), weights, setting.length))
 
 
-def make_dcg_form(measure: Any, setting: Setting) -> Form:
+def make_dcg_form(measure: Any, setting: FormSetting) -> Form:
     """Return the form of DCG or nDCG."""
     gains, ranks = setting.compute_gains(measure.gains), range(1, setting.find_depth(measure) + 1)
     weights = [invert_discount(measure.discount, rank) for rank in ranks]
@@ -120,7 +120,7 @@ def make_dcg_form(measure: Any, setting: Setting) -> Form:
     return Form(shape, _find_divisor(measure, setting, gains))
 
 
-def make_first_relevant_form(measure: Any, setting: Setting) -> Form:
+def make_first_relevant_form(measure: Any, setting: FormSetting) -> Form:
     """Return the form of RR, WRR or Success."""
     exact, relevant = make_exact(measure), setting.mask_relevant(measure)
     rows = []
@@ -138,7 +138,7 @@ def make_first_relevant_form(measure: Any, setting: Setting) -> Form:
 
 
 def _make_first_relevant_shape(
-    values: Sequence[Row], relevant: Sequence[Any], setting: Setting
+    values: Sequence[Row], relevant: Sequence[Any], setting: FormSetting
 ) -> Stateful:
     """Make the sum with the value of the first relevant document, by rank and grade."""
     factors = [Fraction(bool(is_relevant)) for is_relevant in relevant]
@@ -147,7 +147,7 @@ def _make_first_relevant_shape(
     return make_cascade_form(setting.length, setting.max_grade, rows, (continuation,) * len(rows))
 
 
-def make_cascade_measure_form(measure: Any, setting: Setting) -> Form:
+def make_cascade_measure_form(measure: Any, setting: FormSetting) -> Form:
     """Return the form of ERR, nERR or iRBU: users stop at the document that satisfies them."""
     exact, stops = make_exact(measure), setting.compute_stop_probabilities(measure)
     is_utility = isinstance(measure, stopping.IntentwiseRankBiasedUtility)
@@ -169,7 +169,7 @@ def make_cascade_measure_form(measure: Any, setting: Setting) -> Form:
 
 
 def _make_stopping_shape(
-    stops: Row, values: Sequence[Fraction], patience: Sequence[Fraction], setting: Setting
+    stops: Row, values: Sequence[Fraction], patience: Sequence[Fraction], setting: FormSetting
 ) -> Stateful:
     """Make the sum in which users stop with a probability by grade, and gain a value by rank."""
     rows = tuple(tuple(stop * value for stop in stops) for value in values)
@@ -179,7 +179,7 @@ def _make_stopping_shape(
     return make_cascade_form(setting.length, setting.max_grade, rows, continuation)
 
 
-def _find_divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
+def _find_divisor(measure: Any, setting: FormSetting, gains: Row) -> Terms:
     """Return the divisor of DCG and nDCG.
 
     Gains are divided by ln x instead of ln x / ln b for a logarithm of base b. The sum is divided
@@ -207,7 +207,7 @@ NO_DOCUMENTS: Cumulated = (0, ZERO)
 
 
 @dataclass(frozen=True)
-class Ratios:
+class BlendedRatios:
     """Exact blended ratios of a measure.
 
     `is_relevant` and `gains` are by grade, with a gain of 0 for grades that are not relevant;
@@ -222,7 +222,7 @@ class Ratios:
     ideal: Row
 
     @classmethod
-    def from_measure(cls, measure: Any, setting: Setting) -> Ratios:
+    def from_measure(cls, measure: Any, setting: FormSetting) -> BlendedRatios:
         is_relevant = setting.mask_relevant(measure)
         # With beta = 0, gains would only distinguish states that are equivalent.
         has_gain = [relevant and measure.beta > 0 for relevant in is_relevant]
@@ -243,7 +243,7 @@ class Ratios:
 
 
 def make_ratio_sum_form(
-    ratios: Ratios, values: Row, continuation: Row, setting: Setting
+    ratios: BlendedRatios, values: Row, continuation: Row, setting: FormSetting
 ) -> Stateful:
     """Return the form of a sum of weighted blended ratios, such as AP, Q, NCU or EBR.
 
@@ -262,23 +262,23 @@ def make_ratio_sum_form(
     return setting.make_stateful((ratios, values, continuation), (NO_DOCUMENTS, ONE), step)
 
 
-def make_q_form(measure: ntcir.QMeasure, setting: Setting) -> Form:
+def make_q_form(measure: ntcir.QMeasure, setting: FormSetting) -> Form:
     constants = (ONE,) * (setting.max_grade + 1)
     shape = make_ratio_sum_form(
-        Ratios.from_measure(measure, setting), constants, constants, setting
+        BlendedRatios.from_measure(measure, setting), constants, constants, setting
     )
     divisor = precision.find_divisor(measure, setting.count_relevant(measure))
     return Form(shape, make_rational_terms(int(divisor)))
 
 
-def make_average_precision_form(measure: Any, setting: Setting) -> Form:
+def make_average_precision_form(measure: Any, setting: FormSetting) -> Form:
     """Return the form of AP or GMAP; on a topic both equal Q with beta = 0."""
     parameters = {name: getattr(measure, name) for name in ("rel", "cutoff", "denominator")}
     return make_q_form(ntcir.QMeasure(beta=0, **parameters), setting)
 
 
 def make_cumulative_utility_form(
-    measure: ntcir.NormalisedCumulativeUtility, setting: Setting
+    measure: ntcir.NormalisedCumulativeUtility, setting: FormSetting
 ) -> Form:
     values = continuation = (ONE,) * (setting.max_grade + 1)
     if measure.stopping == "graded":
@@ -291,25 +291,25 @@ def make_cumulative_utility_form(
         total = sum((exact.compute_stop_weight(count) for count in range(1, base + 1)), ZERO)
     # Precision is the blended ratio with beta = 0.
     ratio_measure = measure(beta=0) if measure.utility == "P" else measure
-    ratios = Ratios.from_measure(ratio_measure, setting)
+    ratios = BlendedRatios.from_measure(ratio_measure, setting)
     return Form(
         make_ratio_sum_form(ratios, values, continuation, setting), make_rational_terms(total)
     )
 
 
-def make_expected_ratio_form(measure: ntcir.ExpectedBlendedRatio, setting: Setting) -> Form:
+def make_expected_ratio_form(measure: ntcir.ExpectedBlendedRatio, setting: FormSetting) -> Form:
     ratios, stops = (
-        Ratios.from_measure(measure, setting),
+        BlendedRatios.from_measure(measure, setting),
         setting.compute_stop_probabilities(measure),
     )
     continuation = tuple(1 - stop for stop in stops)
     return Form(make_ratio_sum_form(ratios, stops, continuation, setting))
 
 
-def make_r_measure_form(measure: ntcir.RMeasure, setting: Setting) -> Form:
+def make_r_measure_form(measure: ntcir.RMeasure, setting: FormSetting) -> Form:
     """Return the form of R-measure, whose numerator is the sum of 1 + beta g over documents."""
     # The numerator of a document is its blended ratio at rank 1 without ideal gain.
-    ratios, base = Ratios.from_measure(measure, setting), setting.count_relevant(measure)
+    ratios, base = BlendedRatios.from_measure(measure, setting), setting.count_relevant(measure)
     blend = ratios.measure.blend
     pairs = zip(ratios.is_relevant, ratios.gains, strict=True)
     row = [blend(int(is_relevant), gain, ONE, ZERO) for is_relevant, gain in pairs]
@@ -318,15 +318,15 @@ def make_r_measure_form(measure: ntcir.RMeasure, setting: Setting) -> Form:
     return Form(_weigh_equally(row, base, setting), make_rational_terms(divisor))
 
 
-def make_o_measure_form(measure: ntcir.OMeasure, setting: Setting) -> Form:
-    ratios = Ratios.from_measure(measure, setting)
+def make_o_measure_form(measure: ntcir.OMeasure, setting: FormSetting) -> Form:
+    ratios = BlendedRatios.from_measure(measure, setting)
     cumulated = [ratios.add_document(NO_DOCUMENTS, grade) for grade in range(setting.max_grade + 1)]
     ranks = range(1, setting.find_depth(measure) + 1)
     rows = [tuple(ratios.compute_ratio(rank, document) for document in cumulated) for rank in ranks]
     return Form(_make_first_relevant_shape(rows, ratios.is_relevant, setting))
 
 
-def make_p_measure_form(measure: Any, setting: Setting) -> Form | None:
+def make_p_measure_form(measure: Any, setting: FormSetting) -> Form | None:
     """Return the form of P-measure: the ratio at the first document of the run's highest grade."""
     # The first document of a higher grade replaces the ratio: its contribution is the difference.
     # The state consists of the highest grade so far, the ratio at its first document, and the
@@ -335,7 +335,7 @@ def make_p_measure_form(measure: Any, setting: Setting) -> Form | None:
     # relevant grade it equals P-measure.
     if isinstance(measure, ntcir.PPlusMeasure) and max(measure.rel, 0) < setting.max_grade:
         return None
-    ratios, highest = Ratios.from_measure(measure, setting), setting.max_grade
+    ratios, highest = BlendedRatios.from_measure(measure, setting), setting.max_grade
 
     def step(rank: int, state: Any, grade: int) -> tuple[Fraction, Hashable]:
         best_grade, best_ratio, cumulated = state
@@ -358,7 +358,7 @@ def _cut_ideal(values: list[Fraction], measure: Any) -> list[Fraction]:
 
 
 def make_mean_gain_form(
-    measure: average_precision.KishidaAveragePrecision, setting: Setting
+    measure: average_precision.KishidaAveragePrecision, setting: FormSetting
 ) -> Form:
     """Return the form of gAP, a sum of mean gains; the state is the sum of gains."""
     gains, depth = setting.compute_gains(measure.gains), setting.find_depth(measure)
@@ -379,7 +379,7 @@ def make_mean_gain_form(
 
 
 def make_shared_grade_form(
-    measure: average_precision.GradedAveragePrecision, setting: Setting
+    measure: average_precision.GradedAveragePrecision, setting: FormSetting
 ) -> Form:
     """Return the form of GAP; the state is the number of documents of each grade so far."""
     # G by grade, which does not decrease.
@@ -448,7 +448,7 @@ def _compute_user_divisor(
     return add_terms(map(_make_view_function(model), range(1, end + 1))), 1.0
 
 
-def _make_static_form(model: StaticModel, setting: Setting, request: UtilityRequest) -> Form:
+def _make_static_form(model: StaticModel, setting: FormSetting, request: UtilityRequest) -> Form:
     end = model.limit_rank(request.depth)
     last_scored_rank = min(request.last_scored_rank, end or request.last_scored_rank)
     weights = list(map(_make_view_function(model), range(1, last_scored_rank + 1)))
@@ -458,7 +458,7 @@ def _make_static_form(model: StaticModel, setting: Setting, request: UtilityRequ
 
 
 def _make_satisfied_form(
-    model: stopping.SatisfiedModel, setting: Setting, request: UtilityRequest
+    model: stopping.SatisfiedModel, setting: FormSetting, request: UtilityRequest
 ) -> Form | None:
     end = min(setting.length, model.limit_rank(request.depth) or DEFAULT_MAX_RANK)
     views = [make_exact(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
@@ -489,7 +489,7 @@ _LIMITS = ("T", "K", "hb", "hc", "median")
 """Parameters of Bejeweled player models that limit gain and effort."""
 
 
-def _make_player_form(model: Any, setting: Setting, request: UtilityRequest) -> Form | None:
+def _make_player_form(model: Any, setting: FormSetting, request: UtilityRequest) -> Form | None:
     """Return the form of a Bejeweled player model; the state is the sum of gains, None at the end.
 
     Whether a player stops depends on comparisons of sums in floats. Therefore gains and limits such
@@ -525,7 +525,7 @@ def _make_player_form(model: Any, setting: Setting, request: UtilityRequest) -> 
 
 
 _NERR = (stopping.NERR8, stopping.NERR9, stopping.NERR10, stopping.NERR11)
-_MODELS: dict[type[Measure], Callable[[Any, Setting, UtilityRequest], Form | None]] = {
+_MODELS: dict[type[Measure], Callable[[Any, FormSetting, UtilityRequest], Form | None]] = {
     **dict.fromkeys(
         (PrecisionUser, stopping.RankBiasedPrecision, INSQ, ScaledDCG), _make_static_form
     ),
@@ -535,7 +535,7 @@ _MODELS: dict[type[Measure], Callable[[Any, Setting, UtilityRequest], Form | Non
 """Functions that return the form of a user model, by class."""
 
 
-def make_user_form(measure: UserModel | Expectation, setting: Setting) -> Form | None:
+def make_user_form(measure: UserModel | Expectation, setting: FormSetting) -> Form | None:
     """Return the form of EU, ETU, or a user model, whose value as a measure is its EU."""
     model, is_total, depth = measure, False, None
     if isinstance(measure, Expectation):
@@ -548,7 +548,7 @@ def make_user_form(measure: UserModel | Expectation, setting: Setting) -> Form |
     )
 
 
-def make_chain_form(measure: ChainMeasure, setting: Setting) -> Form:
+def make_chain_form(measure: ChainMeasure, setting: FormSetting) -> Form:
     """Return the form of a measure such as uM, rrM or EBU; additive if users always continue."""
     exact, grades = make_exact(measure), list_fractions(setting.max_grade)
     zeros = np.full(grades.size, ZERO)
@@ -574,7 +574,7 @@ def make_chain_form(measure: ChainMeasure, setting: Setting) -> Form:
     )
 
 
-FormMaker = Callable[[Any, Setting], Form | None]
+FormMaker = Callable[[Any, FormSetting], Form | None]
 
 _MAKERS: dict[FormMaker, str] = {
     make_count_form: "P R RelP NumRelRet SetP SetR SetRelP SetAP SetF SetE Utility",
@@ -619,4 +619,4 @@ def find_form(
     if maker is None:
         return None
     measure.require_complete()
-    return maker(measure, Setting(length, grades, check_judgments(judgments, length, grades)))
+    return maker(measure, FormSetting(length, grades, check_judgments(judgments, length, grades)))

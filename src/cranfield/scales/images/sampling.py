@@ -77,7 +77,7 @@ class UnestimableRanksError(PolicyError):
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class WalkSteps:
     """The steps of a walk at one rank, sorted by the state after the rank.
 
     Each step has a `state_before`, a `gain` and `residues` of the gain, shape (moduli, steps). For
@@ -119,7 +119,7 @@ class SearchableWalk:
             start, gain = np.cumsum(n_steps) - n_steps, gains[state, grade]
             self.gains.append(gains)
             self.residues.append(residues)
-            self.steps.append(Steps(state, gain, residues[:, state, grade], start, n_steps))
+            self.steps.append(WalkSteps(state, gain, residues[:, state, grade], start, n_steps))
             self.lowest.append(np.minimum.reduceat(self.lowest[-1][state] + gain, start))
             self.highest.append(np.maximum.reduceat(self.highest[-1][state] + gain, start))
         self.extremes = float(self.lowest[-1].min()), float(self.highest[-1].max())
@@ -179,7 +179,7 @@ def _find_factors(divisor: int) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Heads:
+class HeadValues:
     """The distinct values (heads) of the first ranks by state, in the order of `keys`."""
 
     cut: int
@@ -191,7 +191,7 @@ class Heads:
     """Hashes of the values modulo PRIME and of the states, ascending."""
 
     @classmethod
-    def list_values(cls, search: SearchableWalk, limit: int) -> Heads:
+    def list_values(cls, search: SearchableWalk, limit: int) -> HeadValues:
         """List the values of as many first ranks as possible with at most `limit` values."""
         state, values = np.zeros(1, dtype=np.int64), np.zeros(1)
         residues = np.zeros((len(search.moduli), 1), dtype=np.int64)
@@ -226,7 +226,11 @@ def _hash_states(state: Ints, residues: Ints) -> Ints:
 
 
 def draw_pairs(
-    search: SearchableWalk, heads: Heads, theta: float, n_draws: int, generator: np.random.Generator
+    search: SearchableWalk,
+    heads: HeadValues,
+    theta: float,
+    n_draws: int,
+    generator: np.random.Generator,
 ) -> tuple[Floats, Ints, float]:
     """Draw pairs of a head and last ranks with probabilities proportional to exp(theta value).
 
@@ -259,7 +263,7 @@ def draw_pairs(
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class ValueCurve:
     """Estimated proportions of values of the image up to given values, linear in between."""
 
     values: Floats
@@ -305,7 +309,7 @@ class SampledImage:
     def _choose_n_samples(self) -> int:
         """Estimate from one chunk the number of pairs whose ties can be counted in `MAX_NODES`."""
         cut = int(np.log(MAX_HEADS) / np.log(self.walk.gains[0].shape[1]) + 1e-9)
-        heads = Heads.list_values(self.search, 1)
+        heads = HeadValues.list_values(self.search, 1)
         values, residues, _ = draw_pairs(self.search, heads, 0.0, CHUNK_SIZE, self._make_stream(0))
         *_, n_nodes = self.search.walk_back(values, residues, cut)
         n_samples = min(MAX_SAMPLES, MAX_NODES // max(1, n_nodes // CHUNK_SIZE))
@@ -335,9 +339,9 @@ class SampledImage:
         )
 
     @cached_property
-    def curve(self) -> Curve:
+    def curve(self) -> ValueCurve:
         """The estimated distribution of values."""
-        search, heads = self.search, Heads.list_values(self.search, MAX_HEADS)
+        search, heads = self.search, HeadValues.list_values(self.search, MAX_HEADS)
         deviation = float(
             draw_pairs(search, heads, 0.0, MAX_SAMPLES, self._make_stream(1))[0].std()
         )
@@ -373,9 +377,11 @@ class SampledImage:
         is_used &= (points > self.lowest + slack) & (points < self.highest - slack)
         points = np.concatenate([[self.lowest], points[is_used], [self.highest]])
         proportions = np.concatenate([[0.0], (cumulated / cumulated[-1])[is_used], [1.0]])
-        return Curve(points, proportions, float(cumulated[-1] * np.exp(log_totals[0])), *bounds)
+        return ValueCurve(
+            points, proportions, float(cumulated[-1] * np.exp(log_totals[0])), *bounds
+        )
 
-    def _count_ties(self, heads: Heads, values: Floats, residues: Ints) -> Ints:
+    def _count_ties(self, heads: HeadValues, values: Floats, residues: Ints) -> Ints:
         """Count the pairs that have each value."""
 
         def count_chunk_ties(start: int) -> Ints:

@@ -187,7 +187,7 @@ class Sides(NamedTuple):
             yield Sides(inner.select(inner.min_relevant <= room), outer.select(rooms == room))
 
 
-class Split(NamedTuple):
+class SideSplit(NamedTuple):
     """Indices of the parts of the inner and of the outer side, and number of outer sums."""
 
     inner: list[int]
@@ -197,7 +197,7 @@ class Split(NamedTuple):
 
 def split_sides(
     parts: tuple[FormPart, ...], limit: int | None, by_runs: bool, memory: int
-) -> Split:
+) -> SideSplit:
     """Assign parts to sides; raise an error if the outer side is too long.
 
     With `by_runs`, sums are weighted by numbers of runs; `memory` is the maximum size of the inner
@@ -220,7 +220,7 @@ def split_sides(
     n_outer = prod(lengths[index] for index in outer)
     if n_outer > max_length:
         raise make_size_error(prod(lengths))
-    return Split(inner, outer, n_outer)
+    return SideSplit(inner, outer, n_outer)
 
 
 @lru_cache(maxsize=1)
@@ -271,7 +271,7 @@ MAX_COMPARED = 2**16
 """Maximum number of candidates for the smallest gap that are compared exactly."""
 
 
-class Sums:
+class SummedImage:
     """The image of an additive measure, whose values are counted as sums of parts."""
 
     tolerance = 0.0
@@ -389,8 +389,8 @@ class Sums:
         if n_outer * n_runs > MAX_LOOKUPS:
             raise PolicyError(
                 f"the measure has {self.size:,} possible values, and ranking"
-                f" {counted(n_runs, 'run')} among them exactly would take days; use shorter runs,"
-                " fewer grades or fewer runs"
+                f" {counted(n_runs, 'run')} among them exactly would take many hours; use shorter"
+                " runs, fewer grades or fewer runs"
             )
 
     def _compare(self, a: Ints, b: Ints) -> Ints:

@@ -43,8 +43,8 @@ from cranfield.scales.images.representation import (
     TableImage,
 )
 from cranfield.scales.images.sampling import SampledImage, UnestimableRanksError
-from cranfield.scales.images.sums import Sums
-from cranfield.scales.images.windows import TooManyRunsError, Windows, cut_ranks
+from cranfield.scales.images.sums import SummedImage
+from cranfield.scales.images.windows import TooManyRunsError, WindowedImage, cut_ranks
 from cranfield.scales.runs import (
     all_runs,
     as_measure,
@@ -55,7 +55,7 @@ from cranfield.scales.runs import (
     has_more,
 )
 
-Representation = ListedImage | Sums | Windows | SampledImage
+Representation = ListedImage | SummedImage | WindowedImage | SampledImage
 """Representation of an image: a table of values, or counts or estimates of their ranks."""
 
 TIES = ("unique", "mid", "min", "max")
@@ -104,7 +104,7 @@ class Image:
         return self._representation.is_approximate
 
     @property
-    def _exact_representation(self) -> ListedImage | Sums | Windows:
+    def _exact_representation(self) -> ListedImage | SummedImage | WindowedImage:
         if isinstance(self._representation, SampledImage) or self.is_approximate:
             # The number of values of a sampled image takes long to estimate.
             is_sampled = isinstance(self._representation, SampledImage)
@@ -365,7 +365,7 @@ class Image:
         >>> long.relative_ranks([[0], [1], [1] * 500]).round(4).tolist()
         [0.0, 0.0351, 1.0]
         """
-        if isinstance(self._representation, Sums | SampledImage) and self.is_approximate:
+        if isinstance(self._representation, SummedImage | SampledImage) and self.is_approximate:
             return self._representation.relative_ranks(check_runs(runs, self.length, self.grades))
         return self.normalise_ranks(self.rank_runs(runs))
 
@@ -499,7 +499,8 @@ def make_topic_image(
     max_length = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
     raise PolicyError(
         f"the possible values of {measure} differ between topics and must be listed for each topic;"
-        f" with {counted(grades + 1, 'grade')} use a length of at most about {max_length}"
+        f" with {counted(grades + 1, 'grade')} use a length of at most about {max_length}, got"
+        f" {length}"
     )
 
 
@@ -524,7 +525,7 @@ def represent(
     stateful = shape
     if isinstance(shape, Additive):
         try:
-            return Sums(split_form(shape, rel), limit, memory, jobs)
+            return SummedImage(split_form(shape, rel), limit, memory, jobs)
         except TooManySumsError:
             single_state = shape.make_stateful()
             if single_state is None:
@@ -546,7 +547,7 @@ def represent(
         return TableImage(walk, counts_by_state[0])
     rank, _ = cut_ranks(walk, memory // (2048 if is_wide else 128))
     try:
-        return Windows(walk, rank, jobs)
+        return WindowedImage(walk, rank, jobs)
     except TooManyRunsError as error:
         try:
             return SampledImage(walk, seed, jobs)

@@ -223,7 +223,7 @@ class Marks:
     """Highest value of the image."""
 
 
-class Windows(ExactImage):
+class WindowedImage(ExactImage):
     """The image of a stateful measure, whose values are counted window by window."""
 
     def __init__(self, walk: Walk, cut: int, jobs: int | None) -> None:

@@ -196,9 +196,9 @@ class AspectMean(Wrapper, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
         names = tuple(name for name, weight in weights.pairs if weight)
         views = [judged if name == RELEVANCE else judged.aspect(name, str(self)) for name in names]
         scores = np.array([self.inner.score(view) for view in views])
-        return self.average_scores(scores, np.array(weights.proportions(names))[:, None, None])
+        return self.mean(scores, np.array(weights.proportions(names))[:, None, None])
 
-    def average_scores(self, scores: Floats, weights: Floats) -> Floats:
+    def mean(self, scores: Floats, weights: Floats) -> Floats:
         """Average scores of shape (aspects, topics, systems) with weights (aspects, 1, 1)."""
         raise NotImplementedError
 
@@ -212,7 +212,7 @@ class AspectMean(Wrapper, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
 class ConvexAggregation(AspectMean):
     """The weighted arithmetic mean over aspects."""
 
-    def average_scores(self, scores: Floats, weights: Floats) -> Floats:
+    def mean(self, scores: Floats, weights: Floats) -> Floats:
         return np.asarray((weights * scores).sum(axis=0))
 
 
@@ -233,7 +233,7 @@ class MultidimensionalMeasure(AspectMean):
                 f" required by the harmonic mean, got {inner}"
             )
 
-    def average_scores(self, scores: Floats, weights: Floats) -> Floats:
+    def mean(self, scores: Floats, weights: Floats) -> Floats:
         is_positive = (scores > 0).all(axis=0)
         means = ratio(np.ones(is_positive.shape), ratio(weights, scores).sum(axis=0))
         return np.where(is_positive, means, 0.0)

@@ -109,7 +109,7 @@ class Wrapper(Measure):
         self.inner.require_complete()
 
     def __matmul__(self, cutoff: Any) -> Self:
-        return type(self)(self.inner @ cutoff, **self.get_options())
+        return type(self)(self.inner @ cutoff, **self.options())
 
     def __call__(self, /, *arguments: Never, **parameters: Any) -> Self:
         """Return the measure with other parameters, its own or those of the inner measure."""
@@ -117,7 +117,7 @@ class Wrapper(Measure):
             return super().__call__(*arguments)
         names = self.parameter_names()
         inner_parameters = {name: value for name, value in parameters.items() if name not in names}
-        options = {name: parameters.get(name, value) for name, value in self.get_options().items()}
+        options = {name: parameters.get(name, value) for name, value in self.options().items()}
         inner = self.inner(**inner_parameters) if inner_parameters else self.inner
         return type(self)(inner, **options)
 
@@ -131,13 +131,13 @@ class Wrapper(Measure):
     def uses_highest_grade(self) -> bool:
         return super().uses_highest_grade or self.inner.uses_highest_grade
 
-    def get_options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.parameter_names()}
 
     def __str__(self) -> str:
         settings = [
             f", {name}={format_value(value)}"
-            for name, value in sorted(self.get_options().items())
+            for name, value in sorted(self.options().items())
             if value != self.parameters[name].default
         ]
         return f"{self.outer_info.name}({self.inner}{''.join(settings)})"

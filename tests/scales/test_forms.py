@@ -192,7 +192,7 @@ def test_parts_have_the_sums(weights: Any, bases: Any, limit: int | None) -> Non
     ordered = sorted(counts, key=value)
     rank = {one: index + 1 for index, one in enumerate(ordered)}
     assert held.size == len(ordered) and held.runs == len(runs)
-    assert held.ranks(np.array(runs)).tolist() == [rank[key(run)] for run in runs]
+    assert held.rank_runs(np.array(runs)).tolist() == [rank[key(run)] for run in runs]
     below, same = held.count_lower_and_equal(np.array(runs))
     assert same.tolist() == [counts[key(run)] for run in runs]
     before = {one: sum(counts[other] for other in ordered[: rank[one] - 1]) for one in ordered}
@@ -200,7 +200,7 @@ def test_parts_have_the_sums(weights: Any, bases: Any, limit: int | None) -> Non
     steps = {b - a for a, b in zip(map(value, ordered), map(value, ordered[1:]), strict=False)}
     # Steps of irrational numbers agree but for the last of their 300 digits.
     equal = max(steps, default=0) - min(steps, default=0) <= 1000
-    assert held.gaps().equispaced == equal
+    assert held.find_gaps().equispaced == equal
 
 
 @given(

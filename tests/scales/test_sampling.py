@@ -79,7 +79,7 @@ def test_average_precision_is_that_of_an_enumeration(few_heads: None) -> None:
     distinct = sorted(set(values))
     place = {value: i / (len(distinct) - 1) for i, value in enumerate(distinct)}
     drawn = SampledImage(walk_of("AP", length), 0, None)
-    ranks = drawn.relative_ranks(np.array(runs))
+    ranks = drawn.compute_relative_ranks(np.array(runs))
     errors = np.abs(ranks - np.array([place[value] for value in values]))
     assert errors.max() < drawn.error < 0.06
     assert abs(drawn.size / len(distinct) - 1) < 0.1
@@ -103,12 +103,12 @@ def test_exact_images(
     if limit is not None:
         runs = runs[(runs > 0).sum(axis=1) <= limit]
     expected = exact.relative_ranks(runs)
-    errors = np.abs(drawn.relative_ranks(runs) - expected)
+    errors = np.abs(drawn.compute_relative_ranks(runs) - expected)
     assert 0 < errors.max() < drawn.error < 0.1
     low = expected >= 1e-4
     assert (errors[low] / expected[low]).max() < drawn.curve.relative_error < 1
     again = SampledImage(walk_of(text, length, grades, limit), 1, 1)
-    assert (again.relative_ranks(runs) == drawn.relative_ranks(runs)).all()
+    assert (again.compute_relative_ranks(runs) == drawn.relative_ranks(runs)).all()
 
 
 def test_impossible_images_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -284,9 +284,11 @@ class SessionGainMeasure(
     def compute_divisors(self, query: Ints, rank: Ints, list_rank: Ints) -> Floats:
         """Compute the divisors of gains; `rank` is in the concatenated ranking."""
         if self.variant == "jarvelin":
-            return (1.0 + _log(query, self.bq)) * (1.0 + _log(list_rank, self.b))
+            return (1.0 + _compute_log(query, self.bq)) * (1.0 + _compute_log(list_rank, self.b))
         position = rank if self.variant == "kanoulas" else list_rank
-        return _log(query + (self.bq - 1.0), self.bq) * _log(position + (self.b - 1.0), self.b)
+        return _compute_log(query + (self.bq - 1.0), self.bq) * _compute_log(
+            position + (self.b - 1.0), self.b
+        )
 
     def sum_gains(self, judged: JudgedRuns, *, once: bool = False) -> Floats:
         """Sum discounted gains; with `once`, only a document's first occurrence has a gain."""
@@ -423,7 +425,7 @@ class NormalisedSessionDCG(SessionGainMeasure):
         return Rows(lists.cell[list_index], list_rank, list_rank, judged.shape).total(terms)
 
 
-def _log(values: NDArray[Any], base: float) -> Floats:
+def _compute_log(values: NDArray[Any], base: float) -> Floats:
     """Compute the logarithm, exactly if base and value are powers of 2."""
     return np.asarray(np.log2(values) / np.log2(base))
 

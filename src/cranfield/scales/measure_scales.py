@@ -197,7 +197,9 @@ def is_form_evenly_spaced(form: Form) -> bool | None:
     try:
         # The number of relevant documents does not matter here, so that no grade is relevant.
         return (
-            SummedImage(split_form(shape, shape.max_grade + 1), None, 2**30, None).gaps().equispaced
+            SummedImage(split_form(shape, shape.max_grade + 1), None, 2**30, None)
+            .find_gaps()
+            .equispaced
         )
     except TooManySumsError:
         return None

@@ -37,7 +37,7 @@ def test_shares_are_those_that_are_counted(name: str, length: int, grades: int) 
     found = approximated(name, length, grades)
     exact = cf.image(f"{name}@{length}", grades=grades)
     assert exact.exact
-    away = np.abs(found.relative_ranks(runs) - exact.relative_ranks(runs)).max()
+    away = np.abs(found.compute_relative_ranks(runs) - exact.relative_ranks(runs)).max()
     # A rank counts the value itself, a share from 0 to 1 does not: they are 1 / size apart.
     assert away <= found.distribution.error + 2 / exact.size
     assert found.distribution.error <= 2e-5

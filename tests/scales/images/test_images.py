@@ -234,7 +234,7 @@ def test_two_ways_agree() -> None:
     rank, _ = halves.cut_ranks(way, 2**12)
     other = WindowedImage(way, rank, None)
     assert one.size == other.size == 2**22
-    assert (one.rank_runs(runs) == other.ranks(runs)).all()
+    assert (one.rank_runs(runs) == other.rank_runs(runs)).all()
 
 
 def test_memory_does_not_matter() -> None:

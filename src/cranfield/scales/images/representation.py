@@ -219,7 +219,7 @@ class ListedImage(ExactImage):
         """Number of runs with a value below each value, followed by the number of all runs."""
         raise NotImplementedError
 
-    def ranks(self, runs: Ints) -> Ints:
+    def rank_runs(self, runs: Ints) -> Ints:
         """Return the number of distinct values up to the value of each run."""
         raise NotImplementedError
 
@@ -227,7 +227,7 @@ class ListedImage(ExactImage):
         """Return all values, ascending; requires at most `MAX_VALUES` values."""
         return self.values
 
-    def gaps(self) -> Gaps:
+    def find_gaps(self) -> Gaps:
         lowest, highest = float(self.values[0]), float(self.values[-1])
         if self.size == 1:
             return Gaps(True, None, None, lowest, highest)
@@ -241,14 +241,14 @@ class ListedImage(ExactImage):
         ends = abs(float(self.values[0])), abs(float(self.values[-1]))
         return largest - smallest <= 4 * self.tolerance * max(ends), smallest, largest
 
-    def require(self, n_runs: int, *, by_runs: bool) -> None:
+    def check_rankable(self, n_runs: int, *, by_runs: bool) -> None:
         """Raise an error if this number of runs cannot be ranked, with `by_runs` among all runs."""
         if by_runs:
             check_n_runs(self.runs)
 
     def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
         """Return for each run the number of runs with a lower value and with an equal value."""
-        indices = self.ranks(runs) - 1
+        indices = self.rank_runs(runs) - 1
         check_n_runs(self.runs)
         n_lower, n_equal = self.n_runs_below[indices], np.diff(self.n_runs_below)[indices]
         return n_lower.astype(np.int64), n_equal.astype(np.int64)
@@ -269,10 +269,10 @@ class ConstantImage(ListedImage):
     def __init__(self, runs: int) -> None:
         self.runs, self.values = runs, np.zeros(1)
 
-    def require(self, n_runs: int, *, by_runs: bool) -> None:
+    def check_rankable(self, n_runs: int, *, by_runs: bool) -> None:
         """Do nothing: any number of runs can be ranked."""
 
-    def ranks(self, runs: Ints) -> Ints:
+    def rank_runs(self, runs: Ints) -> Ints:
         return np.ones(len(runs), dtype=np.int64)
 
     def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
@@ -306,7 +306,7 @@ class TableImage(ListedImage):
         smallest, largest = int(steps.min()), int(steps.max())
         return smallest == largest, float(smallest * unit), float(largest * unit)
 
-    def ranks(self, runs: Ints) -> Ints:
+    def rank_runs(self, runs: Ints) -> Ints:
         return np.searchsorted(self.keys, self.walk.compute_values(runs)) + 1
 
 
@@ -336,6 +336,6 @@ class EnumeratedImage(ListedImage):
             ]
         )
 
-    def ranks(self, runs: Ints) -> Ints:
+    def rank_runs(self, runs: Ints) -> Ints:
         scores = self._score(runs)
         return np.searchsorted(self.values, scores + self.tolerance * np.abs(scores), side="right")

@@ -399,7 +399,7 @@ class SampledImage:
         assert ties.min() > 0
         return ties
 
-    def relative_ranks(self, runs: Ints) -> Floats:
+    def compute_relative_ranks(self, runs: Ints) -> Floats:
         """Return the estimated proportion of values up to the value of each run."""
         unit = self.walk.unit
         values = (self.walk.compute_values(runs) * unit.numerator / unit.denominator).astype(
@@ -407,7 +407,7 @@ class SampledImage:
         )
         return np.interp(values, self.curve.values, self.curve.proportions)
 
-    def gaps(self) -> Gaps:
+    def find_gaps(self) -> Gaps:
         """Return the extreme values; gaps are unequal, as checked at construction."""
         return Gaps(False, None, None, self.lowest, self.highest)
 

@@ -326,12 +326,12 @@ class SummedImage:
     def precision(self) -> str:
         return f"accurate to {self.error:.1g}" if self.is_approximate else "exact"
 
-    def relative_ranks(self, runs: Ints) -> Floats:
+    def compute_relative_ranks(self, runs: Ints) -> Floats:
         """Return the proportion of values up to the value of each run, within the error."""
         shift = sum(float(part.values[0]) for part in self.parts if part.values.size == 1)
         return self.distribution.cdf(self.compute_floats(self.find_digits(runs)) - shift)
 
-    def require(self, n_runs: int, *, by_runs: bool) -> None:
+    def check_rankable(self, n_runs: int, *, by_runs: bool) -> None:
         if by_runs:
             check_n_runs(self.runs)
         else:
@@ -340,7 +340,7 @@ class SummedImage:
             n_outer = split_sides(self.parts, self.limit, by_runs, self.memory).n_outer
             self._check_lookups(n_outer, n_runs)
 
-    def ranks(self, runs: Ints) -> Ints:
+    def rank_runs(self, runs: Ints) -> Ints:
         return self._rank_digits(self.find_digits(runs))
 
     def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
@@ -456,7 +456,7 @@ class SummedImage:
         order = np.argsort(values, kind="stable")
         return values[order], sides.find_digits(j[order], i[order])
 
-    def gaps(self) -> Gaps:
+    def find_gaps(self) -> Gaps:
         lowest, highest = map(float, self._find_extremes([part.values for part in self.parts]))
         active = [part for part in self.parts if part.keys.size > 1]
         if self.size == 1:

@@ -198,7 +198,7 @@ class Image:
 
     @cached_property
     def _gaps(self) -> Gaps:
-        raw = self._representation.gaps()
+        raw = self._representation.find_gaps()
         low, high = (self._multiply_by_unit(x) + self.offset for x in (raw.lowest, raw.highest))
         smallest, largest = (
             None if gap is None else self._multiply_by_unit(gap)
@@ -293,7 +293,7 @@ class Image:
         cranfield.PolicyError: there are about 2^60 possible values, too many for exact ranks; ...
         """
         _check_ties(ties)
-        self._exact_representation.require(n_runs, by_runs=ties != "unique")
+        self._exact_representation.check_rankable(n_runs, by_runs=ties != "unique")
 
     def rank_runs(self, runs: Any, ties: str = "unique") -> Any:
         """Return the exact ranks of runs.
@@ -338,7 +338,7 @@ class Image:
                     f" with {int(n_relevant.max())}"
                 )
         if ties == "unique":
-            return self._exact_representation.ranks(rows)
+            return self._exact_representation.rank_runs(rows)
         n_lower, n_equal = self._exact_representation.count_lower_and_equal(rows)
         if ties == "min":
             return n_lower + 1
@@ -366,7 +366,9 @@ class Image:
         [0.0, 0.0351, 1.0]
         """
         if isinstance(self._representation, SummedImage | SampledImage) and self.is_approximate:
-            return self._representation.relative_ranks(check_runs(runs, self.length, self.grades))
+            return self._representation.compute_relative_ranks(
+                check_runs(runs, self.length, self.grades)
+            )
         return self.normalise_ranks(self.rank_runs(runs))
 
     def normalise_ranks(self, ranks: ArrayLike) -> Floats:

@@ -320,13 +320,13 @@ class WindowedImage(ExactImage):
                 pieces.append((low, *_summarise_sums(sums)))
         return pieces
 
-    def require(self, n_runs: int, *, by_runs: bool) -> None:
+    def check_rankable(self, n_runs: int, *, by_runs: bool) -> None:
         if by_runs:
             check_n_runs(self.runs)
         else:
             _ = self._borders
 
-    def ranks(self, runs: Ints) -> Ints:
+    def rank_runs(self, runs: Ints) -> Ints:
         return self._rank_values(self.walk.compute_values(runs))
 
     def _rank_values(self, values: Exact) -> Ints:
@@ -358,7 +358,7 @@ class WindowedImage(ExactImage):
 
     def find_ranks(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
         unit = self.walk.unit.numerator / self.walk.unit.denominator
-        gaps = self.gaps()
+        gaps = self.find_gaps()
         candidates = np.flatnonzero(
             (values + radius >= gaps.lowest) & (values - radius <= gaps.highest)
         )
@@ -420,7 +420,7 @@ class WindowedImage(ExactImage):
         unit = self.walk.unit
         return (np.concatenate(values) * unit.numerator / unit.denominator).astype(np.float64)
 
-    def gaps(self) -> Gaps:
+    def find_gaps(self) -> Gaps:
         marks, unit = self.marks, self.walk.unit
         lowest, highest = float(int(marks.values[0]) * unit), float(marks.highest * unit)
         smallest, largest = float(marks.min_gap * unit), float(marks.max_gap * unit)

@@ -97,7 +97,7 @@ class Verdict:
     scale
         Interval or ordinal; None if the measure is on neither scale, or if this is not decided.
     decided
-        Whether the verdict is final; if not, the scale is a lower bound.
+        Whether the verdict is final; if not, the scale, unless it is None, is a lower bound.
     witness
         Counterexample to a higher scale.
     reason

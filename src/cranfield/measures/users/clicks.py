@@ -166,7 +166,7 @@ class ClickMeasure(Measure, family="user models", needs="click probabilities, fr
             self.document_gains(judged, rows),
             max(int(judged.retrieved.max(initial=0)), 1),
             fill_gain=0.0,
-            relevant=judged.recall_base(),
+            n_relevant=judged.recall_base(),
             lengths=None,
             fill_grade=0.0,
         )

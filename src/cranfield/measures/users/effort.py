@@ -1,4 +1,4 @@
-"""User models whose continuation depends on gain or cost: TBG, U, BPM, INST, SDCG.
+"""User models with a target gain, costs or a discount: TBG, U, BPM, INST, INSQ, SDCG.
 
 Unjudged documents, and ranks beyond the end of the list or the cutoff, have no gain. Other
 expectations of these models are measures such as `ETU(INST)`, `Depth(INST)` and `Residual(INST)`.

@@ -121,7 +121,7 @@ class EU(Expectation):
     r"""Expected utility of a measure with a user model, such as `EU(RBP(p=0.8))`.
 
     Measures with a user model are P, RR, AP, ERR, RBP, SDCG, DCG and nDCG with a cutoff, Q, INST,
-    INSQ, NERR8 to NERR11, BPM, BPMDynamic, TBG, U, and user-defined models.
+    INSQ, NERR8 to NERR11, BPM, BPMDynamic, TBG, U, CWL, and user-defined models.
 
     Notes
     -----

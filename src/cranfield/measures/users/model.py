@@ -291,7 +291,7 @@ class UserModel(UnitGains, family="user models"):
             self.document_gains(judged, rows),
             depth,
             fill_gain=self.max_gain(judged) if is_filled else 0.0,
-            relevant=judged.recall_base(self.rel),
+            n_relevant=judged.recall_base(self.rel),
             lengths=judged.lengths(str(self)) if needs_lengths else None,
             fill_grade=fill_grade if self.reads_grades else None,
         ):

@@ -45,9 +45,9 @@ class Page:
     ----------
     gains
         Gain of each rank; shape (rankings, ranks).
-    retrieved
+    n_retrieved
         Number of documents of each ranking, beyond which ranks are empty; shape (rankings, 1).
-    relevant
+    n_relevant
         Number of relevant documents of the topic, retrieved or not; shape (rankings, 1).
     lengths
         Length of the document at each rank, NaN where it is unknown or there is no document; None
@@ -60,8 +60,8 @@ class Page:
     """
 
     gains: Floats
-    retrieved: Ints
-    relevant: Ints
+    n_retrieved: Ints
+    n_relevant: Ints
     lengths: Floats | None = None
     costs: Floats = field(default_factory=lambda: np.ones((1, 1)))
     grades: Floats | None = None
@@ -74,7 +74,7 @@ class Page:
     @cached_property
     def has_document(self) -> NDArray[np.bool_]:
         """Mask of ranks with a document."""
-        return np.asarray(self.rank <= self.retrieved)
+        return np.asarray(self.rank <= self.n_retrieved)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,9 +172,9 @@ def make_page(
                 f"expected {name} of shape {gains_table.shape}, the shape of gains,"
                 f" got {table.shape}"
             )
-    retrieved = np.full((gains_table.shape[0], 1), gains_table.shape[1])
-    relevant = np.count_nonzero(gains_table, axis=1)[:, None]
-    return Page(gains_table, retrieved, relevant, lengths_table, grades=grades_table)
+    n_retrieved = np.full((gains_table.shape[0], 1), gains_table.shape[1])
+    n_relevant = np.count_nonzero(gains_table, axis=1)[:, None]
+    return Page(gains_table, n_retrieved, n_relevant, lengths_table, grades=grades_table)
 
 
 def iterate_pages(
@@ -184,7 +184,7 @@ def iterate_pages(
     depth: int,
     *,
     fill_gain: float,
-    relevant: Ints,
+    n_relevant: Ints,
     lengths: Rows | None,
     fill_grade: float | None = None,
 ) -> Iterator[Page]:
@@ -194,8 +194,8 @@ def iterate_pages(
     `fill_grade` in models that use grades. `lengths` are the documents with a known length.
     """
     n_cells = judged.shape[0] * judged.shape[1]
-    retrieved = judged.retrieved.T.reshape(-1, 1)
-    n_relevant = np.broadcast_to(relevant, judged.shape).T.reshape(-1, 1)
+    n_retrieved = judged.retrieved.T.reshape(-1, 1)
+    n_relevant = np.broadcast_to(n_relevant, judged.shape).T.reshape(-1, 1)
     step = max(1, _BLOCK_RANKS // depth)
     for start in range(0, max(n_cells, 1), step):
         stop = min(start + step, n_cells)
@@ -206,7 +206,7 @@ def iterate_pages(
             lengths_table = _fill_table(lengths, lengths.gains, start, shape, np.nan)
         if fill_grade is not None:
             grades_table = _fill_table(rows, rows.grade, start, shape, fill_grade)
-        counts = retrieved[start:stop], n_relevant[start:stop]
+        counts = n_retrieved[start:stop], n_relevant[start:stop]
         yield Page(gains_table, *counts, lengths_table, grades=grades_table)
 
 

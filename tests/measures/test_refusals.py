@@ -121,7 +121,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("Depth", "Depth"),
     # Graded measures
     ("GAP(thresholds='often')", "'uniform', 'linear' or a mapping"),
-    ("GAP(thresholds={0: 1})", "a mapping of grades from 1"),
+    ("GAP(thresholds={0: 1})", "a mapping of grades (at least 1)"),
     ("GAP(thresholds={1: 0})", "not all 0"),
     ("GAP(thresholds={1: -1, 2: 3})", "at least 0"),
     ("gAP(gains={1: -1})", "gains of at least 0"),

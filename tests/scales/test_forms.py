@@ -86,10 +86,10 @@ def test_forms_give_the_values(text: str, judgments: Any) -> None:
     scores = score_runs(measure, runs, grades=2, judgments=judgments)
     found = find_form(measure, 5, 2, judgments)
     assert found is not None
-    if isinstance(found.shape, Additive):
-        raw = found.shape.compute_weights()[np.arange(5), runs].sum(axis=1)
+    if isinstance(found.rank_sum, Additive):
+        raw = found.rank_sum.compute_weights()[np.arange(5), runs].sum(axis=1)
     else:
-        walk = Walk.from_form(found.shape)
+        walk = Walk.from_form(found.rank_sum)
         raw = walk.compute_values(runs) * float(walk.unit)
     assert found.offset + found.unit * raw == pytest.approx(scores, rel=1e-12, abs=1e-12)
     exact = compute_exact_values(measure, runs, 2, judgments)
@@ -138,7 +138,7 @@ def test_precise_inverse_logarithms() -> None:
 def test_cascade_stops_with_the_chance_of_the_paper() -> None:
     found = find_form(parse_measure("ERR@3"), 5, 2)
     assert found is not None
-    shape = found.shape
+    shape = found.rank_sum
     assert isinstance(shape, Stateful)
     assert shape.step(2, Fraction(1, 4), 2) == (Fraction(3, 32), Fraction(1, 16))
     # All are alike where nothing counts any more.
@@ -158,7 +158,7 @@ def test_cascade_stops_with_the_chance_of_the_paper() -> None:
 )
 def test_a_better_grade_is_known_not_to_be_worse(text: str, rises: bool) -> None:
     found = find_form(parse_measure(text), 3, 2)
-    assert found is not None and found.shape.is_monotone is rises
+    assert found is not None and found.rank_sum.is_monotone is rises
 
 
 @given(

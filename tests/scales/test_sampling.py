@@ -28,8 +28,10 @@ from cranfield.scales.images.values import image, represent
 def walk_of(text: str, length: int, grades: int = 1, limit: int | None = None) -> Walk:
     """The walk of a measure on runs of a length."""
     exact = find_form(parse_measure(f"{text}@{length}"), length, grades, (grades,) * length)
-    assert exact is not None and isinstance(exact.shape, Stateful)
-    return Walk.from_form(exact.shape if limit is None else limit_relevant(exact.shape, limit, 1))
+    assert exact is not None and isinstance(exact.rank_sum, Stateful)
+    return Walk.from_form(
+        exact.rank_sum if limit is None else limit_relevant(exact.rank_sum, limit, 1)
+    )
 
 
 def average_precision(run: tuple[int, ...]) -> Fraction:

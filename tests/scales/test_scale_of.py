@@ -274,8 +274,8 @@ def test_additive_proofs_for_any_gains(
     full = scale_of(measure, length, grades)
     found = find_form(measure, length, grades)
     assert found is not None
-    assert isinstance(found.shape, Additive)
-    set_based, rank_based = prove_total_orders(found, found.shape, 1)
+    assert isinstance(found.rank_sum, Additive)
+    set_based, rank_based = prove_total_orders(found, found.rank_sum, 1)
     assert rank_based.scale is full.rank_based.scale
     assert set_based.scale is full.set_based.scale
     assert is_form_evenly_spaced(found) is (full.own.scale is INTERVAL)

@@ -119,27 +119,28 @@ def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason
     return Verdict(order, Scale.INTERVAL, True, None, reason)
 
 
-def prove_total_orders(form: Form, shape: Additive, sign: int) -> list[Verdict]:
+def prove_total_orders(form: Form, rank_sum: Additive, sign: int) -> list[Verdict]:
     """Judge the scale of an additive measure for the set-based and the rank-based order."""
     reason = "from all steps between neighbouring runs"
-    set_steps = yield_set_based_steps(shape.length, shape.max_grade)
-    rank_steps = yield_rank_based_steps(shape.length, shape.max_grade)
+    set_steps = yield_set_based_steps(rank_sum.length, rank_sum.max_grade)
+    rank_steps = yield_rank_based_steps(rank_sum.length, rank_sum.max_grade)
     return [
-        _find_unequal_ranks(form, shape) or judge_steps(SET_BASED, set_steps, form, sign, reason),
+        _find_unequal_ranks(form, rank_sum)
+        or judge_steps(SET_BASED, set_steps, form, sign, reason),
         judge_steps(RANK_BASED, rank_steps, form, sign, reason),
     ]
 
 
-def _find_unequal_ranks(form: Form, shape: Additive) -> Verdict | None:
+def _find_unequal_ranks(form: Form, rank_sum: Additive) -> Verdict | None:
     """Judge a measure for the set-based order if the gain of a grade depends on the rank."""
     # The gains of grades at each rank, as coefficient and base, or None.
     gains = [
         [(weight - row[0], base) if form.divisor and weight != row[0] else None for weight in row]
-        for row, base in zip(shape.coefficients, shape.bases, strict=True)
+        for row, base in zip(rank_sum.coefficients, rank_sum.bases, strict=True)
     ]
-    for k, grade in np.ndindex(shape.length, shape.max_grade + 1):
+    for k, grade in np.ndindex(rank_sum.length, rank_sum.max_grade + 1):
         if gains[k][grade] != gains[0][grade]:
-            runs = np.zeros((2, shape.length), dtype=np.int64)
+            runs = np.zeros((2, rank_sum.length), dtype=np.int64)
             runs[0, 0] = runs[1, k] = grade
             witness = _make_form_witness("distinguished", runs, form)
             return Verdict(SET_BASED, None, True, witness)
@@ -190,14 +191,14 @@ def find_unequal_steps(
 
 def is_form_evenly_spaced(form: Form) -> bool | None:
     """Return True if the values of an additive measure are equally spaced; None if unknown."""
-    shape = form.shape
-    assert isinstance(shape, Additive)
-    if not form.divisor or _is_contiguous(shape):
+    rank_sum = form.rank_sum
+    assert isinstance(rank_sum, Additive)
+    if not form.divisor or _is_contiguous(rank_sum):
         return True
     try:
         # The number of relevant documents does not matter here, so that no grade is relevant.
         return (
-            SummedImage(split_form(shape, shape.max_grade + 1), None, 2**30, None)
+            SummedImage(split_form(rank_sum, rank_sum.max_grade + 1), None, 2**30, None)
             .find_gaps()
             .equispaced
         )
@@ -205,13 +206,13 @@ def is_form_evenly_spaced(form: Form) -> bool | None:
         return None
 
 
-def _is_contiguous(shape: Additive) -> bool:
+def _is_contiguous(rank_sum: Additive) -> bool:
     """Return True if the sums of weights are all multiples of a unit up to the highest sum."""
     # If the sums of some ranks are all multiples from 0 to T, another rank leaves no gap if its
     # neighbouring weights are at most T + 1 units apart.
-    if shape.make_stateful() is None:
+    if rank_sum.make_stateful() is None:
         return False  # weights of several bases have no common unit
-    weights = [sorted(set(row)) for row in shape.coefficients]
+    weights = [sorted(set(row)) for row in rank_sum.coefficients]
     steps = [[b - a for a, b in pairwise(row)] for row in weights]
     denominator = lcm(*(step.denominator for row in steps for step in row))
     integers = [[int(step * denominator) for step in row] for row in steps if row]
@@ -293,12 +294,12 @@ MAX_SEARCHED = 2**10
 def search_verdicts(run_set: RunSet, exact: Form | None) -> list[Verdict]:
     """Judge the scale of a measure for all three orders without listing all runs."""
     own_verdict = _search_own_order(run_set)
-    if run_set.judgments is not None or exact is None or not isinstance(exact.shape, Additive):
+    if run_set.judgments is not None or exact is None or not isinstance(exact.rank_sum, Additive):
         return [own_verdict, *_search_witnesses(run_set)]
     if not own_verdict.decided and (is_even := is_form_evenly_spaced(exact)) is not None:
         scale = Scale.INTERVAL if is_even else Scale.ORDINAL
         own_verdict = Verdict(OWN_ORDER, scale, True, None, "from its weights and gains")
-    return [own_verdict, *prove_total_orders(exact, exact.shape, run_set.sign)]
+    return [own_verdict, *prove_total_orders(exact, exact.rank_sum, run_set.sign)]
 
 
 def _search_own_order(run_set: RunSet) -> Verdict:
@@ -335,7 +336,7 @@ def _is_monotone(run_set: RunSet) -> bool:
     if gains is None or gains.kind in {"binary", "graded"}:
         return True
     exact = find_form(run_set.measure, 2, run_set.max_grade)
-    return exact is not None and exact.shape.is_monotone
+    return exact is not None and exact.rank_sum.is_monotone
 
 
 def _describe_max_length(max_grade: int) -> str:

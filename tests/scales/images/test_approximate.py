@@ -25,8 +25,8 @@ def few_listed_sums(monkeypatch: pytest.MonkeyPatch) -> None:
 def approximated(name: str, length: int, grades: int = 1) -> SummedImage:
     found = find_form(cf.parse_measure(f"{name}@{length}"), length, grades)
     assert found is not None
-    assert isinstance(found.shape, Additive)
-    return SummedImage(split_form(found.shape, 1), None, 2**30, None)
+    assert isinstance(found.rank_sum, Additive)
+    return SummedImage(split_form(found.rank_sum, 1), None, 2**30, None)
 
 
 @pytest.mark.parametrize(

@@ -225,8 +225,8 @@ def test_tied_weights_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_two_ways_agree() -> None:
     found_ = find_form(parse_measure("RBP(p=0.7)"), 22)
-    assert found_ is not None and isinstance(found_.shape, Additive)
-    alone = found_.shape.make_stateful()
+    assert found_ is not None and isinstance(found_.rank_sum, Additive)
+    alone = found_.rank_sum.make_stateful()
     assert alone is not None
     way = exact_values.Walk.from_form(alone)
     runs = np.random.default_rng(4).integers(0, 2, (300, 22))

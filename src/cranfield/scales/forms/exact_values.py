@@ -106,14 +106,14 @@ class FormPart:
         return np.asarray(np.searchsorted(self.keys, sums))
 
 
-def split_form(shape: Additive, rel: int) -> list[FormPart]:
+def split_form(rank_sum: Additive, rel: int) -> list[FormPart]:
     """Split a sum into independent parts; raise TooManySumsError if a part has too many sums."""
     parts = []
     by_base: dict[Fraction, list[int]] = {}
-    for rank, base in enumerate(shape.bases):
+    for rank, base in enumerate(rank_sum.bases):
         by_base.setdefault(base, []).append(rank)
     for base, ranks in sorted(by_base.items()):
-        rows = [shape.coefficients[rank] for rank in ranks]
+        rows = [rank_sum.coefficients[rank] for rank in ranks]
         denominator = lcm(*(weight.denominator for row in rows for weight in row))
         integers = [[int(weight * denominator) for weight in row] for row in rows]
         parts += [
@@ -464,7 +464,7 @@ def merge_close_values(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
 
 def compute_form_values(exact_form: Form, runs: Ints) -> RunValues:
     """Compute the values of a form for runs, shape (runs, ranks)."""
-    rows, bases, unit = _sum_form(exact_form.shape, runs)
+    rows, bases, unit = _sum_form(exact_form.rank_sum, runs)
     if not exact_form.divisor:
         # A topic without relevant documents scores 0, whatever the run.
         rows = np.zeros_like(rows)
@@ -478,24 +478,24 @@ def compute_form_values(exact_form: Form, runs: Ints) -> RunValues:
 
 
 def _sum_form(
-    shape: Additive | Stateful, runs: Ints
+    rank_sum: Additive | Stateful, runs: Ints
 ) -> tuple[NDArray[Any], tuple[Fraction, ...], Fraction]:
     """Sum a form for each run in multiples of a unit, with a column for each logarithm base."""
-    if isinstance(shape, Stateful):
-        values, unit = Walk.compute_run_values(shape, runs)
+    if isinstance(rank_sum, Stateful):
+        values, unit = Walk.compute_run_values(rank_sum, runs)
         return values[:, None], (ONE,), unit
-    ranks = [rank for rank, row in enumerate(shape.coefficients) if any(row)]
-    bases = sorted({shape.bases[rank] for rank in ranks}) or [ONE]
-    denominator = lcm(*(weight.denominator for row in shape.coefficients for weight in row))
+    ranks = [rank for rank, row in enumerate(rank_sum.coefficients) if any(row)]
+    bases = sorted({rank_sum.bases[rank] for rank in ranks}) or [ONE]
+    denominator = lcm(*(weight.denominator for row in rank_sum.coefficients for weight in row))
     integers = [
-        [int(weight * denominator) for weight in shape.coefficients[rank]] for rank in ranks
+        [int(weight * denominator) for weight in rank_sum.coefficients[rank]] for rank in ranks
     ]
     largest = sum(max(map(abs, row)) for row in integers)
     dtype: Any = np.int64 if largest < INT64_SUM_BOUND else object
     column = {base: index for index, base in enumerate(bases)}
     rows = np.zeros((len(runs), len(bases)), dtype=dtype)
     for rank, row in zip(ranks, integers, strict=True):
-        rows[:, column[shape.bases[rank]]] += np.array(row, dtype=dtype)[runs[:, rank]]
+        rows[:, column[rank_sum.bases[rank]]] += np.array(row, dtype=dtype)[runs[:, rank]]
     return rows, tuple(bases), Fraction(1, denominator)
 
 

@@ -389,14 +389,14 @@ def limit_relevant(form: Stateful, limit: int, rel: int) -> Stateful:
 
 @dataclass(frozen=True)
 class Form:
-    """An exact formula of a measure: value = constant + factor * (sum of the shape) / divisor.
+    """An exact formula of a measure: value = constant + factor * rank_sum / divisor.
 
     The divisor, such as the recall base or the ideal DCG, is positive and the same for all runs, or
     empty if the measure is 0 for every run. The factor is a positive number that has no exact
     representation, such as the inverse of an infinite sum. Ranks of values do not depend on either.
     """
 
-    shape: Additive | Stateful
+    rank_sum: Additive | Stateful
     divisor: Terms = UNITY
     constant: Fraction = ZERO
     factor: float = 1.0

@@ -73,8 +73,8 @@ def make_count_form(measure: precision.CountMeasure, setting: FormSetting) -> Fo
                 return ZERO, n_relevant
             return relative_steps[n_relevant], n_relevant + 1
 
-        shape = setting.make_stateful((depth, is_relevant, relative_steps), 0, step)
-        return Form(shape, divisor, scores[0])
+        rank_sum = setting.make_stateful((depth, is_relevant, relative_steps), 0, step)
+        return Form(rank_sum, divisor, scores[0])
     row = [relative_steps[0] * relevant for relevant in is_relevant]
     return Form(_weigh_equally(row, depth, setting), divisor, scores[0])
 
@@ -116,8 +116,8 @@ def make_dcg_form(measure: Any, setting: FormSetting) -> Form:
     """Return the form of DCG or nDCG."""
     gains, ranks = setting.compute_gains(measure.gains), range(1, setting.find_depth(measure) + 1)
     weights = [invert_discount(measure.discount, rank) for rank in ranks]
-    shape = Additive.weigh(gains, weights, setting.length)
-    return Form(shape, _find_divisor(measure, setting, gains))
+    rank_sum = Additive.weigh(gains, weights, setting.length)
+    return Form(rank_sum, _find_divisor(measure, setting, gains))
 
 
 def make_first_relevant_form(measure: Any, setting: FormSetting) -> Form:
@@ -134,10 +134,10 @@ def make_first_relevant_form(measure: Any, setting: FormSetting) -> Form:
                 exact.compute_value_at_rank(rank, list_fractions(setting.max_grade), highest)
             )
         rows.append(row)
-    return Form(_make_first_relevant_shape(rows, relevant, setting))
+    return Form(_sum_first_relevant(rows, relevant, setting))
 
 
-def _make_first_relevant_shape(
+def _sum_first_relevant(
     values: Sequence[Row], relevant: Sequence[Any], setting: FormSetting
 ) -> Stateful:
     """Make the sum with the value of the first relevant document, by rank and grade."""
@@ -155,20 +155,20 @@ def make_cascade_measure_form(measure: Any, setting: FormSetting) -> Form:
     values = [
         exact.utility(rank) if is_utility else exact.compute_stop_value(ONE, rank) for rank in ranks
     ]
-    shape = _make_stopping_shape(
+    rank_sum = _sum_until_stop(
         stops, values[: setting.find_depth(measure)], [ONE] * len(values), setting
     )
     if not isinstance(measure, stopping.NormalisedExpectedReciprocalRank):
-        return Form(shape)
+        return Form(rank_sum)
     ideal_stops = sorted((stops[grade] for grade in setting.judgments), reverse=True)
     ideal, view_probability = ZERO, ONE
     for stop, value in zip(ideal_stops[: measure.cutoff], values, strict=False):
         ideal += view_probability * stop * value
         view_probability *= 1 - stop
-    return Form(shape, make_rational_terms(ideal))
+    return Form(rank_sum, make_rational_terms(ideal))
 
 
-def _make_stopping_shape(
+def _sum_until_stop(
     stops: Row, values: Sequence[Fraction], patience: Sequence[Fraction], setting: FormSetting
 ) -> Stateful:
     """Make the sum in which users stop with a probability by grade, and gain a value by rank."""
@@ -264,11 +264,11 @@ def make_ratio_sum_form(
 
 def make_q_form(measure: ntcir.QMeasure, setting: FormSetting) -> Form:
     constants = (ONE,) * (setting.max_grade + 1)
-    shape = make_ratio_sum_form(
+    rank_sum = make_ratio_sum_form(
         BlendedRatios.from_measure(measure, setting), constants, constants, setting
     )
     divisor = precision.find_divisor(measure, setting.count_relevant(measure))
-    return Form(shape, make_rational_terms(int(divisor)))
+    return Form(rank_sum, make_rational_terms(int(divisor)))
 
 
 def make_average_precision_form(measure: Any, setting: FormSetting) -> Form:
@@ -323,7 +323,7 @@ def make_o_measure_form(measure: ntcir.OMeasure, setting: FormSetting) -> Form:
     cumulated = [ratios.add_document(NO_DOCUMENTS, grade) for grade in range(setting.max_grade + 1)]
     ranks = range(1, setting.find_depth(measure) + 1)
     rows = [tuple(ratios.compute_ratio(rank, document) for document in cumulated) for rank in ranks]
-    return Form(_make_first_relevant_shape(rows, ratios.is_relevant, setting))
+    return Form(_sum_first_relevant(rows, ratios.is_relevant, setting))
 
 
 def make_p_measure_form(measure: Any, setting: FormSetting) -> Form | None:
@@ -452,9 +452,9 @@ def _make_static_form(model: StaticModel, setting: FormSetting, request: Utility
     end = model.limit_rank(request.depth)
     last_scored_rank = min(request.last_scored_rank, end or request.last_scored_rank)
     weights = list(map(_make_view_function(model), range(1, last_scored_rank + 1)))
-    shape = Additive.weigh(setting.compute_unit_gains(model), weights, setting.length)
+    rank_sum = Additive.weigh(setting.compute_unit_gains(model), weights, setting.length)
     divisor, factor = _compute_user_divisor(model, end, request)
-    return Form(shape, divisor, factor=factor)
+    return Form(rank_sum, divisor, factor=factor)
 
 
 def _make_satisfied_form(
@@ -471,7 +471,7 @@ def _make_satisfied_form(
     last_scored_rank = min(end, request.last_scored_rank)
     if request.is_total:
         patience = [later / view for view, later in pairwise(views)]
-        return Form(_make_stopping_shape(gains, [ONE] * last_scored_rank, patience, setting))
+        return Form(_sum_until_stop(gains, [ONE] * last_scored_rank, patience, setting))
     if not set(gains) <= {ZERO, ONE}:
         return None
     if end > MAX_EXACT_VIEWS and set(views) != {ONE}:
@@ -482,7 +482,7 @@ def _make_satisfied_form(
     # Users stop at the first relevant document: V of its rank divided by the sum of V so far.
     pairs = zip(views, accumulate(views), strict=True)
     rows = [(view / total,) * len(gains) for view, total in pairs][:last_scored_rank]
-    return Form(_make_first_relevant_shape(rows, gains, setting))
+    return Form(_sum_first_relevant(rows, gains, setting))
 
 
 _LIMITS = ("T", "K", "hb", "hc", "median")
@@ -612,7 +612,7 @@ def find_form(
     highest grade; by default there are as many documents of the highest grade as ranks.
 
     >>> from cranfield.measures import DCG, IPrec
-    >>> find_form(DCG, 3).shape.bases, find_form(IPrec @ 0.1, 3) is None
+    >>> find_form(DCG, 3).rank_sum.bases, find_form(IPrec @ 0.1, 3) is None
     ((Fraction(2, 1), Fraction(3, 1), Fraction(2, 1)), True)
     """
     maker = FORMS.get(type(measure))

@@ -516,24 +516,24 @@ def _check_limit(at_most: int | None, length: int) -> int | None:
 
 @lru_cache(maxsize=8)
 def represent(
-    shape: Additive | Stateful,
+    rank_sum: Additive | Stateful,
     limit: int | None,
     rel: int,
     memory: int,
     jobs: int | None,
     seed: int,
 ) -> Representation:
-    """Represent the values of the shape of a form, which is the same for all recall bases."""
-    stateful = shape
-    if isinstance(shape, Additive):
+    """Represent the values of the rank sum of a form, which is the same for all recall bases."""
+    stateful = rank_sum
+    if isinstance(rank_sum, Additive):
         try:
-            return SummedImage(split_form(shape, rel), limit, memory, jobs)
+            return SummedImage(split_form(rank_sum, rel), limit, memory, jobs)
         except TooManySumsError:
-            single_state = shape.make_stateful()
+            single_state = rank_sum.make_stateful()
             if single_state is None:
                 raise PolicyError(
-                    f"runs of length {shape.length} with {shape.max_grade + 1} grades have too many"
-                    " ties to rank their values exactly; use shorter runs or fewer grades"
+                    f"runs of length {rank_sum.length} with {rank_sum.max_grade + 1} grades have"
+                    " too many ties to rank their values exactly; use shorter runs or fewer grades"
                 ) from None
             stateful = single_state
     assert isinstance(stateful, Stateful)
@@ -578,7 +578,7 @@ def _make_image(
     if exact is None:
         representation: Representation = _enumerate_image(measure, length, grades, judgments, limit)
     else:
-        representation = make(exact.shape, limit, rel, memory, jobs, seed)
+        representation = make(exact.rank_sum, limit, rel, memory, jobs, seed)
     if not unit:
         # Every run has the value of the offset.
         representation, unit = ConstantImage(representation.runs), 1.0

@@ -239,7 +239,7 @@ REFUSED: list[tuple[Any, str]] = [
     ("SMeasure(L='x')", "SMeasure: L must be a number > 0"),
     ("SMeasure@10", "SMeasure takes no cutoff"),
     ("SMeasure(judged_only=True)", "SMeasure: unknown parameter 'judged_only'; expected one of: L"),
-    ("IA(SMeasure)", "SMeasure is computed from answers and nuggets"),
+    ("IA(SMeasure)", "SMeasure, which is computed from answers and nuggets"),
     ("RougeN(of='F1')", "RougeN: of must be one of 'recall', 'precision', 'F'"),
     (3, "expected a measure or its text form, got int"),
 ]

@@ -20,8 +20,8 @@ from cranfield.scales.forms.form import (
     Additive,
     Stateful,
     compute_inverse_log,
-    compute_scaled_inverse_log,
     find_root,
+    scale_inverse_log,
 )
 from cranfield.scales.forms.measure_forms import FORMS, find_form
 from cranfield.scales.images.representation import count_pairs
@@ -123,14 +123,14 @@ def test_roots(x: Fraction) -> None:
 
 
 def test_precise_inverse_logarithms() -> None:
-    assert compute_scaled_inverse_log(ONE, 10) == 1024
+    assert scale_inverse_log(ONE, 10) == 1024
     long, short = (
-        compute_scaled_inverse_log(Fraction(3), 4000),
-        compute_scaled_inverse_log(Fraction(3), 200),
+        scale_inverse_log(Fraction(3), 4000),
+        scale_inverse_log(Fraction(3), 200),
     )
     assert abs((long >> 3800) - short) <= 1
     # 1 / ln 2 = log2 e, to more digits than a float has.
-    assert str(compute_scaled_inverse_log(Fraction(2), 400) * 10**40 >> 400).startswith(
+    assert str(scale_inverse_log(Fraction(2), 400) * 10**40 >> 400).startswith(
         "144269504088896340735992468100"
     )
 
@@ -184,9 +184,7 @@ def test_parts_have_the_sums(weights: Any, bases: Any, limit: int | None) -> Non
         return tuple(total.items())
 
     def value(total: Any) -> int:
-        return sum(
-            int(factor * 4) * compute_scaled_inverse_log(base, 300) for base, factor in total
-        )
+        return sum(int(factor * 4) * scale_inverse_log(base, 300) for base, factor in total)
 
     counts = Counter(map(key, runs))
     ordered = sorted(counts, key=value)

@@ -66,7 +66,7 @@ class Probabilities(Gain):
         return self.kind
 
 
-def check_probabilities_by_grade(value: Any) -> Probabilities:
+def check_by_grade(value: Any) -> Probabilities:
     """Check a mapping of grades to probabilities; None stands for unjudged documents."""
     if isinstance(value, Probabilities):
         return value
@@ -77,9 +77,9 @@ def check_probabilities_by_grade(value: Any) -> Probabilities:
     raise ValueError("a mapping of grades or ranks to probabilities, such as {1: 0.8, 2: 0.5}")
 
 
-def check_probabilities_by_rank(value: Any) -> Probabilities:
+def check_by_rank(value: Any) -> Probabilities:
     """Check a mapping of ranks to probabilities."""
-    probabilities = check_probabilities_by_grade(value)
+    probabilities = check_by_grade(value)
     if probabilities.unjudged is not None or any(rank < 1 for rank, _ in probabilities.pairs):
         raise ValueError("a mapping of ranks to probabilities, such as {1: 1, 2: 0.7}")
     return probabilities
@@ -114,7 +114,7 @@ class GradedPage:
     def code(self) -> Indices:
         return np.asarray(self.layout.grades, dtype=np.intp)
 
-    def look_up_probabilities(self, by_grade: Probabilities | None) -> Floats:
+    def look_up(self, by_grade: Probabilities | None) -> Floats:
         """Return the probability at each rank; unjudged documents count as grade 0 by default."""
         if by_grade is None:
             return np.zeros(self.code.shape)
@@ -128,7 +128,7 @@ class ClickMeasure(Measure, family="user models", needs="click probabilities, fr
 
     clicks: Probabilities | None = parameter(
         None,
-        optional(check_probabilities_by_grade),
+        optional(check_by_grade),
         "probability of a click by grade; 0 for a grade that is not listed. Documents without a"
         " judgment have that of grade 0, unless the mapping has a probability for None",
     )
@@ -199,11 +199,9 @@ class ChainMeasure(ClickMeasure):
 
     def compute_click_probabilities(self, page: GradedPage) -> Floats:
         rank = page.layout.rank
-        continuation = self.continuation(page.look_up_probabilities, rank) + np.zeros(
-            page.code.shape
-        )
+        continuation = self.continuation(page.look_up, rank) + np.zeros(page.code.shape)
         views = compute_view_probabilities(continuation)
-        return np.asarray(views * self.examination(rank) * page.look_up_probabilities(self.clicks))
+        return np.asarray(views * self.examination(rank) * page.look_up(self.clicks))
 
 
 class EffortMeasure(ClickMeasure):
@@ -212,7 +210,7 @@ class EffortMeasure(ClickMeasure):
     Unjudged documents do not satisfy, unless a mapping has a probability for None.
     """
 
-    def compute_satisfaction_probability(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
+    def compute_satisfaction(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
         """Return the probability that a clicked document satisfies the user."""
         raise NotImplementedError
 
@@ -227,7 +225,7 @@ class EffortMeasure(ClickMeasure):
         def look_up_grade_zero(by_grade: Probabilities | None) -> Any:
             return 0.0 if by_grade is None else by_grade.look_up_gains(np.zeros(1))[0]
 
-        satisfaction = self.compute_satisfaction_probability(look_up_grade_zero, 1)
+        satisfaction = self.compute_satisfaction(look_up_grade_zero, 1)
         may_satisfy = look_up_grade_zero(self.clicks) * satisfaction > 0
         return "how many documents are retrieved" if may_satisfy else ""
 
@@ -237,7 +235,7 @@ class EffortMeasure(ClickMeasure):
         if by_grade is not None and by_grade.unjudged is not None:
             is_counted |= page.layout.has_document
         rank = page.layout.rank
-        values = self.compute_satisfaction_probability(page.look_up_probabilities, rank) / rank
+        values = self.compute_satisfaction(page.look_up, rank) / rank
         return np.asarray(is_counted * values)
 
 
@@ -246,12 +244,12 @@ class _SatisfiedUser(ChainMeasure, linear=True):
 
     satisfies: Probabilities | None = parameter(
         None,
-        optional(check_probabilities_by_grade),
+        optional(check_by_grade),
         "probability that a clicked document satisfies the user, by grade; a mapping as for clicks",
     )
     examined: Probabilities | None = parameter(
         None,
-        optional(check_probabilities_by_rank),
+        optional(check_by_rank),
         "probability that a rank is examined, by rank; ranks after the last listed rank have its"
         " probability",
     )
@@ -316,7 +314,7 @@ class ClickEffort(_SatisfiedUser, EffortMeasure):
     (0.583..., 0.583...)
     """
 
-    def compute_satisfaction_probability(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
+    def compute_satisfaction(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
         return probabilities(self.satisfies)
 
     def get_counting_probabilities(self) -> Probabilities | None:
@@ -346,14 +344,14 @@ class ContinuationModel(UserModel):
 
     by_grade: Probabilities | None = parameter(
         None,
-        optional(check_probabilities_by_grade),
+        optional(check_by_grade),
         "probability of going on by grade; an unlisted grade has the probability of the"
         " next lower listed grade. Documents without a judgment, and ranks beyond"
         " the list, count as grade 0, unless the mapping has a probability for None",
     )
     by_rank: Probabilities | None = parameter(
         None,
-        optional(check_probabilities_by_rank),
+        optional(check_by_rank),
         "probability of going on by rank; ranks after the last listed rank have its probability",
     )
 
@@ -392,7 +390,7 @@ def click_user_model(measure: ChainMeasure, **options: Any) -> ContinuationModel
     assert measure.clicks is not None
     grades = np.array([grade for grade, _ in measure.clicks.pairs])
 
-    def look_up_probabilities(by_grade: Probabilities | None) -> Any:
+    def look_up(by_grade: Probabilities | None) -> Any:
         if by_grade is None:
             return np.zeros((grades.size + 1, 1))
         unjudged = 0.0 if by_grade.unjudged is None else by_grade.unjudged
@@ -401,9 +399,7 @@ def click_user_model(measure: ChainMeasure, **options: Any) -> ContinuationModel
     mappings = (getattr(measure, name, None) for name in ("examined", "continues"))
     depth = max((mapping.pairs[-1][0] for mapping in mappings if mapping is not None), default=1)
     rank = np.arange(1, depth + 1)
-    continuation = measure.continuation(look_up_probabilities, rank) + np.zeros(
-        (grades.size + 1, depth)
-    )
+    continuation = measure.continuation(look_up, rank) + np.zeros((grades.size + 1, depth))
     if np.ptp(continuation, axis=1).any():
         raise MeasureError(
             f"{measure.name} has no user model: its continuation probability is not the product of"

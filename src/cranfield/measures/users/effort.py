@@ -241,7 +241,7 @@ class UMeasure(UserModel):
 GAIN_TARGET = number(0.5, 1000)
 
 
-def compute_insq_view_probability(target: Any, rank: Any) -> Any:
+def compute_insq_views(target: Any, rank: Any) -> Any:
     """Return V(r) of INSQ, the product of ((i + 2T - 1) / (i + 2T))^2 over the ranks i < r."""
     return (2 * target / (rank + 2 * target - 1)) ** 2
 
@@ -317,7 +317,7 @@ class INSQ(_GainTargetModel, StaticModel):
     """INSQ of an infinite ranking; the sum of its weights is a trigamma function of 2T."""
 
     def views(self, rank: Any) -> Any:
-        return compute_insq_view_probability(self.T, rank)
+        return compute_insq_views(self.T, rank)
 
     def expected_depth(self, end: int | None) -> float:
         tail = 0.0 if end is None else float(trigamma(2.0 * self.T + end))

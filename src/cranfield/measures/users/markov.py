@@ -32,7 +32,7 @@ _FREQUENCY = number(0, 1e15)
 
 
 @dataclass(frozen=True)
-class MoveFrequencies:
+class MoveTable:
     """Frequencies of moves between ranks: a row for each origin, a value for each target."""
 
     rows: tuple[tuple[float, ...], ...]
@@ -63,10 +63,8 @@ class MoveFrequencies:
         return np.asarray(np.linalg.solve(equations, right_side)[:, :, 0])
 
 
-def check_moves(value: Any) -> str | MoveFrequencies:
-    if isinstance(value, MoveFrequencies) or (
-        isinstance(value, str) and value in {"global", "local"}
-    ):
+def check_moves(value: Any) -> str | MoveTable:
+    if isinstance(value, MoveTable) or (isinstance(value, str) and value in {"global", "local"}):
         return value
     description = (
         "'global', 'local', or a mapping of each rank to the frequencies, above 0, of moves to"
@@ -83,7 +81,7 @@ def check_moves(value: Any) -> str | MoveFrequencies:
         if not all(frequencies[: rank - 1] + frequencies[rank:]):
             raise ValueError(description)
         rows.append(frequencies)
-    return MoveFrequencies(tuple(rows))
+    return MoveTable(tuple(rows))
 
 
 _dwell_times = make_gain_check(
@@ -132,7 +130,7 @@ class MarkovPrecision(RelevanceMeasure):
     states: str = parameter(
         "all", choice("all", "relevant"), "documents that users visit: 'all', or 'relevant' ones"
     )
-    moves: str | MoveFrequencies = parameter(
+    moves: str | MoveTable = parameter(
         "global",
         check_moves,
         "whether users move to any rank ('global') or only to neighbours ('local'); or a mapping"
@@ -162,7 +160,7 @@ class MarkovPrecision(RelevanceMeasure):
 
     def require_complete(self) -> None:
         super().require_complete()
-        if isinstance(self.moves, MoveFrequencies) and self.distance != "inverse":
+        if isinstance(self.moves, MoveTable) and self.distance != "inverse":
             raise MeasureError("MP: distance cannot be combined with a mapping of moves")
 
     @property
@@ -174,7 +172,7 @@ class MarkovPrecision(RelevanceMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
         precision = hits.seen / hits.rank
-        if isinstance(self.moves, MoveFrequencies):
+        if isinstance(self.moves, MoveTable):
             weights = self._weigh_moves(self.moves, judged, hits)
         else:
             is_all = self.states == "all"
@@ -219,7 +217,7 @@ class MarkovPrecision(RelevanceMeasure):
             weights[later - step] += weight
         return weights
 
-    def _weigh_moves(self, moves: MoveFrequencies, judged: JudgedRuns, hits: Rows) -> Floats:
+    def _weigh_moves(self, moves: MoveTable, judged: JudgedRuns, hits: Rows) -> Floats:
         """Compute the stationary distribution for each set of ranks that users visit."""
         n_ranks = len(moves.rows)
         is_covered = hits.rank <= n_ranks

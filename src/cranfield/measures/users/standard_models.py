@@ -58,7 +58,7 @@ from cranfield.measures.users.page import Page, join_pages, look_up_next_values
 from cranfield.measures.users.stopping import (
     ExpectedReciprocalRank,
     SatisfiedModel,
-    compute_satisfaction_probability,
+    compute_satisfaction,
 )
 
 
@@ -138,11 +138,11 @@ class ERRUser(SatisfiedModel, _ScaledGainsUser):
 
     def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
         gains, max_gain = self.gains.compute_gains(rows.grade), self._find_max_raw_gain(judged)
-        return np.asarray(compute_satisfaction_probability(gains, max_gain))
+        return np.asarray(compute_satisfaction(gains, max_gain))
 
     def max_gain(self, judged: JudgedRuns) -> float:
         max_gain = self._find_max_raw_gain(judged)
-        return float(compute_satisfaction_probability(max_gain, max_gain))
+        return float(compute_satisfaction(max_gain, max_gain))
 
 
 class DiscountedUser(CutoffModel, _ScaledGainsUser):

@@ -44,7 +44,7 @@ from cranfield.measures.gains import (
     nonnegative_gains,
     select_gain_rows,
 )
-from cranfield.measures.users.effort import GAIN_TARGET, compute_insq_view_probability
+from cranfield.measures.users.effort import GAIN_TARGET, compute_insq_views
 from cranfield.measures.users.model import (
     DEFAULT_MAX_RANK,
     Expectations,
@@ -135,7 +135,7 @@ class RankBiasedResidual(Measure):
         return parts[self.part]
 
 
-def compute_satisfaction_probability(gain: Any, max_gain: Any) -> Any:
+def compute_satisfaction(gain: Any, max_gain: Any) -> Any:
     """Return the probability that a document satisfies; `max_gain` is the highest gain.
 
     For exponential gains the probability is (2^g - 1) / 2^max_grade.
@@ -145,7 +145,7 @@ def compute_satisfaction_probability(gain: Any, max_gain: Any) -> Any:
 
 def compute_stopping_probabilities(rows: Rows, max_gain: float | Floats) -> Floats:
     """Return the probability of stopping at each row; `max_gain` is the highest gain."""
-    stop = compute_satisfaction_probability(rows.gains, max_gain)
+    stop = compute_satisfaction(rows.gains, max_gain)
     continuation = rows.running_product(1.0 - stop)
     return np.asarray(rows.before(continuation, 1.0) * stop)
 
@@ -368,4 +368,4 @@ class NERR11(SatisfiedModel):
     T: float = parameter(1.0, GAIN_TARGET, "target gain: the total gain that the user wants")
 
     def patience(self, rank: Any) -> Any:
-        return compute_insq_view_probability(self.T, rank)
+        return compute_insq_views(self.T, rank)

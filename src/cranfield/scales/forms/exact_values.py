@@ -42,10 +42,10 @@ from cranfield.scales.forms.form import (
     Number,
     Stateful,
     compute_inverse_log,
-    compute_scaled_inverse_log,
     divide_terms,
     iterate_precisions,
     make_terms,
+    scale_inverse_log,
 )
 from cranfield.scales.forms.measure_forms import find_form
 from cranfield.scales.runs import score_runs
@@ -525,9 +525,7 @@ def _sort_keys(keys: NDArray[Any], bases: Sequence[Fraction]) -> NDArray[np.int6
     members = order[undecided]
     for bits in iterate_precisions() if members.size else ():
         rows = keys[members].astype(object)
-        sums = rows @ np.array(
-            [compute_scaled_inverse_log(base, bits) for base in bases], dtype=object
-        )
+        sums = rows @ np.array([scale_inverse_log(base, bits) for base in bases], dtype=object)
         max_error = int(np.abs(rows).sum(axis=1).max())
         sum_order = np.argsort(sums, kind="stable")
         if (np.diff(sums[sum_order]) > 2 * max_error).all():

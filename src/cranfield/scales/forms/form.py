@@ -47,7 +47,7 @@ from cranfield.measures.base import Measure
 from cranfield.measures.gains import Gain
 from cranfield.measures.users.expectation import Expectation
 from cranfield.measures.users.model import DEFAULT_MAX_RANK, StaticModel, UserModel
-from cranfield.measures.users.stopping import compute_satisfaction_probability
+from cranfield.measures.users.stopping import compute_satisfaction
 
 ZERO = Fraction(0)
 ONE = Fraction(1)
@@ -71,7 +71,7 @@ def _find_integer_root(n: int, exponent: int) -> int | None:
 
 
 @lru_cache(maxsize=8192)
-def compute_scaled_inverse_log(base: Fraction, bits: int) -> int:
+def scale_inverse_log(base: Fraction, bits: int) -> int:
     """Return 2^bits / ln(base) with an error below 1; 2^bits for the base 1."""
     if base == ONE:
         return 1 << bits
@@ -84,7 +84,7 @@ def compute_scaled_inverse_log(base: Fraction, bits: int) -> int:
 
 def compute_inverse_log(base: Fraction) -> float:
     """Return 1 / ln(base) with an error of at most one unit in the last place; 1 for the base 1."""
-    return compute_scaled_inverse_log(base, 192) / (1 << 192)
+    return scale_inverse_log(base, 192) / (1 << 192)
 
 
 Terms = tuple[tuple[Fraction, Fraction], ...]
@@ -142,9 +142,7 @@ def approximate_terms(terms: Terms, bits: int = 64) -> Fraction:
     integers = [(base, int(coefficient * denominator)) for base, coefficient in terms]
     max_error = sum(abs(coefficient) for _, coefficient in integers)
     for precision in iterate_precisions():
-        total = sum(
-            factor * compute_scaled_inverse_log(base, precision) for base, factor in integers
-        )
+        total = sum(factor * scale_inverse_log(base, precision) for base, factor in integers)
         if abs(total) > max_error << bits:
             break
     return Fraction(total, denominator << precision)
@@ -473,9 +471,9 @@ class FormSetting(NamedTuple):
         max_gain = self.find_highest_grade(measure) if measure.gains.kind == "graded" else 1
         return to_row(make_exact(measure).unit_gain(list_fractions(self.max_grade), max_gain))
 
-    def compute_stop_probabilities(self, measure: Any) -> Row:
+    def compute_stops(self, measure: Any) -> Row:
         gains = self.compute_gains(measure.gains, self.find_highest_grade(measure))
-        return tuple(compute_satisfaction_probability(gain, max(gains)) for gain in gains)
+        return tuple(compute_satisfaction(gain, max(gains)) for gain in gains)
 
     def list_ideal_gains(self, gains: Sequence[Fraction]) -> list[Fraction]:
         """Return the positive gains of the topic's documents in descending order."""

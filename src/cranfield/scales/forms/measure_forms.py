@@ -147,9 +147,9 @@ def _sum_first_relevant(
     return make_cascade_form(setting.length, setting.max_grade, rows, (continuation,) * len(rows))
 
 
-def make_cascade_measure_form(measure: Any, setting: FormSetting) -> Form:
+def make_err_form(measure: Any, setting: FormSetting) -> Form:
     """Return the form of ERR, nERR or iRBU: users stop at the document that satisfies them."""
-    exact, stops = make_exact(measure), setting.compute_stop_probabilities(measure)
+    exact, stops = make_exact(measure), setting.compute_stops(measure)
     is_utility = isinstance(measure, stopping.IntentwiseRankBiasedUtility)
     ranks = range(1, max(setting.find_depth(measure), len(setting.judgments)) + 1)
     values = [
@@ -271,15 +271,13 @@ def make_q_form(measure: ntcir.QMeasure, setting: FormSetting) -> Form:
     return Form(rank_sum, make_rational_terms(int(divisor)))
 
 
-def make_average_precision_form(measure: Any, setting: FormSetting) -> Form:
+def make_ap_form(measure: Any, setting: FormSetting) -> Form:
     """Return the form of AP or GMAP; on a topic both equal Q with beta = 0."""
     parameters = {name: getattr(measure, name) for name in ("rel", "cutoff", "denominator")}
     return make_q_form(ntcir.QMeasure(beta=0, **parameters), setting)
 
 
-def make_cumulative_utility_form(
-    measure: ntcir.NormalisedCumulativeUtility, setting: FormSetting
-) -> Form:
+def make_ncu_form(measure: ntcir.NormalisedCumulativeUtility, setting: FormSetting) -> Form:
     values = continuation = (ONE,) * (setting.max_grade + 1)
     if measure.stopping == "graded":
         values = setting.compute_gains(measure.stops or measure.gains)
@@ -297,11 +295,8 @@ def make_cumulative_utility_form(
     )
 
 
-def make_expected_ratio_form(measure: ntcir.ExpectedBlendedRatio, setting: FormSetting) -> Form:
-    ratios, stops = (
-        BlendedRatios.from_measure(measure, setting),
-        setting.compute_stop_probabilities(measure),
-    )
+def make_ebr_form(measure: ntcir.ExpectedBlendedRatio, setting: FormSetting) -> Form:
+    ratios, stops = (BlendedRatios.from_measure(measure, setting), setting.compute_stops(measure))
     continuation = tuple(1 - stop for stop in stops)
     return Form(make_ratio_sum_form(ratios, stops, continuation, setting))
 
@@ -462,11 +457,7 @@ def _make_satisfied_form(
 ) -> Form | None:
     end = min(setting.length, model.limit_rank(request.depth) or DEFAULT_MAX_RANK)
     views = [make_exact(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
-    weigh = (
-        setting.compute_stop_probabilities
-        if isinstance(model, ERRUser)
-        else setting.compute_unit_gains
-    )
+    weigh = setting.compute_stops if isinstance(model, ERRUser) else setting.compute_unit_gains
     gains = weigh(model)
     last_scored_rank = min(end, request.last_scored_rank)
     if request.is_total:
@@ -553,19 +544,17 @@ def make_chain_form(measure: ChainMeasure, setting: FormSetting) -> Form:
     exact, grades = make_exact(measure), list_fractions(setting.max_grade)
     zeros = np.full(grades.size, ZERO)
 
-    def look_up_probabilities(gain: Gain | None) -> Any:
+    def look_up(gain: Gain | None) -> Any:
         return zeros if gain is None else gain.look_up_gains(grades) + zeros
 
     values, continuation = [], []
     for rank in range(1, setting.find_depth(measure) + 1):
         if isinstance(measure, EffortMeasure):
-            gains = (
-                exact.compute_satisfaction_probability(look_up_probabilities, rank) + zeros
-            ) / Fraction(rank)
+            gains = (exact.compute_satisfaction(look_up, rank) + zeros) / Fraction(rank)
         else:
             gains = np.array(setting.compute_unit_gains(measure), dtype=object)
-        values.append(to_row(exact.examination(rank) * look_up_probabilities(exact.clicks) * gains))
-        continuation.append(to_row(exact.continuation(look_up_probabilities, rank) + zeros))
+        values.append(to_row(exact.examination(rank) * look_up(exact.clicks) * gains))
+        continuation.append(to_row(exact.continuation(look_up, rank) + zeros))
     if all(probability == 1 for row in continuation for probability in row):
         empty = [(ZERO,) * grades.size] * (setting.length - len(values))
         return Form(Additive((ONE,) * setting.length, (*values, *empty)))
@@ -583,14 +572,14 @@ _MAKERS: dict[FormMaker, str] = {
     make_rank_biased_form: "RBP",
     make_dcg_form: "DCG nDCG",
     make_first_relevant_form: "RR Success WRR",
-    make_average_precision_form: "AP GMAP",
+    make_ap_form: "AP GMAP",
     make_mean_gain_form: "gAP",
     make_shared_grade_form: "GAP",
-    make_cascade_measure_form: "ERR nERR iRBU",
+    make_err_form: "ERR nERR iRBU",
     make_chain_form: "uM rrM EBU uDCM rrDCM uCCM rrCCM",
     make_q_form: "Q",
-    make_cumulative_utility_form: "NCU",
-    make_expected_ratio_form: "EBR",
+    make_ncu_form: "NCU",
+    make_ebr_form: "EBR",
     make_r_measure_form: "RMeasure",
     make_o_measure_form: "OMeasure",
     make_p_measure_form: "PMeasure PPlus",

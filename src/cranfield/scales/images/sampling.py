@@ -179,7 +179,7 @@ def _find_factors(divisor: int) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class HeadValues:
+class Heads:
     """The distinct values (heads) of the first ranks by state, in the order of `keys`."""
 
     cut: int
@@ -191,7 +191,7 @@ class HeadValues:
     """Hashes of the values modulo PRIME and of the states, ascending."""
 
     @classmethod
-    def list_values(cls, search: SearchableWalk, limit: int) -> HeadValues:
+    def list_values(cls, search: SearchableWalk, limit: int) -> Heads:
         """List the values of as many first ranks as possible with at most `limit` values."""
         state, values = np.zeros(1, dtype=np.int64), np.zeros(1)
         residues = np.zeros((len(search.moduli), 1), dtype=np.int64)
@@ -226,11 +226,7 @@ def _hash_states(state: Ints, residues: Ints) -> Ints:
 
 
 def draw_pairs(
-    search: SearchableWalk,
-    heads: HeadValues,
-    theta: float,
-    n_draws: int,
-    generator: np.random.Generator,
+    search: SearchableWalk, heads: Heads, theta: float, n_draws: int, generator: np.random.Generator
 ) -> tuple[Floats, Ints, float]:
     """Draw pairs of a head and last ranks with probabilities proportional to exp(theta value).
 
@@ -309,7 +305,7 @@ class SampledImage:
     def _choose_n_samples(self) -> int:
         """Estimate from one chunk the number of pairs whose ties can be counted in `MAX_NODES`."""
         cut = int(np.log(MAX_HEADS) / np.log(self.walk.gains[0].shape[1]) + 1e-9)
-        heads = HeadValues.list_values(self.search, 1)
+        heads = Heads.list_values(self.search, 1)
         values, residues, _ = draw_pairs(self.search, heads, 0.0, CHUNK_SIZE, self._make_stream(0))
         *_, n_nodes = self.search.walk_back(values, residues, cut)
         n_samples = min(MAX_SAMPLES, MAX_NODES // max(1, n_nodes // CHUNK_SIZE))
@@ -341,7 +337,7 @@ class SampledImage:
     @cached_property
     def curve(self) -> ValueCurve:
         """The estimated distribution of values."""
-        search, heads = self.search, HeadValues.list_values(self.search, MAX_HEADS)
+        search, heads = self.search, Heads.list_values(self.search, MAX_HEADS)
         deviation = float(
             draw_pairs(search, heads, 0.0, MAX_SAMPLES, self._make_stream(1))[0].std()
         )
@@ -381,7 +377,7 @@ class SampledImage:
             points, proportions, float(cumulated[-1] * np.exp(log_totals[0])), *bounds
         )
 
-    def _count_ties(self, heads: HeadValues, values: Floats, residues: Ints) -> Ints:
+    def _count_ties(self, heads: Heads, values: Floats, residues: Ints) -> Ints:
         """Count the pairs that have each value."""
 
         def count_chunk_ties(start: int) -> Ints:

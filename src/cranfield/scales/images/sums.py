@@ -28,11 +28,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted
 from cranfield.scales.forms.exact_values import Exact, FormPart, count_runs, count_sums
-from cranfield.scales.forms.form import (
-    compute_inverse_log,
-    compute_scaled_inverse_log,
-    iterate_precisions,
-)
+from cranfield.scales.forms.form import compute_inverse_log, iterate_precisions, scale_inverse_log
 from cranfield.scales.images.representation import (
     INT64_BOUND,
     MAX_VALUES,
@@ -416,7 +412,7 @@ class SummedImage:
         for part, column_a, column_b in zip(self.parts, a.T, b.T, strict=True):
             step = part.keys[column_a].astype(object) - part.keys[column_b].astype(object)
             step = step * int(part.unit * self._common_denominator)
-            difference = difference + step * compute_scaled_inverse_log(part.base, bits)
+            difference = difference + step * scale_inverse_log(part.base, bits)
             max_error = max_error + np.abs(step)
         return difference, max_error
 

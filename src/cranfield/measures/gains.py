@@ -59,9 +59,9 @@ class Gain:
 
     def find_max_gain(self, max_grade: int) -> float:
         """Return the highest gain of grades up to a maximum; gains need not rise with the grade."""
-        return float(self.compute_gains(self.list_candidate_grades(max_grade)).max())
+        return float(self.compute_gains(self.list_candidates(max_grade)).max())
 
-    def list_candidate_grades(self, max_grade: int) -> NDArray[np.int64]:
+    def list_candidates(self, max_grade: int) -> NDArray[np.int64]:
         """Return grades up to a maximum that include the grade with the highest gain."""
         mapped_grades = [grade for grade, _ in self.kind] if isinstance(self.kind, tuple) else []
         # Of the grades that are not in the mapping, the highest one has the highest gain.
@@ -170,8 +170,8 @@ class Discount:
 
     def compute_divisors(self, ranks: NDArray[Any]) -> Floats:
         if self.form == "log(rank+1)":
-            return _compute_log(ranks + 1, self.base)
-        logs = _compute_log(ranks, self.base)
+            return _log(ranks + 1, self.base)
+        logs = _log(ranks, self.base)
         return np.maximum(1.0, logs) if self.form == "max(1,log(rank))" else 1.0 + logs
 
     @property
@@ -187,7 +187,7 @@ _PATTERNS = {
 }
 
 
-def _compute_log(values: NDArray[Any], base: float) -> Floats:
+def _log(values: NDArray[Any], base: float) -> Floats:
     """Compute the logarithm, exactly at the powers of the base for bases 2 and 10."""
     logarithm = {2: np.log2, 10: np.log10}.get(int(base) if base % 1 == 0 else 0)
     logs: Floats = logarithm(values) if logarithm else np.log(values) / log(base)
@@ -288,11 +288,11 @@ def has_even_gain_sums(gains: Iterable[Any], n_ranks: int | None, base: Fraction
     return all(has_even_sums(values, n_ranks, base) for values in (judged_gains, all_gains))
 
 
-def select_gain_rows(judged: JudgedRuns, gains: Gain) -> Rows:
+def select_gains(judged: JudgedRuns, gains: Gain) -> Rows:
     """Return the judged retrieved documents whose gain is not 0, with their gains."""
     if isinstance(gains.kind, str) and gains.kind != "levels":
         # These gains are above 0 if, and only if, the grade is at least 1.
-        return select_relevant_rows(judged, 1, gains)
+        return select_relevant(judged, 1, gains)
 
     def compute() -> Rows:
         rows = judged.judged()
@@ -302,14 +302,14 @@ def select_gain_rows(judged: JudgedRuns, gains: Gain) -> Rows:
     return judged.view(("gains", gains), compute)
 
 
-def select_relevant_rows(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
+def select_relevant(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
     """Return the retrieved documents with grade >= rel, with their gains, which may be 0."""
     key = ("relevant", max(rel, judged.judgments.judged_from), gains)
     rows = judged.relevant(rel)
     return judged.view(key, lambda: rows.with_gains(gains.compute_gains(rows.grade)))
 
 
-def make_ideal_ranking(
+def rank_ideal(
     judged: JudgedRuns, gains: Gain, rel: int | None = None, *, cutoff: int | None = None
 ) -> Rows:
     """Return the ideal ranking of each topic: judged documents with a positive gain, best first."""
@@ -367,7 +367,7 @@ MAX_GRADE_OR_TOPIC = parameter(
 )
 
 
-def find_highest_grade(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
+def find_max_grade(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
     """Return the highest grade of the scale, which no judgment may exceed."""
     judged_max = judged.judgments.max_grade
     if max_grade is None:
@@ -390,7 +390,7 @@ def find_highest_gain(
             topic_max[:, 0], judged.judgments.topic, gains.compute_gains(judged.judgments.grade)
         )
         return np.asarray(rows.at(np.where(topic_max > 0, topic_max, 1.0)))
-    scale_max = find_highest_grade(judged, max_grade, name)
+    scale_max = find_max_grade(judged, max_grade, name)
     if scale_max > MAX_EXPONENT and gains.kind != "levels":
         raise MeasureError(
             f"{name}: grades must be at most {MAX_EXPONENT}, got judgments with grade {scale_max}"

@@ -34,13 +34,7 @@ from cranfield.collection.intents import Intents
 from cranfield.collection.judged.judged_runs import IntentBlock, JudgedRuns, expected_by_intent
 from cranfield.collection.judged.rows import Rows, number_rows, ratio
 from cranfield.measures.base import Measure, check_ranks, measure
-from cranfield.measures.gains import (
-    MAX_EXPONENT,
-    NONNEGATIVE_GAINS,
-    P_DOC,
-    Gain,
-    find_highest_grade,
-)
+from cranfield.measures.gains import MAX_EXPONENT, NONNEGATIVE_GAINS, P_DOC, Gain, find_max_grade
 from cranfield.measures.grammar import find_innermost_measure
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.ntcir import PPlusMeasure, QMeasure
@@ -257,7 +251,7 @@ class _NoveltyMeasure(IntentMeasure):
         "proportion by which each earlier answer to an intent reduces the gain of an answer to it",
     )
 
-    def compute_discounts(self, rank: Ints) -> Floats:
+    def discount(self, rank: Ints) -> Floats:
         raise NotImplementedError
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -277,7 +271,7 @@ class _NoveltyMeasure(IntentMeasure):
         n_earlier[order] = number_rows(key[order]) - 1
         answer_gains = weight * (1.0 - self.alpha) ** n_earlier
         gain = np.bincount(row, weights=answer_gains, minlength=rows.cell.size)
-        return rows.total(gain * self.compute_discounts(rows.rank))
+        return rows.total(gain * self.discount(rows.rank))
 
     def compute_greedy_total(self, judged: JudgedRuns) -> Floats:
         """Compute the discounted gain of the greedy ranking; shape (topics, 1)."""
@@ -296,9 +290,7 @@ class _NoveltyMeasure(IntentMeasure):
             hits = (intents.grades(docs) >= min_grade) & (weight > 0)
             gains = _compute_greedy_gains(hits, weight, 1.0 - self.alpha, self.cutoff)
             # Summed in order of rank, as for runs, so that the ideal ranking scores 1.
-            totals[topic] = np.cumsum(gains * self.compute_discounts(np.arange(1, gains.size + 1)))[
-                -1
-            ]
+            totals[topic] = np.cumsum(gains * self.discount(np.arange(1, gains.size + 1)))[-1]
         return totals
 
     def compute_perfect_total(self, judged: JudgedRuns) -> Floats:
@@ -311,7 +303,7 @@ class _NoveltyMeasure(IntentMeasure):
         assert self.cutoff is not None
         check_ranks(self.cutoff, self)
         rank = np.arange(1, self.cutoff + 1)
-        return float((self.compute_discounts(rank) * (1.0 - self.alpha) ** (rank - 1.0)).sum())
+        return float((self.discount(rank) * (1.0 - self.alpha) ** (rank - 1.0)).sum())
 
 
 def _compute_greedy_gains(
@@ -353,12 +345,12 @@ class _PerfectNormalisedMeasure(_NoveltyMeasure, at_usage="required"):
 
 
 class _AlphaDCGBase(_NoveltyMeasure, source="Clarke and others (2008)"):
-    def compute_discounts(self, rank: Ints) -> Floats:
+    def discount(self, rank: Ints) -> Floats:
         return np.asarray(1.0 / np.log2(rank + 1.0))
 
 
 class _ERRIABase(_NoveltyMeasure):
-    def compute_discounts(self, rank: Ints) -> Floats:
+    def discount(self, rank: Ints) -> Floats:
         return np.asarray(1.0 / rank)
 
 
@@ -422,7 +414,7 @@ class NormalisedERRIA(_ERRIABase):
 class _NRBPBase(_NoveltyMeasure, source="Clarke, Kolla and Vechtomova (2009)"):
     beta: float = parameter(0.5, OPEN_PROBABILITY, P_DOC)
 
-    def compute_discounts(self, rank: Ints) -> Floats:
+    def discount(self, rank: Ints) -> Floats:
         return np.asarray(self.beta ** (rank - 1.0))
 
     def sum_perfect_discounts(self) -> float:
@@ -512,7 +504,7 @@ class RankBiasedUtility(Measure):
     def _find_max_grades(self, judged: JudgedRuns, intents: Intents) -> Ints:
         """Return the highest grade of each intent of each topic; shape (topics, intents)."""
         if self.max_grade is not None:
-            max_grade = find_highest_grade(judged, self.max_grade, str(self))
+            max_grade = find_max_grade(judged, self.max_grade, str(self))
             return np.full(intents.exists.shape, max_grade, dtype=np.int64)
         judgment, entry = intents.entries(np.arange(judged.judgments.topic.size))
         max_grades = np.zeros(intents.exists.shape, dtype=np.int64)

@@ -15,7 +15,7 @@ from cranfield.base.text import some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, join_ranges, number_rows, ratio, scan
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import Gain, GainMeasure, allow_word, grade_gains, make_ideal_ranking
+from cranfield.measures.gains import Gain, GainMeasure, allow_word, grade_gains, rank_ideal
 
 _LENGTH = number(0)
 _PROPORTION = number(0, 1)
@@ -284,11 +284,9 @@ class SessionGainMeasure(
     def compute_divisors(self, query: Ints, rank: Ints, list_rank: Ints) -> Floats:
         """Compute the divisors of gains; `rank` is in the concatenated ranking."""
         if self.variant == "jarvelin":
-            return (1.0 + _compute_log(query, self.bq)) * (1.0 + _compute_log(list_rank, self.b))
+            return (1.0 + _log(query, self.bq)) * (1.0 + _log(list_rank, self.b))
         position = rank if self.variant == "kanoulas" else list_rank
-        return _compute_log(query + (self.bq - 1.0), self.bq) * _compute_log(
-            position + (self.b - 1.0), self.b
-        )
+        return _log(query + (self.bq - 1.0), self.bq) * _log(position + (self.b - 1.0), self.b)
 
     def sum_gains(self, judged: JudgedRuns, *, once: bool = False) -> Floats:
         """Sum discounted gains; with `once`, only a document's first occurrence has a gain."""
@@ -396,7 +394,7 @@ class NormalisedSessionDCG(SessionGainMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         if self.ideal == "single":
-            ideal = make_ideal_ranking(judged, self.gains, cutoff=self.cutoff)
+            ideal = rank_ideal(judged, self.gains, cutoff=self.cutoff)
             query = np.ones_like(ideal.rank)
             ideal_sum = ideal.total(
                 ideal.gains / self.compute_divisors(query, ideal.rank, ideal.rank)
@@ -406,7 +404,7 @@ class NormalisedSessionDCG(SessionGainMeasure):
 
     def _sum_repeated_ideal(self, judged: JudgedRuns) -> Floats:
         """Sum discounted gains over ideal lists, one for each list of the session."""
-        ideal = make_ideal_ranking(judged, self.gains)
+        ideal = rank_ideal(judged, self.gains)
         lists, _ = split_lists(judged.queries(str(self)))
         length, offset = lists.length, lists.offset
         if self.depth is not None:
@@ -425,7 +423,7 @@ class NormalisedSessionDCG(SessionGainMeasure):
         return Rows(lists.cell[list_index], list_rank, list_rank, judged.shape).total(terms)
 
 
-def _compute_log(values: NDArray[Any], base: float) -> Floats:
+def _log(values: NDArray[Any], base: float) -> Floats:
     """Compute the logarithm, exactly if base and value are powers of 2."""
     return np.asarray(np.log2(values) / np.log2(base))
 

@@ -161,7 +161,7 @@ _ROUNDING = 1e-12
 _INFINITE = (float("-inf"), float("inf"))
 
 
-def _check_system_name(value: Any) -> str:
+def _check_system(value: Any) -> str:
     if isinstance(value, str) and value:
         return value
     raise ValueError("the name of a system")
@@ -196,9 +196,7 @@ class _RiskMeasure(
     beyond_grades="the scores of another system",
     depends_on_others=True,
 ):
-    baseline: str = parameter(
-        "", _check_system_name, "name of the system to compare all systems with"
-    )
+    baseline: str = parameter("", _check_system, "name of the system to compare all systems with")
     alpha: float = parameter(1.0, number(0, 1e6), "additional weight of a loss relative to a gain")
     _requires_mean = _requires_higher_is_better = True
 

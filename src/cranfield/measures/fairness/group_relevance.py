@@ -44,7 +44,7 @@ from cranfield.measures.fairness.attention import (
     check_target_distribution,
     compute_target_distribution,
 )
-from cranfield.measures.gains import MAX_GRADE_OR_TOPIC, Gain, select_gain_rows
+from cranfield.measures.gains import MAX_GRADE_OR_TOPIC, Gain, select_gains
 from cranfield.measures.ranked.precision import RelevanceMeasure
 from cranfield.measures.users.stopping import SATISFYING_GAINS, cache_stopping_probabilities
 
@@ -71,12 +71,10 @@ class _GroupFairnessMeasure(
 
     def find_stopping_rows(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
         """Return the documents at which users may stop, and the stopping probability of each."""
-        rows = select_gain_rows(judged, self.gains)
+        rows = select_gains(judged, self.gains)
         return rows, cache_stopping_probabilities(self, judged, rows)
 
-    def compute_fairness(
-        self, judged: JudgedRuns, rows: Rows, stopping_probabilities: Floats
-    ) -> Floats:
+    def compute_fairness(self, judged: JudgedRuns, rows: Rows, probabilities: Floats) -> Floats:
         """Compute the expected similarity to the target at the rank where the user stops."""
         groups = judged.groups(str(self))
         if self.divergence != "jsd" and len(groups.names) < 2:
@@ -88,15 +86,11 @@ class _GroupFairnessMeasure(
         n_documents = _sum_down_to_rows(documents, np.ones(documents.cell.size), rows)
         counts = _yield_group_counts(groups, documents, rows)
         proportions = (ratio(count, n_documents) for count in counts)
-        similarity = 1.0 - self._compute_divergence(proportions, target, rows)
+        similarity = 1.0 - self._find_divergence(proportions, target, rows)
         is_defined = (n_documents > 0) & (target.sum(axis=1) > 0)[rows.topic]
-        return rows.total(
-            np.where(is_defined, stopping_probabilities * np.clip(similarity, 0.0, 1.0), 0.0)
-        )
+        return rows.total(np.where(is_defined, probabilities * np.clip(similarity, 0.0, 1.0), 0.0))
 
-    def _compute_divergence(
-        self, proportions: Iterator[Floats], target: Floats, rows: Rows
-    ) -> Floats:
+    def _find_divergence(self, proportions: Iterator[Floats], target: Floats, rows: Rows) -> Floats:
         """Compute the divergence of the proportions of groups from the target at each row."""
         n_groups = target.shape[1]
         group_indices = np.arange(n_groups)

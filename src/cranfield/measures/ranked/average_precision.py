@@ -17,8 +17,8 @@ from cranfield.measures.gains import (
     NONNEGATIVE_GAINS,
     Gain,
     make_gain_check,
-    make_ideal_ranking,
-    select_gain_rows,
+    rank_ideal,
+    select_gains,
 )
 from cranfield.measures.ranked.precision import RelevanceMeasure, find_divisor
 
@@ -36,12 +36,12 @@ class _AveragePrecisionBase(RelevanceMeasure, family="average precision", monoto
         "divisor of the sum: 'R' is the number of relevant documents RB, 'min' is min(k, RB)",
     )
 
-    def compute_mean_at_rank(self, hits: Any, rank: Any) -> Any:
+    def average_at_rank(self, hits: Any, rank: Any) -> Any:
         return hits / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
-        precision = self.compute_mean_at_rank(hits.seen, hits.rank)
+        precision = self.average_at_rank(hits.seen, hits.rank)
         return ratio(hits.total(precision), find_divisor(self, judged.recall_base(self.rel)))
 
 
@@ -273,12 +273,12 @@ class KishidaAveragePrecision(Measure):
     gains: Gain = NONNEGATIVE_GAINS
     denominator: str = _DENOMINATOR
 
-    def compute_mean_at_rank(self, gain: Any, rank: Any) -> Any:
+    def average_at_rank(self, gain: Any, rank: Any) -> Any:
         return gain / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows = select_gain_rows(judged, self.gains)
+        rows = select_gains(judged, self.gains)
         cutoff = self.cutoff if self.denominator == "min" else None
-        ideal = make_ideal_ranking(judged, self.gains, cutoff=cutoff)
-        total = rows.total(self.compute_mean_at_rank(rows.cumulated, rows.rank))
-        return ratio(total, ideal.total(self.compute_mean_at_rank(ideal.cumulated, ideal.rank)))
+        ideal = rank_ideal(judged, self.gains, cutoff=cutoff)
+        total = rows.total(self.average_at_rank(rows.cumulated, rows.rank))
+        return ratio(total, ideal.total(self.average_at_rank(ideal.cumulated, ideal.rank)))

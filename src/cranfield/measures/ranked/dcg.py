@@ -20,8 +20,8 @@ from cranfield.measures.gains import (
     Gain,
     GainMeasure,
     look_up_total,
-    make_ideal_ranking,
-    select_gain_rows,
+    rank_ideal,
+    select_gains,
 )
 from cranfield.measures.ranked.precision import REL, REL_DOC, RelevanceMeasure
 
@@ -86,7 +86,7 @@ class DCG(DCGMeasure):
     """Discounted cumulated gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self.sum_discounted_gains(select_gain_rows(judged, self.gains))
+        return self.sum_discounted_gains(select_gains(judged, self.gains))
 
 
 @measure(
@@ -119,8 +119,8 @@ class nDCG(DCGMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         cutoff = self.cutoff if self.ideal == "cut" else None
-        ideal_dcg = self.sum_discounted_gains(make_ideal_ranking(judged, self.gains, cutoff=cutoff))
-        return ratio(self.sum_discounted_gains(select_gain_rows(judged, self.gains)), ideal_dcg)
+        ideal_dcg = self.sum_discounted_gains(rank_ideal(judged, self.gains, cutoff=cutoff))
+        return ratio(self.sum_discounted_gains(select_gains(judged, self.gains)), ideal_dcg)
 
 
 def _discount_gains(rows: Rows) -> Floats:
@@ -141,7 +141,7 @@ class nDCGAtRelevant(GainMeasure):
     """Mean of nDCG at all documents with a gain; the m unretrieved ones have the final nDCG."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, ideal = select_gain_rows(judged, self.gains), make_ideal_ranking(judged, self.gains)
+        rows, ideal = select_gains(judged, self.gains), rank_ideal(judged, self.gains)
         if not ideal.cell.size:
             return np.zeros(judged.shape)
         terms, ideal_terms = _discount_gains(rows), _discount_gains(ideal)
@@ -174,7 +174,7 @@ class nDCGAtLevels(Measure):
     gains: Gain = GAINS
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, ideal = select_gain_rows(judged, self.gains), make_ideal_ranking(judged, self.gains)
+        rows, ideal = select_gains(judged, self.gains), rank_ideal(judged, self.gains)
         terms, ideal_terms = _discount_gains(rows), _discount_gains(ideal)
         total, n_values = np.zeros(judged.shape), np.zeros(judged.shape)
         for level in np.unique(ideal.gains):
@@ -204,7 +204,7 @@ class NormalisedGain(GainMeasure):
     """Gain discounted by ig(r) - cg(r), where each rank of the ideal ranking gains at least 1."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, ideal = select_gain_rows(judged, self.gains), make_ideal_ranking(judged, self.gains)
+        rows, ideal = select_gains(judged, self.gains), rank_ideal(judged, self.gains)
         ideal_totals = ideal.running(np.maximum(ideal.gains, 1.0))
         ideal_gain, ideal_rank = look_up_total(ideal, ideal_totals, rows.topic, rows.rank)
         ideal_gain = ideal_gain + (rows.rank - ideal_rank)

@@ -20,9 +20,9 @@ from cranfield.measures.gains import (
     MAX_GRADE,
     NONNEGATIVE_GAINS,
     Gain,
-    find_highest_grade,
-    make_ideal_ranking,
-    select_gain_rows,
+    find_max_grade,
+    rank_ideal,
+    select_gains,
     sum_by_topic,
 )
 from cranfield.measures.ranked.average_precision import INFAP_EPSILON
@@ -143,12 +143,12 @@ class GradedPreference(Measure):
         return super().uses_highest_grade and self.form == "N"
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits = select_gain_rows(judged.condensed(), self.gains)
+        hits = select_gains(judged.condensed(), self.gains)
         losses = _sum_losses(hits)
-        ideal = make_ideal_ranking(judged, self.gains)
+        ideal = rank_ideal(judged, self.gains)
         ideal_gain = ideal.total(ideal.gains)
         if self.form == "N":
-            max_grade = find_highest_grade(judged, self.max_grade, str(self))
+            max_grade = find_max_grade(judged, self.max_grade, str(self))
             max_gain = self.gains.find_max_gain(max_grade)
             n_judged = judged.judgments.count(judged.judgments.judged_from)
             penalty = ratio(losses, hits.at(n_judged - ideal_gain / max_gain))

@@ -37,9 +37,9 @@ from cranfield.measures.gains import (
     has_even_gain_sums,
     list_grades,
     look_up_total,
-    make_ideal_ranking,
     nonnegative_gains,
-    select_relevant_rows,
+    rank_ideal,
+    select_relevant,
     sum_by_topic,
 )
 from cranfield.measures.ranked.precision import RelevanceMeasure, find_divisor
@@ -68,10 +68,10 @@ class _BlendedMeasure(
         return (n_relevant + self.beta * gain) / (rank + self.beta * ideal_gain)
 
     def _select_hits(self, judged: JudgedRuns) -> Rows:
-        return select_relevant_rows(judged, self.rel, self.gains)
+        return select_relevant(judged, self.rel, self.gains)
 
     def _rank_ideal(self, judged: JudgedRuns) -> Rows:
-        return make_ideal_ranking(judged, self.gains, self.rel)
+        return rank_ideal(judged, self.gains, self.rel)
 
     def _blend_hits(self, judged: JudgedRuns, hits: Rows) -> Floats:
         def compute() -> Floats:
@@ -239,7 +239,7 @@ class NormalisedCumulativeUtility(_BlendedMeasure):
         """True unless the utility is precision."""
         return self.utility != "P" and super().needs_ideal
 
-    def compute_stop_weight(self, n_relevant: Any) -> Any:
+    def weigh_stop(self, n_relevant: Any) -> Any:
         """Return the weight of stopping at the n-th relevant document, relative to the first."""
         return self.gamma ** (n_relevant - 1)
 
@@ -257,7 +257,7 @@ class NormalisedCumulativeUtility(_BlendedMeasure):
         if self.gamma < 1:
             # 1 + gamma + ... + gamma^(RB - 1), which is RB for gamma = 1.
             divisor = -np.expm1(divisor * np.log(self.gamma)) / (1 - self.gamma)
-        return ratio(hits.total(self.compute_stop_weight(hits.seen) * utility), divisor)
+        return ratio(hits.total(self.weigh_stop(hits.seen) * utility), divisor)
 
 
 @measure(

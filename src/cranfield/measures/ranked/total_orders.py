@@ -12,7 +12,7 @@ from cranfield.base.spec import flag, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import number_rows
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import LINEAR, MAX_GRADE, find_highest_grade, select_gain_rows
+from cranfield.measures.gains import LINEAR, MAX_GRADE, find_max_grade, select_gains
 
 _MAX_EXACT_INTEGER = 2**53
 """Largest integer up to which floating-point numbers represent all integers."""
@@ -43,7 +43,7 @@ class _TotalOrderMeasure(
         raise NotImplementedError
 
     def values(self, judged: JudgedRuns) -> Floats:
-        length, max_grade = self.cutoff or 1, find_highest_grade(judged, self.max_grade, str(self))
+        length, max_grade = self.cutoff or 1, find_max_grade(judged, self.max_grade, str(self))
         max_rank = self.find_max_rank(length, max_grade)
         if max_rank > _MAX_EXACT_INTEGER:
             max_cutoff = self._find_max_exact_cutoff(max_grade)
@@ -99,7 +99,7 @@ class SetBasedTotalOrder(_TotalOrderMeasure):
         return comb(length + max_grade, length) - 1
 
     def compute_run_ranks(self, judged: JudgedRuns, length: int, max_grade: int) -> Floats:
-        rows = select_gain_rows(judged, LINEAR)
+        rows = select_gains(judged, LINEAR)
         grades: Ints = rows.gains.astype(np.int64)
         order = np.lexsort((-grades, rows.cell))
         n_below = length - number_rows(rows.cell[order])
@@ -139,6 +139,6 @@ class RankBasedTotalOrder(_TotalOrderMeasure):
         return int((max_grade + 1) ** length - 1)
 
     def compute_run_ranks(self, judged: JudgedRuns, length: int, max_grade: int) -> Floats:
-        rows = select_gain_rows(judged, LINEAR)
+        rows = select_gains(judged, LINEAR)
         weights = np.array([float((max_grade + 1) ** (length - r)) for r in range(1, length + 1)])
         return rows.total(rows.gains * rows.by_rank(lambda rank: weights[rank.astype(int) - 1]))

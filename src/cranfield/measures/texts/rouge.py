@@ -221,14 +221,12 @@ def count_skip_overlap(text: Words, reference: Words, gap: int | None) -> Overla
     """Count the pairs of words that occur in this order in both texts."""
     common_words = sorted(set(text) & set(reference))
     codes = {word: k for k, word in enumerate(common_words)}
-    counts = zip(
-        *(_yield_pair_counts(words, codes, gap) for words in (text, reference)), strict=True
-    )
+    counts = zip(*(_yield_counts(words, codes, gap) for words in (text, reference)), strict=True)
     n_common = sum(float(np.minimum(*pair).sum()) for pair in counts)
     return n_common, count_pairs(len(text), gap), count_pairs(len(reference), gap)
 
 
-def _yield_pair_counts(words: Words, codes: dict[int, int], gap: int | None) -> Iterator[Floats]:
+def _yield_counts(words: Words, codes: dict[int, int], gap: int | None) -> Iterator[Floats]:
     """Yield, for each second word of pairs, the number of pairs with each first word, by code."""
     entries = [(position, codes[word]) for position, word in enumerate(words) if word in codes]
     position, code = np.array(entries, dtype=np.int64).reshape(-1, 2).T
@@ -248,7 +246,7 @@ def compute_lcs_length(text: Words, reference: Words) -> int:
     """
     if not text or not reference:
         return 0
-    rows = _make_lcs_rows(text, make_position_masks(reference), len(reference))
+    rows = _fill_rows(text, make_position_masks(reference), len(reference))
     return len(reference) - rows[-1].bit_count()
 
 
@@ -260,7 +258,7 @@ def make_position_masks(words: Words) -> dict[int, int]:
     return masks
 
 
-def _make_lcs_rows(text: Words, masks: dict[int, int], length: int) -> list[int]:
+def _fill_rows(text: Words, masks: dict[int, int], length: int) -> list[int]:
     """Return a row of the table for each word of the text; a bit is 0 where the length grows."""
     row = full_row = (1 << length) - 1
     rows = []
@@ -278,9 +276,7 @@ def make_lcs_mask(text: Words, masks: dict[int, int], length: int) -> int:
     it moves back along the reference as long as the length stays the same.
     """
     mask, remaining = 0, (1 << length) - 1
-    for word, row in zip(
-        reversed(text), reversed(_make_lcs_rows(text, masks, length)), strict=True
-    ):
+    for word, row in zip(reversed(text), reversed(_fill_rows(text, masks, length)), strict=True):
         matches = masks.get(word, 0)
         stop = ((matches | ~row) & remaining).bit_length()
         if not stop:

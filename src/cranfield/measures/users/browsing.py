@@ -274,7 +274,7 @@ class UBMUtility(UtilityMeasure):
     )
     required_parameters = (("examined_after", "{1: {0: 1}, 2: {0: 0.9, 1: 0.7}}"),)
 
-    def compute_click_probabilities(self, page: GradedPage) -> Floats:
+    def predict_clicks(self, page: GradedPage) -> Floats:
         assert self.examined_after is not None
         click = page.look_up(self.clicks)
         clicks_by_rank = np.zeros(click.shape)

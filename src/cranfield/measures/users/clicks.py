@@ -35,12 +35,7 @@ from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import Gain, check_pairs
 from cranfield.measures.users.model import UnitGains, UserModel
-from cranfield.measures.users.page import (
-    Page,
-    compute_view_probabilities,
-    iterate_pages,
-    join_pages,
-)
+from cranfield.measures.users.page import Page, compute_views, iterate_pages, join_pages
 
 SOURCE = "Chuklin and others (2013)"
 ProbabilityLookup = Callable[[Any], Any]
@@ -145,7 +140,7 @@ class ClickMeasure(Measure, family="user models", needs="click probabilities, fr
             if getattr(self, name) is None:
                 raise MeasureError(f"{self.name} needs {name}, such as {name}={example}")
 
-    def compute_click_probabilities(self, page: GradedPage) -> Floats:
+    def predict_clicks(self, page: GradedPage) -> Floats:
         """Return P[C = 1]: the probability of a click at each rank."""
         raise NotImplementedError
 
@@ -153,7 +148,7 @@ class ClickMeasure(Measure, family="user models", needs="click probabilities, fr
         """Return the gain of each row, for measures of the gain of clicked documents."""
         return np.zeros(rows.grade.size)
 
-    def compute_click_values(self, page: GradedPage) -> Floats:
+    def value_clicks(self, page: GradedPage) -> Floats:
         """Return the contribution of a click to the score, by rank: the gain of the document."""
         return page.layout.gains
 
@@ -172,9 +167,7 @@ class ClickMeasure(Measure, family="user models", needs="click probabilities, fr
         )
         graded_pages = (GradedPage(page, grades) for page in pages)
         scores_by_page = (
-            np.einsum(
-                "ij,ij->i", self.compute_click_probabilities(page), self.compute_click_values(page)
-            )
+            np.einsum("ij,ij->i", self.predict_clicks(page), self.value_clicks(page))
             for page in graded_pages
         )
         return join_pages(scores_by_page, judged.shape)
@@ -197,10 +190,10 @@ class ChainMeasure(ClickMeasure):
         """Return the probability of examining a rank that the user reaches."""
         return 1
 
-    def compute_click_probabilities(self, page: GradedPage) -> Floats:
+    def predict_clicks(self, page: GradedPage) -> Floats:
         rank = page.layout.rank
         continuation = self.continuation(page.look_up, rank) + np.zeros(page.code.shape)
-        views = compute_view_probabilities(continuation)
+        views = compute_views(continuation)
         return np.asarray(views * self.examination(rank) * page.look_up(self.clicks))
 
 
@@ -229,7 +222,7 @@ class EffortMeasure(ClickMeasure):
         may_satisfy = look_up_grade_zero(self.clicks) * satisfaction > 0
         return "how many documents are retrieved" if may_satisfy else ""
 
-    def compute_click_values(self, page: GradedPage) -> Floats:
+    def value_clicks(self, page: GradedPage) -> Floats:
         by_grade = self.get_counting_probabilities()
         is_counted = page.code > 0
         if by_grade is not None and by_grade.unjudged is not None:

@@ -32,13 +32,7 @@ from cranfield.base.spec import (
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import MAX_SUMMED_RANKS, measure
-from cranfield.measures.gains import (
-    MAX_GRADE,
-    Discount,
-    Gain,
-    find_highest_grade,
-    nonnegative_gains,
-)
+from cranfield.measures.gains import MAX_GRADE, Discount, Gain, find_max_grade, nonnegative_gains
 from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.model import (
     DEFAULT_MAX_RANK,
@@ -47,13 +41,7 @@ from cranfield.measures.users.model import (
     StaticModel,
     UserModel,
 )
-from cranfield.measures.users.page import (
-    Page,
-    compute_costs,
-    fill_lengths,
-    join_pages,
-    look_up_next_values,
-)
+from cranfield.measures.users.page import Page, compute_costs, fill_lengths, join_pages, take_next
 
 _TIME = number(0, 1e6)
 LENGTH = number(0, 1e15)
@@ -196,23 +184,21 @@ class UMeasure(UserModel):
 
     def scale_gains(self, judged: JudgedRuns, grades: Any) -> Floats:
         """Return gains by grade, on the scale of the judgments; D(U) sums them over intents."""
-        return self._compute_scale_factor(judged) * self._compute_raw_gains(grades)
+        return self._find_scale(judged) * self._compute_raw_gains(grades)
 
     def max_gain(self, judged: JudgedRuns) -> float:
-        grades = self.gains.list_candidate_grades(
-            find_highest_grade(judged, self.max_grade, str(self))
-        )
-        return float(self._compute_scale_factor(judged) * self._compute_raw_gains(grades).max())
+        grades = self.gains.list_candidates(find_max_grade(judged, self.max_grade, str(self)))
+        return float(self._find_scale(judged) * self._compute_raw_gains(grades).max())
 
     def _compute_raw_gains(self, grades: Any) -> Floats:
         if isinstance(self.gains.kind, str):
             return self.gains.compute_gains(grades)
         return np.asarray(self.gains.look_up_gains(grades))
 
-    def _compute_scale_factor(self, judged: JudgedRuns) -> float:
+    def _find_scale(self, judged: JudgedRuns) -> float:
         if self.gains.kind not in {"exponential", "linear"}:
             return 1.0
-        max_grade = find_highest_grade(judged, self.max_grade, str(self))
+        max_grade = find_max_grade(judged, self.max_grade, str(self))
         return 1.0 / (self.gains.find_max_gain(max_grade) + 1.0)
 
     def costs(self, page: Page) -> Floats:
@@ -226,7 +212,7 @@ class UMeasure(UserModel):
 
     def continuation(self, page: Page) -> Floats:
         discounts = self.compute_discounts(page)
-        return ratio(look_up_next_values(discounts), discounts)
+        return ratio(take_next(discounts), discounts)
 
     def values(self, judged: JudgedRuns) -> Floats:
         depth = max(int(judged.retrieved.max(initial=0)), 1)

@@ -84,10 +84,10 @@ class Expectation(
         )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        scores: Floats = getattr(self._compute_expectations(judged), self.field_name)
+        scores: Floats = getattr(self._expect(judged), self.field_name)
         return scores.copy()
 
-    def _compute_expectations(self, judged: JudgedRuns, *, is_filled: bool = False) -> Expectations:
+    def _expect(self, judged: JudgedRuns, *, is_filled: bool = False) -> Expectations:
         if self.unit is None:
             return self.model.expectations(judged, depth=self.depth, is_filled=is_filled)
         costs = partial(compute_costs, unit=self.unit, fixed=self.fixed, missing=self.missing)
@@ -262,10 +262,7 @@ class Residual(Expectation):
     description = "Increase of EU({}) if all unjudged ranks had the highest gain."
 
     def values(self, judged: JudgedRuns) -> Floats:
-        filled, unfilled = (
-            self._compute_expectations(judged, is_filled=True),
-            self._compute_expectations(judged),
-        )
+        filled, unfilled = (self._expect(judged, is_filled=True), self._expect(judged))
         increase = filled.utility - unfilled.utility
         # Rounding may give a small difference where every rank is judged.
         return np.where(np.abs(increase) < 1e-14, 0.0, increase)

@@ -80,9 +80,7 @@ class UnitGains(Measure):
         """Return the gain of each row, from 0 to 1."""
         max_gain: float | Floats = 1.0
         if self.gains.kind in _GRADED_KINDS:
-            max_gain = find_highest_gain(
-                judged, self._get_graded_gain(), self.max_grade, rows, str(self)
-            )
+            max_gain = find_highest_gain(judged, self._get_gain(), self.max_grade, rows, str(self))
         return np.asarray(self.unit_gain(rows.grade, max_gain), dtype=np.float64)
 
     def unit_gain(self, grades: NDArray[Any], max_gain: Any) -> Any:
@@ -90,7 +88,7 @@ class UnitGains(Measure):
         if isinstance(self.gains.kind, tuple):
             return self.gains.look_up_gains(grades)
         if self.gains.kind in _GRADED_KINDS:
-            return self._get_graded_gain().compute_gains(grades) / max_gain
+            return self._get_gain().compute_gains(grades) / max_gain
         return grades >= self.rel
 
     def exact_gains(self, max_grade: int) -> NDArray[Any] | None:
@@ -106,7 +104,7 @@ class UnitGains(Measure):
         vars(exact)["gains"] = self.gains.as_fractions()
         return np.asarray(exact.unit_gain(list_grades(max_grade), Fraction(1)), dtype=object)
 
-    def _get_graded_gain(self) -> Gain:
+    def _get_gain(self) -> Gain:
         return self.gains if self.gains.kind == "levels" else LINEAR
 
     def gaining_rows(self, judged: JudgedRuns) -> Rows:
@@ -345,7 +343,7 @@ class StaticModel(UserModel):
         return self.total_depth() if end is None else float(self.views(list_ranks(end)).sum())
 
     def continuation(self, page: Page) -> Floats:
-        by_rank = compute_rank_continuation(self.views, page.gains.shape[1])
+        by_rank = divide_views(self.views, page.gains.shape[1])
         if self.max_rank is not None:
             by_rank[self.max_rank - 1 :] = 0.0
         return np.broadcast_to(by_rank, page.gains.shape)
@@ -376,7 +374,7 @@ def list_ranks(end: int) -> Floats:
     return np.arange(1.0, end + 1)
 
 
-def compute_rank_continuation(views: Callable[[Any], Any], n_ranks: int) -> Floats:
+def divide_views(views: Callable[[Any], Any], n_ranks: int) -> Floats:
     """Return the continuation C(r) = V(r + 1) / V(r) of each rank, from the function V."""
     v = np.asarray(views(list_ranks(n_ranks + 1)))
     return np.asarray(np.minimum(v[1:] / np.maximum(v[:-1], np.finfo(float).tiny), 1.0))

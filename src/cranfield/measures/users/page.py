@@ -19,14 +19,14 @@ _BLOCK_RANKS = 1 << 19
 """Number of ranks per block: few enough for processor caches, many enough for NumPy."""
 
 
-def compute_view_probabilities(continuation: Floats) -> Floats:
+def compute_views(continuation: Floats) -> Floats:
     """Return the view probabilities V of ranks, 1 for the first, from their continuation C."""
     views = np.ones(continuation.shape)
     np.cumprod(continuation[..., :-1], axis=-1, out=views[..., 1:])
     return views
 
 
-def look_up_next_values(values: Floats) -> Floats:
+def take_next(values: Floats) -> Floats:
     """Return the value of the next rank, for each rank of each ranking; 0 for the last rank."""
     return np.pad(values[:, 1:], ((0, 0), (0, 1)))
 
@@ -95,7 +95,7 @@ class UserBehaviour:
     @cached_property
     def viewed(self) -> Floats:
         """V: the probability that each rank is read; shape (rankings, ranks)."""
-        return compute_view_probabilities(self.continuation)
+        return compute_views(self.continuation)
 
     @property
     def weights(self) -> Floats:
@@ -106,7 +106,7 @@ class UserBehaviour:
     def last(self) -> Floats:
         """L: the probability that each rank is the last one read; shape (rankings, ranks)."""
         # All users stop at the last rank.
-        return np.asarray(self.viewed - look_up_next_values(self.viewed))
+        return np.asarray(self.viewed - take_next(self.viewed))
 
     @cached_property
     def depth(self) -> Floats:

@@ -45,7 +45,7 @@ from cranfield.measures.gains import (
     MAX_GRADE,
     Discount,
     Gain,
-    find_highest_grade,
+    find_max_grade,
     nonnegative_gains,
 )
 from cranfield.measures.grammar import parse_measure
@@ -54,7 +54,7 @@ from cranfield.measures.ranked.dcg import DCG, nDCG
 from cranfield.measures.ranked.ntcir import QMeasure
 from cranfield.measures.ranked.precision import Precision, ReciprocalRank
 from cranfield.measures.users.model import DEFAULT_MAX_RANK, CutoffModel, Expectations, UserModel
-from cranfield.measures.users.page import Page, join_pages, look_up_next_values
+from cranfield.measures.users.page import Page, join_pages, take_next
 from cranfield.measures.users.stopping import (
     ExpectedReciprocalRank,
     SatisfiedModel,
@@ -83,7 +83,7 @@ class ReciprocalRankUser(SatisfiedModel):
 def _compute_continuation(weights: Floats) -> Floats:
     """Return C for users who stop at each rank with a probability proportional to its weight."""
     remaining = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1]
-    return ratio(look_up_next_values(remaining), remaining)
+    return ratio(take_next(remaining), remaining)
 
 
 class AveragePrecisionUser(UserModel):
@@ -128,7 +128,7 @@ class _ScaledGainsUser(UserModel):
         return np.asarray(self.gains.compute_gains(rows.grade) / divisor)
 
     def _find_max_raw_gain(self, judged: JudgedRuns) -> float:
-        return self.gains.find_max_gain(find_highest_grade(judged, self.max_grade, str(self)))
+        return self.gains.find_max_gain(find_max_grade(judged, self.max_grade, str(self)))
 
 
 class ERRUser(SatisfiedModel, _ScaledGainsUser):

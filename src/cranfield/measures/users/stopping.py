@@ -40,9 +40,9 @@ from cranfield.measures.gains import (
     Gain,
     find_highest_gain,
     has_even_gain_sums,
-    make_ideal_ranking,
     nonnegative_gains,
-    select_gain_rows,
+    rank_ideal,
+    select_gains,
 )
 from cranfield.measures.users.effort import GAIN_TARGET, compute_insq_views
 from cranfield.measures.users.model import (
@@ -50,7 +50,7 @@ from cranfield.measures.users.model import (
     Expectations,
     StaticModel,
     UserModel,
-    compute_rank_continuation,
+    divide_views,
     list_ranks,
 )
 from cranfield.measures.users.page import Page
@@ -172,14 +172,14 @@ class _ERRMeasure(Measure, family="user models", needs="graded or binary judgmen
     gains: Gain = SATISFYING_GAINS
     max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
-    def compute_stop_value(self, stop: Any, rank: Any) -> Any:
+    def score_stop(self, stop: Any, rank: Any) -> Any:
         """Return the contribution of a rank to the score, from its stopping probability."""
         return stop / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows = select_gain_rows(judged, self.gains)
+        rows = select_gains(judged, self.gains)
         stop = cache_stopping_probabilities(self, judged, rows)
-        return rows.total(self.compute_stop_value(stop, rows.rank))
+        return rows.total(self.score_stop(stop, rows.rank))
 
 
 @measure(
@@ -217,10 +217,10 @@ class NormalisedExpectedReciprocalRank(_ERRMeasure):
     """ERR divided by that of the ideal ranking."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        ideal = make_ideal_ranking(judged, self.gains, cutoff=self.cutoff)
+        ideal = rank_ideal(judged, self.gains, cutoff=self.cutoff)
         max_gain = find_highest_gain(judged, self.gains, self.max_grade, ideal, str(self))
         stop = compute_stopping_probabilities(ideal, max_gain)
-        return ratio(super().values(judged), ideal.total(self.compute_stop_value(stop, ideal.rank)))
+        return ratio(super().values(judged), ideal.total(self.score_stop(stop, ideal.rank)))
 
 
 @measure(
@@ -252,7 +252,7 @@ class IntentwiseRankBiasedUtility(Measure):
         return self.p**rank
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows = select_gain_rows(judged, self.gains)
+        rows = select_gains(judged, self.gains)
         stop = cache_stopping_probabilities(self, judged, rows)
         return rows.total(stop * rows.by_rank(self.utility))
 
@@ -275,9 +275,7 @@ class SatisfiedModel(UserModel, scale_note=_NOTE):
 
     def continuation(self, page: Page) -> Floats:
         unsatisfied = 1.0 - self.satisfaction(page.gains)
-        return np.asarray(
-            compute_rank_continuation(self.patience, page.gains.shape[1]) * unsatisfied
-        )
+        return np.asarray(divide_views(self.patience, page.gains.shape[1]) * unsatisfied)
 
     def closed_form(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
         end = end or DEFAULT_MAX_RANK

@@ -101,12 +101,12 @@ def make_terms(
     return tuple(sorted((base, c) for base, c in dict(coefficients).items() if c))
 
 
-def make_rational_terms(number: Fraction | int) -> Terms:
+def as_terms(number: Fraction | int) -> Terms:
     """Make the terms of a rational number."""
     return make_terms({ONE: Fraction(number)})
 
 
-UNITY = make_rational_terms(1)
+UNITY = as_terms(1)
 """The terms of the number 1."""
 
 
@@ -328,7 +328,7 @@ class Additive:
         if len(bases) > 1:
             return None
         constants = (ONE,) * (self.max_grade + 1)
-        return make_cascade_form(
+        return make_cascade(
             self.length, self.max_grade, self.coefficients, (constants,) * self.length
         )
 
@@ -355,7 +355,7 @@ class Stateful:
     """Whether it is known that a higher grade at the first rank never contributes less."""
 
 
-def make_cascade_form(
+def make_cascade(
     length: int, max_grade: int, values: Sequence[Row], continuation: Sequence[Row]
 ) -> Stateful:
     """Return the form of a cascade model; the state is the probability of reaching a rank.
@@ -430,7 +430,7 @@ def to_row(values: Any) -> Row:
     return tuple(map(Fraction, np.asarray(values).astype(object)))
 
 
-class FormSetting(NamedTuple):
+class Setting(NamedTuple):
     """Length and highest grade of the runs of a form, and grades of the topic's documents."""
 
     length: int
@@ -449,7 +449,7 @@ class FormSetting(NamedTuple):
     def count_relevant(self, measure: Any) -> int:
         return sum(grade >= max(measure.rel, 0) for grade in self.judgments)
 
-    def find_highest_grade(self, measure: Any) -> int:
+    def find_max_grade(self, measure: Any) -> int:
         """Return the highest grade of the measure; raise an error if runs may exceed this grade."""
         if measure.max_grade == "topic":
             raise MeasureError(f"{measure}: its highest grade depends on the topic; set max_grade")
@@ -468,11 +468,11 @@ class FormSetting(NamedTuple):
 
     def compute_unit_gains(self, measure: Any) -> Row:
         """Return the gain of each grade, scaled to [0, 1]."""
-        max_gain = self.find_highest_grade(measure) if measure.gains.kind == "graded" else 1
+        max_gain = self.find_max_grade(measure) if measure.gains.kind == "graded" else 1
         return to_row(make_exact(measure).unit_gain(list_fractions(self.max_grade), max_gain))
 
     def compute_stops(self, measure: Any) -> Row:
-        gains = self.compute_gains(measure.gains, self.find_highest_grade(measure))
+        gains = self.compute_gains(measure.gains, self.find_max_grade(measure))
         return tuple(compute_satisfaction(gain, max(gains)) for gain in gains)
 
     def list_ideal_gains(self, gains: Sequence[Fraction]) -> list[Fraction]:

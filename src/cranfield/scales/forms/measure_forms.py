@@ -41,30 +41,30 @@ from cranfield.scales.forms.form import (
     ZERO,
     Additive,
     Form,
-    FormSetting,
     Row,
+    Setting,
     Stateful,
     Terms,
     add_terms,
+    as_terms,
     find_root,
     list_fractions,
-    make_cascade_form,
+    make_cascade,
     make_exact,
-    make_rational_terms,
     make_terms,
     to_row,
 )
 from cranfield.scales.runs import check_judgments
 
 
-def make_count_form(measure: precision.CountMeasure, setting: FormSetting) -> Form:
+def make_count_form(measure: precision.CountMeasure, setting: Setting) -> Form:
     """Return the form of a measure that is a function of the number of relevant documents."""
     depth, is_relevant = setting.find_depth(measure), setting.mask_relevant(measure)
     sizes = (np.array(Fraction(size)) for size in (depth, setting.count_relevant(measure)))
     scores = to_row(make_exact(measure).score_counts(list_fractions(depth), *sizes))
     steps = [upper - lower for lower, upper in pairwise(scores)]
     unit = abs(steps[0])
-    divisor = make_rational_terms(1 / unit if unit else 0)
+    divisor = as_terms(1 / unit if unit else 0)
     relative_steps = tuple(step / unit if unit else ONE for step in steps)
     if len(set(relative_steps)) > 1:
 
@@ -79,21 +79,21 @@ def make_count_form(measure: precision.CountMeasure, setting: FormSetting) -> Fo
     return Form(_weigh_equally(row, depth, setting), divisor, scores[0])
 
 
-def _weigh_equally(row: Iterable[Fraction], depth: int, setting: FormSetting) -> Additive:
+def _weigh_equally(row: Iterable[Fraction], depth: int, setting: Setting) -> Additive:
     """Return a sum in which a grade has the same weight at each rank down to a depth."""
     return Additive.weigh(tuple(row), [(ONE, ONE)] * min(depth, setting.length), setting.length)
 
 
-def make_r_precision_form(measure: precision.RPrecision, setting: FormSetting) -> Form:
+def make_r_precision_form(measure: precision.RPrecision, setting: Setting) -> Form:
     cutoff = int(measure.find_cutoffs(np.array(setting.count_relevant(measure))))
     row = map(Fraction, setting.mask_relevant(measure))
-    return Form(_weigh_equally(row, cutoff, setting), make_rational_terms(cutoff))
+    return Form(_weigh_equally(row, cutoff, setting), as_terms(cutoff))
 
 
-def make_gain_form(measure: Any, setting: FormSetting) -> Form:
+def make_gain_form(measure: Any, setting: Setting) -> Form:
     """Return the form of generalised precision (gP) or recall (gR)."""
     if isinstance(measure, precision.GeneralisedPrecision):
-        gains = setting.compute_gains(measure.gains, setting.find_highest_grade(measure))
+        gains = setting.compute_gains(measure.gains, setting.find_max_grade(measure))
         divisor = max(gains) * (measure.cutoff or 1)
     else:
         gains = setting.compute_gains(measure.gains)
@@ -101,18 +101,16 @@ def make_gain_form(measure: Any, setting: FormSetting) -> Form:
     # The divisor of a form is positive.
     sign = -1 if divisor < 0 else 1
     row = [sign * gain for gain in gains[: setting.max_grade + 1]]
-    return Form(
-        _weigh_equally(row, setting.find_depth(measure), setting), make_rational_terms(abs(divisor))
-    )
+    return Form(_weigh_equally(row, setting.find_depth(measure), setting), as_terms(abs(divisor)))
 
 
-def make_rank_biased_form(measure: stopping.RankBiasedPrecision, setting: FormSetting) -> Form:
+def make_rank_biased_form(measure: stopping.RankBiasedPrecision, setting: Setting) -> Form:
     exact, ranks = make_exact(measure), range(1, setting.find_depth(measure) + 1)
     weights = [(ONE, (1 - exact.p) * exact.views(rank)) for rank in ranks]
     return Form(Additive.weigh(setting.compute_unit_gains(measure), weights, setting.length))
 
 
-def make_dcg_form(measure: Any, setting: FormSetting) -> Form:
+def make_dcg_form(measure: Any, setting: Setting) -> Form:
     """Return the form of DCG or nDCG."""
     gains, ranks = setting.compute_gains(measure.gains), range(1, setting.find_depth(measure) + 1)
     weights = [invert_discount(measure.discount, rank) for rank in ranks]
@@ -120,41 +118,37 @@ def make_dcg_form(measure: Any, setting: FormSetting) -> Form:
     return Form(rank_sum, _find_divisor(measure, setting, gains))
 
 
-def make_first_relevant_form(measure: Any, setting: FormSetting) -> Form:
+def make_first_relevant_form(measure: Any, setting: Setting) -> Form:
     """Return the form of RR, WRR or Success."""
     exact, relevant = make_exact(measure), setting.mask_relevant(measure)
     rows = []
     for rank in range(1, setting.find_depth(measure) + 1):
         row: Row = (ONE,) * len(relevant)
         if isinstance(measure, precision.ReciprocalRank):
-            row = (exact.compute_value_at_rank(Fraction(rank)),) * len(relevant)
+            row = (exact.score_rank(Fraction(rank)),) * len(relevant)
         elif isinstance(measure, precision.WeightedReciprocalRank):
-            highest = 0 if measure.betas else setting.find_highest_grade(measure)
-            row = to_row(
-                exact.compute_value_at_rank(rank, list_fractions(setting.max_grade), highest)
-            )
+            highest = 0 if measure.betas else setting.find_max_grade(measure)
+            row = to_row(exact.score_rank(rank, list_fractions(setting.max_grade), highest))
         rows.append(row)
     return Form(_sum_first_relevant(rows, relevant, setting))
 
 
 def _sum_first_relevant(
-    values: Sequence[Row], relevant: Sequence[Any], setting: FormSetting
+    values: Sequence[Row], relevant: Sequence[Any], setting: Setting
 ) -> Stateful:
     """Make the sum with the value of the first relevant document, by rank and grade."""
     factors = [Fraction(bool(is_relevant)) for is_relevant in relevant]
     rows = tuple(tuple(map(mul, row, factors)) for row in values)
     continuation = tuple(1 - factor for factor in factors)
-    return make_cascade_form(setting.length, setting.max_grade, rows, (continuation,) * len(rows))
+    return make_cascade(setting.length, setting.max_grade, rows, (continuation,) * len(rows))
 
 
-def make_err_form(measure: Any, setting: FormSetting) -> Form:
+def make_err_form(measure: Any, setting: Setting) -> Form:
     """Return the form of ERR, nERR or iRBU: users stop at the document that satisfies them."""
     exact, stops = make_exact(measure), setting.compute_stops(measure)
     is_utility = isinstance(measure, stopping.IntentwiseRankBiasedUtility)
     ranks = range(1, max(setting.find_depth(measure), len(setting.judgments)) + 1)
-    values = [
-        exact.utility(rank) if is_utility else exact.compute_stop_value(ONE, rank) for rank in ranks
-    ]
+    values = [exact.utility(rank) if is_utility else exact.score_stop(ONE, rank) for rank in ranks]
     rank_sum = _sum_until_stop(
         stops, values[: setting.find_depth(measure)], [ONE] * len(values), setting
     )
@@ -165,21 +159,21 @@ def make_err_form(measure: Any, setting: FormSetting) -> Form:
     for stop, value in zip(ideal_stops[: measure.cutoff], values, strict=False):
         ideal += view_probability * stop * value
         view_probability *= 1 - stop
-    return Form(rank_sum, make_rational_terms(ideal))
+    return Form(rank_sum, as_terms(ideal))
 
 
 def _sum_until_stop(
-    stops: Row, values: Sequence[Fraction], patience: Sequence[Fraction], setting: FormSetting
+    stops: Row, values: Sequence[Fraction], patience: Sequence[Fraction], setting: Setting
 ) -> Stateful:
     """Make the sum in which users stop with a probability by grade, and gain a value by rank."""
     rows = tuple(tuple(stop * value for stop in stops) for value in values)
     continuation = tuple(
         tuple((1 - stop) * probability for stop in stops) for probability in patience[: len(values)]
     )
-    return make_cascade_form(setting.length, setting.max_grade, rows, continuation)
+    return make_cascade(setting.length, setting.max_grade, rows, continuation)
 
 
-def _find_divisor(measure: Any, setting: FormSetting, gains: Row) -> Terms:
+def _find_divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
     """Return the divisor of DCG and nDCG.
 
     Gains are divided by ln x instead of ln x / ln b for a logarithm of base b. The sum is divided
@@ -222,7 +216,7 @@ class BlendedRatios:
     ideal: Row
 
     @classmethod
-    def from_measure(cls, measure: Any, setting: FormSetting) -> BlendedRatios:
+    def from_measure(cls, measure: Any, setting: Setting) -> BlendedRatios:
         is_relevant = setting.mask_relevant(measure)
         # With beta = 0, gains would only distinguish states that are equivalent.
         has_gain = [relevant and measure.beta > 0 for relevant in is_relevant]
@@ -243,7 +237,7 @@ class BlendedRatios:
 
 
 def make_ratio_sum_form(
-    ratios: BlendedRatios, values: Row, continuation: Row, setting: FormSetting
+    ratios: BlendedRatios, values: Row, continuation: Row, setting: Setting
 ) -> Stateful:
     """Return the form of a sum of weighted blended ratios, such as AP, Q, NCU or EBR.
 
@@ -262,22 +256,22 @@ def make_ratio_sum_form(
     return setting.make_stateful((ratios, values, continuation), (NO_DOCUMENTS, ONE), step)
 
 
-def make_q_form(measure: ntcir.QMeasure, setting: FormSetting) -> Form:
+def make_q_form(measure: ntcir.QMeasure, setting: Setting) -> Form:
     constants = (ONE,) * (setting.max_grade + 1)
     rank_sum = make_ratio_sum_form(
         BlendedRatios.from_measure(measure, setting), constants, constants, setting
     )
     divisor = precision.find_divisor(measure, setting.count_relevant(measure))
-    return Form(rank_sum, make_rational_terms(int(divisor)))
+    return Form(rank_sum, as_terms(int(divisor)))
 
 
-def make_ap_form(measure: Any, setting: FormSetting) -> Form:
+def make_ap_form(measure: Any, setting: Setting) -> Form:
     """Return the form of AP or GMAP; on a topic both equal Q with beta = 0."""
     parameters = {name: getattr(measure, name) for name in ("rel", "cutoff", "denominator")}
     return make_q_form(ntcir.QMeasure(beta=0, **parameters), setting)
 
 
-def make_ncu_form(measure: ntcir.NormalisedCumulativeUtility, setting: FormSetting) -> Form:
+def make_ncu_form(measure: ntcir.NormalisedCumulativeUtility, setting: Setting) -> Form:
     values = continuation = (ONE,) * (setting.max_grade + 1)
     if measure.stopping == "graded":
         values = setting.compute_gains(measure.stops or measure.gains)
@@ -285,23 +279,21 @@ def make_ncu_form(measure: ntcir.NormalisedCumulativeUtility, setting: FormSetti
         total = sum((values[grade] for grade in setting.judgments if relevant[grade]), ZERO)
     else:
         exact, base = make_exact(measure), setting.count_relevant(measure)
-        continuation = (exact.compute_stop_weight(2),) * (setting.max_grade + 1)
-        total = sum((exact.compute_stop_weight(count) for count in range(1, base + 1)), ZERO)
+        continuation = (exact.weigh_stop(2),) * (setting.max_grade + 1)
+        total = sum((exact.weigh_stop(count) for count in range(1, base + 1)), ZERO)
     # Precision is the blended ratio with beta = 0.
     ratio_measure = measure(beta=0) if measure.utility == "P" else measure
     ratios = BlendedRatios.from_measure(ratio_measure, setting)
-    return Form(
-        make_ratio_sum_form(ratios, values, continuation, setting), make_rational_terms(total)
-    )
+    return Form(make_ratio_sum_form(ratios, values, continuation, setting), as_terms(total))
 
 
-def make_ebr_form(measure: ntcir.ExpectedBlendedRatio, setting: FormSetting) -> Form:
+def make_ebr_form(measure: ntcir.ExpectedBlendedRatio, setting: Setting) -> Form:
     ratios, stops = (BlendedRatios.from_measure(measure, setting), setting.compute_stops(measure))
     continuation = tuple(1 - stop for stop in stops)
     return Form(make_ratio_sum_form(ratios, stops, continuation, setting))
 
 
-def make_r_measure_form(measure: ntcir.RMeasure, setting: FormSetting) -> Form:
+def make_r_measure_form(measure: ntcir.RMeasure, setting: Setting) -> Form:
     """Return the form of R-measure, whose numerator is the sum of 1 + beta g over documents."""
     # The numerator of a document is its blended ratio at rank 1 without ideal gain.
     ratios, base = BlendedRatios.from_measure(measure, setting), setting.count_relevant(measure)
@@ -310,10 +302,10 @@ def make_r_measure_form(measure: ntcir.RMeasure, setting: FormSetting) -> Form:
     row = [blend(int(is_relevant), gain, ONE, ZERO) for is_relevant, gain in pairs]
     total_gain = sum((ratios.gains[grade] for grade in setting.judgments), ZERO)
     divisor = 1 / blend(ONE, ZERO, base, total_gain) if base else ZERO
-    return Form(_weigh_equally(row, base, setting), make_rational_terms(divisor))
+    return Form(_weigh_equally(row, base, setting), as_terms(divisor))
 
 
-def make_o_measure_form(measure: ntcir.OMeasure, setting: FormSetting) -> Form:
+def make_o_measure_form(measure: ntcir.OMeasure, setting: Setting) -> Form:
     ratios = BlendedRatios.from_measure(measure, setting)
     cumulated = [ratios.add_document(NO_DOCUMENTS, grade) for grade in range(setting.max_grade + 1)]
     ranks = range(1, setting.find_depth(measure) + 1)
@@ -321,7 +313,7 @@ def make_o_measure_form(measure: ntcir.OMeasure, setting: FormSetting) -> Form:
     return Form(_sum_first_relevant(rows, ratios.is_relevant, setting))
 
 
-def make_p_measure_form(measure: Any, setting: FormSetting) -> Form | None:
+def make_p_measure_form(measure: Any, setting: Setting) -> Form | None:
     """Return the form of P-measure: the ratio at the first document of the run's highest grade."""
     # The first document of a higher grade replaces the ratio: its contribution is the difference.
     # The state consists of the highest grade so far, the ratio at its first document, and the
@@ -353,7 +345,7 @@ def _cut_ideal(values: list[Fraction], measure: Any) -> list[Fraction]:
 
 
 def make_mean_gain_form(
-    measure: average_precision.KishidaAveragePrecision, setting: FormSetting
+    measure: average_precision.KishidaAveragePrecision, setting: Setting
 ) -> Form:
     """Return the form of gAP, a sum of mean gains; the state is the sum of gains."""
     gains, depth = setting.compute_gains(measure.gains), setting.find_depth(measure)
@@ -362,19 +354,15 @@ def make_mean_gain_form(
         if not gains[grade] or rank > depth:
             return ZERO, state
         total = state + gains[grade]
-        return measure.compute_mean_at_rank(total, rank), total
+        return measure.average_at_rank(total, rank), total
 
     ideal = accumulate(_cut_ideal(setting.list_ideal_gains(gains), measure))
-    divisor = sum(
-        (measure.compute_mean_at_rank(gain, rank) for rank, gain in enumerate(ideal, 1)), ZERO
-    )
-    return Form(
-        setting.make_stateful((depth, gains, measure), ZERO, step), make_rational_terms(divisor)
-    )
+    divisor = sum((measure.average_at_rank(gain, rank) for rank, gain in enumerate(ideal, 1)), ZERO)
+    return Form(setting.make_stateful((depth, gains, measure), ZERO, step), as_terms(divisor))
 
 
 def make_shared_grade_form(
-    measure: average_precision.GradedAveragePrecision, setting: FormSetting
+    measure: average_precision.GradedAveragePrecision, setting: Setting
 ) -> Form:
     """Return the form of GAP; the state is the number of documents of each grade so far."""
     # G by grade, which does not decrease.
@@ -393,8 +381,7 @@ def make_shared_grade_form(
 
     divisor = sum(_cut_ideal([weights[grade] for grade in setting.judgments], measure), ZERO)
     return Form(
-        setting.make_stateful((depth, weights), (0,) * setting.max_grade, step),
-        make_rational_terms(divisor),
+        setting.make_stateful((depth, weights), (0,) * setting.max_grade, step), as_terms(divisor)
     )
 
 
@@ -437,13 +424,13 @@ def _compute_user_divisor(
     if request.is_total:
         return make_terms({Fraction(2): ONE}) if isinstance(model, ScaledDCG) else UNITY, 1.0
     if end is None and isinstance(model, stopping.RankBiasedPrecision):
-        return make_rational_terms(make_exact(model).total_depth()), 1.0
+        return as_terms(make_exact(model).total_depth()), 1.0
     if end is None or end > MAX_EXACT_RANKS:
         return UNITY, 1.0 / model.expected_depth(end)
     return add_terms(map(_make_view_function(model), range(1, end + 1))), 1.0
 
 
-def _make_static_form(model: StaticModel, setting: FormSetting, request: UtilityRequest) -> Form:
+def _make_static_form(model: StaticModel, setting: Setting, request: UtilityRequest) -> Form:
     end = model.limit_rank(request.depth)
     last_scored_rank = min(request.last_scored_rank, end or request.last_scored_rank)
     weights = list(map(_make_view_function(model), range(1, last_scored_rank + 1)))
@@ -453,7 +440,7 @@ def _make_static_form(model: StaticModel, setting: FormSetting, request: Utility
 
 
 def _make_satisfied_form(
-    model: stopping.SatisfiedModel, setting: FormSetting, request: UtilityRequest
+    model: stopping.SatisfiedModel, setting: Setting, request: UtilityRequest
 ) -> Form | None:
     end = min(setting.length, model.limit_rank(request.depth) or DEFAULT_MAX_RANK)
     views = [make_exact(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
@@ -480,7 +467,7 @@ _LIMITS = ("T", "K", "hb", "hc", "median")
 """Parameters of Bejeweled player models that limit gain and effort."""
 
 
-def _make_player_form(model: Any, setting: FormSetting, request: UtilityRequest) -> Form | None:
+def _make_player_form(model: Any, setting: Setting, request: UtilityRequest) -> Form | None:
     """Return the form of a Bejeweled player model; the state is the sum of gains, None at the end.
 
     Whether a player stops depends on comparisons of sums in floats. Therefore gains and limits such
@@ -516,7 +503,7 @@ def _make_player_form(model: Any, setting: FormSetting, request: UtilityRequest)
 
 
 _NERR = (stopping.NERR8, stopping.NERR9, stopping.NERR10, stopping.NERR11)
-_MODELS: dict[type[Measure], Callable[[Any, FormSetting, UtilityRequest], Form | None]] = {
+_MODELS: dict[type[Measure], Callable[[Any, Setting, UtilityRequest], Form | None]] = {
     **dict.fromkeys(
         (PrecisionUser, stopping.RankBiasedPrecision, INSQ, ScaledDCG), _make_static_form
     ),
@@ -526,7 +513,7 @@ _MODELS: dict[type[Measure], Callable[[Any, FormSetting, UtilityRequest], Form |
 """Functions that return the form of a user model, by class."""
 
 
-def make_user_form(measure: UserModel | Expectation, setting: FormSetting) -> Form | None:
+def make_user_form(measure: UserModel | Expectation, setting: Setting) -> Form | None:
     """Return the form of EU, ETU, or a user model, whose value as a measure is its EU."""
     model, is_total, depth = measure, False, None
     if isinstance(measure, Expectation):
@@ -539,7 +526,7 @@ def make_user_form(measure: UserModel | Expectation, setting: FormSetting) -> Fo
     )
 
 
-def make_chain_form(measure: ChainMeasure, setting: FormSetting) -> Form:
+def make_chain_form(measure: ChainMeasure, setting: Setting) -> Form:
     """Return the form of a measure such as uM, rrM or EBU; additive if users always continue."""
     exact, grades = make_exact(measure), list_fractions(setting.max_grade)
     zeros = np.full(grades.size, ZERO)
@@ -558,12 +545,10 @@ def make_chain_form(measure: ChainMeasure, setting: FormSetting) -> Form:
     if all(probability == 1 for row in continuation for probability in row):
         empty = [(ZERO,) * grades.size] * (setting.length - len(values))
         return Form(Additive((ONE,) * setting.length, (*values, *empty)))
-    return Form(
-        make_cascade_form(setting.length, setting.max_grade, tuple(values), tuple(continuation))
-    )
+    return Form(make_cascade(setting.length, setting.max_grade, tuple(values), tuple(continuation)))
 
 
-FormMaker = Callable[[Any, FormSetting], Form | None]
+FormMaker = Callable[[Any, Setting], Form | None]
 
 _MAKERS: dict[FormMaker, str] = {
     make_count_form: "P R RelP NumRelRet SetP SetR SetRelP SetAP SetF SetE Utility",
@@ -608,4 +593,4 @@ def find_form(
     if maker is None:
         return None
     measure.require_complete()
-    return maker(measure, FormSetting(length, grades, check_judgments(judgments, length, grades)))
+    return maker(measure, Setting(length, grades, check_judgments(judgments, length, grades)))

@@ -76,7 +76,7 @@ def count_pairs(
     outer_ends = np.searchsorted(outer, x[:, None] - piece_bounds, side="right").astype(np.int64)
     cumulative = None if weights is None else np.concatenate([[0], np.cumsum(weights[0])])
 
-    def count_task_pairs(bounds: tuple[int, int, int]) -> tuple[int, Ints, NearPairs]:
+    def count_task(bounds: tuple[int, int, int]) -> tuple[int, Ints, NearPairs]:
         piece, first, last = bounds
         begin = outer_ends[first:last, piece + 1]
         n_outer = outer_ends[first:last, piece] - begin
@@ -103,9 +103,7 @@ def count_pairs(
     counts = np.zeros(x.size, dtype=np.int64)
     near_pairs = []
     n_near = 0
-    for first, n_below, pairs in iterate_in_threads(
-        count_task_pairs, _yield_tasks(outer_ends), jobs
-    ):
+    for first, n_below, pairs in iterate_in_threads(count_task, _yield_tasks(outer_ends), jobs):
         counts[first : first + n_below.size] += n_below
         near_pairs.append(pairs)
         n_near += pairs.query.size

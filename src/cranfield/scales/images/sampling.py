@@ -259,7 +259,7 @@ def draw_pairs(
 
 
 @dataclass(frozen=True, eq=False)
-class ValueCurve:
+class Curve:
     """Estimated proportions of values of the image up to given values, linear in between."""
 
     values: Floats
@@ -335,7 +335,7 @@ class SampledImage:
         )
 
     @cached_property
-    def curve(self) -> ValueCurve:
+    def curve(self) -> Curve:
         """The estimated distribution of values."""
         search, heads = self.search, Heads.list_values(self.search, MAX_HEADS)
         deviation = float(
@@ -373,14 +373,12 @@ class SampledImage:
         is_used &= (points > self.lowest + slack) & (points < self.highest - slack)
         points = np.concatenate([[self.lowest], points[is_used], [self.highest]])
         proportions = np.concatenate([[0.0], (cumulated / cumulated[-1])[is_used], [1.0]])
-        return ValueCurve(
-            points, proportions, float(cumulated[-1] * np.exp(log_totals[0])), *bounds
-        )
+        return Curve(points, proportions, float(cumulated[-1] * np.exp(log_totals[0])), *bounds)
 
     def _count_ties(self, heads: Heads, values: Floats, residues: Ints) -> Ints:
         """Count the pairs that have each value."""
 
-        def count_chunk_ties(start: int) -> Ints:
+        def count_chunk(start: int) -> Ints:
             chunk = slice(start, start + CHUNK_SIZE)
             index, state, residue, _ = self.search.walk_back(
                 values[chunk], residues[:, chunk], heads.cut
@@ -388,9 +386,7 @@ class SampledImage:
             matches = heads.find_matches(state, residue)
             return np.bincount(index[matches], minlength=values[chunk].size)
 
-        ties = np.concatenate(
-            in_threads(count_chunk_ties, range(0, values.size, CHUNK_SIZE), self.jobs)
-        )
+        ties = np.concatenate(in_threads(count_chunk, range(0, values.size, CHUNK_SIZE), self.jobs))
         # The pair that was drawn itself has its value.
         assert ties.min() > 0
         return ties

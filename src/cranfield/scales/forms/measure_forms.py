@@ -236,9 +236,7 @@ class BlendedRatios:
         return ratio
 
 
-def make_ratio_sum_form(
-    ratios: BlendedRatios, values: Row, continuation: Row, setting: Setting
-) -> Stateful:
+def sum_ratios(ratios: BlendedRatios, values: Row, continuation: Row, setting: Setting) -> Stateful:
     """Return the form of a sum of weighted blended ratios, such as AP, Q, NCU or EBR.
 
     The state consists of the cumulated documents and gain, and of a weight, which is 1 at the
@@ -258,7 +256,7 @@ def make_ratio_sum_form(
 
 def make_q_form(measure: ntcir.QMeasure, setting: Setting) -> Form:
     constants = (ONE,) * (setting.max_grade + 1)
-    rank_sum = make_ratio_sum_form(
+    rank_sum = sum_ratios(
         BlendedRatios.from_measure(measure, setting), constants, constants, setting
     )
     divisor = precision.find_divisor(measure, setting.count_relevant(measure))
@@ -284,13 +282,13 @@ def make_ncu_form(measure: ntcir.NormalisedCumulativeUtility, setting: Setting) 
     # Precision is the blended ratio with beta = 0.
     ratio_measure = measure(beta=0) if measure.utility == "P" else measure
     ratios = BlendedRatios.from_measure(ratio_measure, setting)
-    return Form(make_ratio_sum_form(ratios, values, continuation, setting), as_terms(total))
+    return Form(sum_ratios(ratios, values, continuation, setting), as_terms(total))
 
 
 def make_ebr_form(measure: ntcir.ExpectedBlendedRatio, setting: Setting) -> Form:
     ratios, stops = (BlendedRatios.from_measure(measure, setting), setting.compute_stops(measure))
     continuation = tuple(1 - stop for stop in stops)
-    return Form(make_ratio_sum_form(ratios, stops, continuation, setting))
+    return Form(sum_ratios(ratios, stops, continuation, setting))
 
 
 def make_r_measure_form(measure: ntcir.RMeasure, setting: Setting) -> Form:
@@ -344,9 +342,7 @@ def _cut_ideal(values: list[Fraction], measure: Any) -> list[Fraction]:
     return values[: measure.cutoff] if measure.denominator == "min" else values
 
 
-def make_mean_gain_form(
-    measure: average_precision.KishidaAveragePrecision, setting: Setting
-) -> Form:
+def make_gain_ap_form(measure: average_precision.KishidaAveragePrecision, setting: Setting) -> Form:
     """Return the form of gAP, a sum of mean gains; the state is the sum of gains."""
     gains, depth = setting.compute_gains(measure.gains), setting.find_depth(measure)
 
@@ -361,9 +357,7 @@ def make_mean_gain_form(
     return Form(setting.make_stateful((depth, gains, measure), ZERO, step), as_terms(divisor))
 
 
-def make_shared_grade_form(
-    measure: average_precision.GradedAveragePrecision, setting: Setting
-) -> Form:
+def make_gap_form(measure: average_precision.GradedAveragePrecision, setting: Setting) -> Form:
     """Return the form of GAP; the state is the number of documents of each grade so far."""
     # G by grade, which does not decrease.
     weights = to_row(
@@ -558,8 +552,8 @@ _MAKERS: dict[FormMaker, str] = {
     make_dcg_form: "DCG nDCG",
     make_first_relevant_form: "RR Success WRR",
     make_ap_form: "AP GMAP",
-    make_mean_gain_form: "gAP",
-    make_shared_grade_form: "GAP",
+    make_gain_ap_form: "gAP",
+    make_gap_form: "GAP",
     make_err_form: "ERR nERR iRBU",
     make_chain_form: "uM rrM EBU uDCM rrDCM uCCM rrCCM",
     make_q_form: "Q",

@@ -122,7 +122,7 @@ def test_strict(folder: Path) -> None:
         assert f"meaningfulness: meaningful: {needs}; {measure} is" in out
     feasible = "interval(P@2, feasible=True)"
     _, err = cranfield(folder, *start, "-m", feasible, "--strict", status=2)
-    assert f"{feasible} depends on the recall base" in err
+    assert f"{feasible} depends on the judgments of the topic" in err
     out, _ = cranfield(folder, *start, "-m", "interval(RR@3)", "--strict", "--format", "json")
     found = json.loads(out)["comparisons"][0]
     assert found["measure"] == "interval(RR@3)"

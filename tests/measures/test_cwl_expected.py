@@ -247,7 +247,7 @@ class Bored(UserModel):
     info = Info("Bored")
 
     def continuation(self, page: Page) -> Floats:
-        return np.where(page.gains > 0, 1.0, 0.25 + 0.5 * (page.relevant > 1))
+        return np.where(page.gains > 0, 1.0, 0.25 + 0.5 * (page.n_relevant > 1))
 
 
 def test_a_model_of_ones_own() -> None:

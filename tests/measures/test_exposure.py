@@ -221,7 +221,7 @@ def test_several_topics_and_systems_at_once() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("logDP", "requires protected='GROUP'; groups: 'x'"),
+        ("logDP", "requires protected='GROUP', one of: 'x'"),
         ("DP(protected='no')", "unknown group 'no'; expected one of: 'x'"),
         ("AWRF(target={'no': 1})", "unknown group 'no'"),
     ],

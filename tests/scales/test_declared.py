@@ -15,7 +15,7 @@ from cranfield.base.scale_types import Scale
 from cranfield.measures import Measure, parse_measure
 from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.scales.forms.exact_values import compute_form_values
-from cranfield.scales.forms.form import beyond_grades
+from cranfield.scales.forms.form import describe_beyond_grades
 from cranfield.scales.measure_scales import scale_of
 from cranfield.scales.runs import as_measure
 from cranfield.scales.verdicts import make_run_set
@@ -34,7 +34,7 @@ def made(name: str, length: int = 4) -> Measure:
 def computed(measure: Measure, length: int, grades: int, base: int | None = None) -> Scale:
     """The scale for its own order, as `scale_of` has it, without the other orders."""
     runs = make_run_set(measure, length, grades, base)
-    exact = runs.form()
+    exact = runs.find_form()
     if exact is None:
         return scale_of(measure, length, grades, judgments=base).scale
     values = compute_form_values(exact, runs.list_runs(length))
@@ -42,7 +42,7 @@ def computed(measure: Measure, length: int, grades: int, base: int | None = None
 
 
 RANKED = REGISTRY.where(kind=KINDS[0])
-BY_GRADES = [name for name in RANKED if not beyond_grades(made(name))]
+BY_GRADES = [name for name in RANKED if not describe_beyond_grades(made(name))]
 OTHERS = [name for name in RANKED if name not in BY_GRADES]
 
 

@@ -14,7 +14,7 @@ from cranfield.measures import AP, RBP, RR, P
 from cranfield.scales.orders import (
     DifferenceReport,
     difference_axioms,
-    max_sbto_rank,
+    find_max_sbto_rank,
     natural_distance,
     rbto,
     sbto,
@@ -107,7 +107,7 @@ def broken_by(report: DifferenceReport, relation: NDArray[np.bool_]) -> None:
 def test_total_orders_are_difference_structures(length: int, grades: int) -> None:
     if (grades + 1) ** length <= 32:
         assert verdicts(difference_axioms(rbto(all_runs(length, grades), grades))) == ALL
-    sets = sbto_runs(np.arange(max_sbto_rank(length, grades) + 1), length, grades)
+    sets = sbto_runs(np.arange(find_max_sbto_rank(length, grades) + 1), length, grades)
     if len(sets) <= 32:
         assert verdicts(difference_axioms(sbto(sets, grades))) == ALL
     # Not only one run of each set, but all: some differences are null.

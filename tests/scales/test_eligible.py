@@ -15,7 +15,7 @@ from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.measures import parse_measure
 from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.scales import interval, scale_over_topics, score_runs
-from cranfield.scales.forms.form import beyond_grades, beyond_length
+from cranfield.scales.forms.form import describe_beyond_grades, describe_beyond_length
 from cranfield.scales.images import values
 from cranfield.scales.images.values import image
 from cranfield.scales.measure_scales import scale_of
@@ -74,7 +74,7 @@ def test_every_measure(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
         tried(lambda one=one: cf.evaluate(RUN, QRELS, interval(one)))  # type: ignore[misc]
         for one in (five, ten)
     ]
-    more = beyond_grades(as_measure(five, 5))
+    more = describe_beyond_grades(as_measure(five, 5))
     if more:
         assert all(f"depends on more than the ranked grades ({more})" in one for one in scaled)
         assert f"depends on more than the ranked grades ({more})" in refused and more in long
@@ -83,8 +83,10 @@ def test_every_measure(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert refused == ""
     assert long == "" or "a length of at most 10" in long or "a length of at most 9" in long
     info = parse_measure(five).info
-    if beyond_length(parse_measure(five)):
-        assert all(f"ranked grades ({beyond_length(parse_measure(five))})" in s for s in scaled)
+    if describe_beyond_length(parse_measure(five)):
+        assert all(
+            f"ranked grades ({describe_beyond_length(parse_measure(five))})" in s for s in scaled
+        )
     elif info.lower_is_better or info.aggregate != "mean":
         assert all("higher is better" in one or "averaged over topics" in one for one in scaled)
     elif parse_measure(five).cutoff is None:
@@ -121,8 +123,8 @@ def test_reasons(text: str, reason: str) -> None:
 
 def test_markov_precision_walks_to_the_end_of_the_list() -> None:
     for states, said in (("all", "how many documents are retrieved"), ("relevant", "")):
-        assert beyond_length(parse_measure(f"MP(states='{states}')")) == said
-    assert beyond_length(parse_measure("MP(distance='none')")) == ""
+        assert describe_beyond_length(parse_measure(f"MP(states='{states}')")) == said
+    assert describe_beyond_length(parse_measure("MP(distance='none')")) == ""
     # The reason: a list that ends earlier scores differently.
     scores = [score_runs("MP", [[1, 0, 1], [0, 0, 0]])[0], score_runs("MP", [[1, 0, 1, 0, 0]])[0]]
     assert scores[0] != scores[1]
@@ -137,7 +139,7 @@ def test_long_readers_are_refused_before_they_read() -> None:
     with pytest.raises(PolicyError, match="a length of at most 200"):
         image("NERR11", 201)
     with pytest.raises(
-        PolicyError, match=r"values of PPlus@20 differ between topics.* at most about 10$"
+        PolicyError, match=r"values of PPlus@20 differ between topics.* at most about 10, got 20$"
     ):
         cf.evaluate(RUN, QRELS, "interval(PPlus@20)")
     assert time.process_time() - start < 5

@@ -30,7 +30,7 @@ def test_exact_means_exact() -> None:
         RBP(p=0.5), np.eye(70, dtype=int)[[0, 69]] | np.eye(70, dtype=int)[0]
     )
     assert close.size == 2
-    low, high = close.value(0), close.value(1)
+    low, high = close.get_value(0), close.get_value(1)
     assert isinstance(low, Fraction) and isinstance(high, Fraction)
     assert high - low == Fraction(1, 2**70)
     assert compute_exact_values(AP, all_runs(10)).size == 810
@@ -52,7 +52,7 @@ def test_rational_logarithms(number: int, base: str, expected: Fraction | None) 
     """Discounts that are rational give rational values, others irrational ones."""
     measure = parse_measure(f"DCG(discount='max(1,log{base}(rank))')")
     run = np.array([[*[0] * (number - 1), 1]])
-    found = compute_exact_values(measure, run).value(0)
+    found = compute_exact_values(measure, run).get_value(0)
     if expected is None:
         assert isinstance(found, Irrational)
         assert float(found) == pytest.approx(score_runs(measure, run)[0], rel=1e-15)
@@ -98,7 +98,7 @@ def test_irrational_numbers_are_ordered_and_subtracted() -> None:
     runs = all_runs(5, 2)
     for text in ("DCG", "nDCG", "DCG(gains={0: -0.3, 1: 0.2, 2: 0.5})"):
         found = compute_exact_values(parse_measure(text), runs, 2)
-        numbers = [found.value(index) for index in range(found.size)]
+        numbers = [found.get_value(index) for index in range(found.size)]
         floats = np.array([float(one) for one in numbers])
         assert (np.diff(floats) > 0).all()
         rng = np.random.default_rng(4)
@@ -109,7 +109,7 @@ def test_irrational_numbers_are_ordered_and_subtracted() -> None:
             assert float(a - b) == pytest.approx(floats[one] - floats[other], abs=1e-12)
             assert abs(a - b) == abs(b - a)
     # The values of DCG come from rational multiples of logarithms; sums of these may be rational.
-    a, b = (compute_exact_values(DCG, np.array([run])).value(0) for run in ([1, 1], [0, 1]))
+    a, b = (compute_exact_values(DCG, np.array([run])).get_value(0) for run in ([1, 1], [0, 1]))
     assert a - b == 1
 
 
@@ -133,7 +133,7 @@ def test_values_that_nearly_tie_are_told_apart() -> None:
 def test_different_divisors_are_not_subtracted() -> None:
     with pytest.raises(PolicyError, match="divisors"):
         one, other = (
-            compute_exact_values(nDCG, np.array([[0, 1, 0]]), 1, k).value(0) for k in (2, 3)
+            compute_exact_values(nDCG, np.array([[0, 1, 0]]), 1, k).get_value(0) for k in (2, 3)
         )
         assert isinstance(one, Irrational) and isinstance(other, Irrational)
         one - other

@@ -19,13 +19,13 @@ from cranfield.scales.forms.form import (
     ONE,
     Additive,
     Stateful,
-    inverse_log,
-    root,
-    scaled_inverse_log,
+    compute_inverse_log,
+    find_root,
+    scale_inverse_log,
 )
-from cranfield.scales.forms.measure_forms import FORMS, form
+from cranfield.scales.forms.measure_forms import FORMS, find_form
 from cranfield.scales.images.representation import count_pairs
-from cranfield.scales.images.sums import Sums
+from cranfield.scales.images.sums import SummedImage
 from cranfield.scales.images.values import image
 from cranfield.scales.runs import all_runs, score_runs
 
@@ -84,16 +84,16 @@ def test_forms_give_the_values(text: str, judgments: Any) -> None:
     measure = parse_measure(text)
     runs = all_runs(5, 2)
     scores = score_runs(measure, runs, grades=2, judgments=judgments)
-    found = form(measure, 5, 2, judgments)
+    found = find_form(measure, 5, 2, judgments)
     assert found is not None
-    if isinstance(found.shape, Additive):
-        raw = found.shape.weights()[np.arange(5), runs].sum(axis=1)
+    if isinstance(found.rank_sum, Additive):
+        raw = found.rank_sum.compute_weights()[np.arange(5), runs].sum(axis=1)
     else:
-        walk = Walk.from_form(found.shape)
-        raw = walk.values(runs) * float(walk.unit)
+        walk = Walk.from_form(found.rank_sum)
+        raw = walk.compute_values(runs) * float(walk.unit)
     assert found.offset + found.unit * raw == pytest.approx(scores, rel=1e-12, abs=1e-12)
     exact = compute_exact_values(measure, runs, 2, judgments)
-    values = np.array([float(exact.value(index)) for index in range(exact.size)])
+    values = np.array([float(exact.get_value(index)) for index in range(exact.size)])
     assert exact.exact and (np.diff(values) > 0).all()
     assert values[exact.index] == pytest.approx(scores, rel=1e-12, abs=1e-12)
 
@@ -111,31 +111,34 @@ def test_every_form_is_tested() -> None:
     ],
 )
 def test_others_have_none(text: str) -> None:
-    assert form(parse_measure(text), 5, 2) is None
+    assert find_form(parse_measure(text), 5, 2) is None
 
 
 @given(st.fractions(min_value=Fraction(11, 10), max_value=500, max_denominator=50))
 def test_roots(x: Fraction) -> None:
-    r, power = root(x)
+    r, power = find_root(x)
     assert r**power == x
-    assert root(r) == (r, 1)
-    assert inverse_log(r) == pytest.approx(1 / log(r), rel=1e-13)
+    assert find_root(r) == (r, 1)
+    assert compute_inverse_log(r) == pytest.approx(1 / log(r), rel=1e-13)
 
 
 def test_precise_inverse_logarithms() -> None:
-    assert scaled_inverse_log(ONE, 10) == 1024
-    long, short = scaled_inverse_log(Fraction(3), 4000), scaled_inverse_log(Fraction(3), 200)
+    assert scale_inverse_log(ONE, 10) == 1024
+    long, short = (
+        scale_inverse_log(Fraction(3), 4000),
+        scale_inverse_log(Fraction(3), 200),
+    )
     assert abs((long >> 3800) - short) <= 1
     # 1 / ln 2 = log2 e, to more digits than a float has.
-    assert str(scaled_inverse_log(Fraction(2), 400) * 10**40 >> 400).startswith(
+    assert str(scale_inverse_log(Fraction(2), 400) * 10**40 >> 400).startswith(
         "144269504088896340735992468100"
     )
 
 
 def test_cascade_stops_with_the_chance_of_the_paper() -> None:
-    found = form(parse_measure("ERR@3"), 5, 2)
+    found = find_form(parse_measure("ERR@3"), 5, 2)
     assert found is not None
-    shape = found.shape
+    shape = found.rank_sum
     assert isinstance(shape, Stateful)
     assert shape.step(2, Fraction(1, 4), 2) == (Fraction(3, 32), Fraction(1, 16))
     # All are alike where nothing counts any more.
@@ -154,8 +157,8 @@ def test_cascade_stops_with_the_chance_of_the_paper() -> None:
     ],
 )
 def test_a_better_grade_is_known_not_to_be_worse(text: str, rises: bool) -> None:
-    found = form(parse_measure(text), 3, 2)
-    assert found is not None and found.shape.is_monotone is rises
+    found = find_form(parse_measure(text), 3, 2)
+    assert found is not None and found.rank_sum.is_monotone is rises
 
 
 @given(
@@ -167,7 +170,7 @@ def test_parts_have_the_sums(weights: Any, bases: Any, limit: int | None) -> Non
     rows = tuple(tuple(Fraction(one, 4) for one in row) for row in weights)
     shape = Additive(tuple(bases[: len(rows)]), rows)
     limit = None if limit is None or limit >= len(rows) else limit
-    held = Sums(split_form(shape, 1), limit, 2**20, 1)
+    held = SummedImage(split_form(shape, 1), limit, 2**20, 1)
     runs = [
         run
         for run in product(range(3), repeat=len(rows))
@@ -181,13 +184,13 @@ def test_parts_have_the_sums(weights: Any, bases: Any, limit: int | None) -> Non
         return tuple(total.items())
 
     def value(total: Any) -> int:
-        return sum(int(factor * 4) * scaled_inverse_log(base, 300) for base, factor in total)
+        return sum(int(factor * 4) * scale_inverse_log(base, 300) for base, factor in total)
 
     counts = Counter(map(key, runs))
     ordered = sorted(counts, key=value)
     rank = {one: index + 1 for index, one in enumerate(ordered)}
     assert held.size == len(ordered) and held.runs == len(runs)
-    assert held.ranks(np.array(runs)).tolist() == [rank[key(run)] for run in runs]
+    assert held.rank_runs(np.array(runs)).tolist() == [rank[key(run)] for run in runs]
     below, same = held.count_lower_and_equal(np.array(runs))
     assert same.tolist() == [counts[key(run)] for run in runs]
     before = {one: sum(counts[other] for other in ordered[: rank[one] - 1]) for one in ordered}
@@ -195,7 +198,7 @@ def test_parts_have_the_sums(weights: Any, bases: Any, limit: int | None) -> Non
     steps = {b - a for a, b in zip(map(value, ordered), map(value, ordered[1:]), strict=False)}
     # Steps of irrational numbers agree but for the last of their 300 digits.
     equal = max(steps, default=0) - min(steps, default=0) <= 1000
-    assert held.gaps().equispaced == equal
+    assert held.find_gaps().equispaced == equal
 
 
 @given(

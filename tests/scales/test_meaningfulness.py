@@ -116,7 +116,10 @@ def test_verdicts(ev: cf.Evaluation) -> None:
     assert meaningfulness(cf.compare(ev["P@20"])).verdict == MEANINGFUL
     recall = meaningfulness(cf.compare(ev["R@20"]))
     assert recall.verdict == NOT_MEANINGFUL
-    assert "R@20 depends on the recall base, so each topic has its own scale" in recall.lines()[0]
+    assert (
+        "R@20 depends on the judgments of the topic, so each topic has its own scale"
+        in recall.lines()[0]
+    )
     assert meaningfulness(cf.compare(ev["R@20"], test="friedman")).verdict == MEANINGFUL
     assert meaningfulness(cf.compare(ev["R@20"], test="kruskal-wallis")).verdict == NOT_MEANINGFUL
     assert meaningfulness(cf.compare(ev["RBP(p=0.5)@10"])).verdict == MEANINGFUL

@@ -26,9 +26,9 @@ from cranfield.scales.admissible import (
 )
 from cranfield.scales.orders import (
     at_or_below,
+    find_max_rbto_rank,
+    find_max_sbto_rank,
     induced_order,
-    max_rbto_rank,
-    max_sbto_rank,
     natural_distance,
     rbto,
     rbto_runs,
@@ -57,16 +57,16 @@ def test_ranks_are_those_of_the_definitions(length: int, grades: int) -> None:
     for i, lower in enumerate(sets):
         assert all(set_based_below(lower, upper, grades) for upper in sets[i + 1 :])
     assert sbto(sets, grades).tolist() == list(range(comb(length + grades, length)))
-    assert len(sets) - 1 == max_sbto_rank(length, grades)
+    assert len(sets) - 1 == find_max_sbto_rank(length, grades)
     # Equation (4) is the order of tuples.
     assert rbto(sorted(runs), grades).tolist() == list(range((grades + 1) ** length))
 
 
 @pytest.mark.parametrize(("length", "grades"), SIZES)
 def test_inverses(length: int, grades: int) -> None:
-    sets = np.arange(max_sbto_rank(length, grades) + 1)
+    sets = np.arange(find_max_sbto_rank(length, grades) + 1)
     assert sbto(sbto_runs(sets, length, grades), grades).tolist() == sets.tolist()
-    ranks = np.arange(max_rbto_rank(length, grades) + 1)
+    ranks = np.arange(find_max_rbto_rank(length, grades) + 1)
     assert (rbto_runs(ranks, length, grades) == all_runs(length, grades)).all()
 
 
@@ -90,7 +90,10 @@ def test_ranks_of_long_runs(size: tuple[int, int], data: st.DataObject) -> None:
     length, grades = size
     run = st.lists(st.integers(0, grades), min_size=length, max_size=length)
     lower, upper = data.draw(run), data.draw(run)
-    for rank, back, top in ((sbto, sbto_runs, max_sbto_rank), (rbto, rbto_runs, max_rbto_rank)):
+    for rank, back, top in (
+        (sbto, sbto_runs, find_max_sbto_rank),
+        (rbto, rbto_runs, find_max_rbto_rank),
+    ):
         low, high = (int(one) for one in rank([lower, upper], grades))
         assert 0 <= low <= top(length, grades)
         again = back([low], length, grades)[0].tolist()

@@ -14,7 +14,7 @@ from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.measures import parse_measure
 from cranfield.scales.forms.exact_values import Walk
 from cranfield.scales.forms.form import Stateful, limit_relevant
-from cranfield.scales.forms.measure_forms import form
+from cranfield.scales.forms.measure_forms import find_form
 from cranfield.scales.images import sampling, windows
 from cranfield.scales.images.sampling import (
     Heads,
@@ -27,9 +27,11 @@ from cranfield.scales.images.values import image, represent
 
 def walk_of(text: str, length: int, grades: int = 1, limit: int | None = None) -> Walk:
     """The walk of a measure on runs of a length."""
-    exact = form(parse_measure(f"{text}@{length}"), length, grades, (grades,) * length)
-    assert exact is not None and isinstance(exact.shape, Stateful)
-    return Walk.from_form(exact.shape if limit is None else limit_relevant(exact.shape, limit, 1))
+    exact = find_form(parse_measure(f"{text}@{length}"), length, grades, (grades,) * length)
+    assert exact is not None and isinstance(exact.rank_sum, Stateful)
+    return Walk.from_form(
+        exact.rank_sum if limit is None else limit_relevant(exact.rank_sum, limit, 1)
+    )
 
 
 def average_precision(run: tuple[int, ...]) -> Fraction:
@@ -79,7 +81,7 @@ def test_average_precision_is_that_of_an_enumeration(few_heads: None) -> None:
     distinct = sorted(set(values))
     place = {value: i / (len(distinct) - 1) for i, value in enumerate(distinct)}
     drawn = SampledImage(walk_of("AP", length), 0, None)
-    ranks = drawn.relative_ranks(np.array(runs))
+    ranks = drawn.compute_relative_ranks(np.array(runs))
     errors = np.abs(ranks - np.array([place[value] for value in values]))
     assert errors.max() < drawn.error < 0.06
     assert abs(drawn.size / len(distinct) - 1) < 0.1
@@ -103,12 +105,12 @@ def test_exact_images(
     if limit is not None:
         runs = runs[(runs > 0).sum(axis=1) <= limit]
     expected = exact.relative_ranks(runs)
-    errors = np.abs(drawn.relative_ranks(runs) - expected)
+    errors = np.abs(drawn.compute_relative_ranks(runs) - expected)
     assert 0 < errors.max() < drawn.error < 0.1
     low = expected >= 1e-4
     assert (errors[low] / expected[low]).max() < drawn.curve.relative_error < 1
     again = SampledImage(walk_of(text, length, grades, limit), 1, 1)
-    assert (again.relative_ranks(runs) == drawn.relative_ranks(runs)).all()
+    assert (again.compute_relative_ranks(runs) == drawn.compute_relative_ranks(runs)).all()
 
 
 def test_impossible_images_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

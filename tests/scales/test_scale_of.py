@@ -37,7 +37,7 @@ from cranfield.measures import (
 from cranfield.scales import measure_scales, verdicts
 from cranfield.scales.forms.exact_values import compute_exact_values
 from cranfield.scales.forms.form import Additive
-from cranfield.scales.forms.measure_forms import form
+from cranfield.scales.forms.measure_forms import find_form
 from cranfield.scales.measure_scales import (
     is_form_evenly_spaced,
     prove_total_orders,
@@ -53,7 +53,7 @@ FLAT = DCG(discount="max(1,log10(rank))")
 
 
 def value(measure: Measure, run: list[int], grades: int, judgments: int | None = None) -> Fraction:
-    found = compute_exact_values(measure, np.array([run]), grades, judgments).value(0)
+    found = compute_exact_values(measure, np.array([run]), grades, judgments).get_value(0)
     assert isinstance(found, Fraction)
     return found
 
@@ -272,10 +272,10 @@ def test_additive_proofs_for_any_gains(
     if (grades + 1) ** length > 4096:
         return
     full = scale_of(measure, length, grades)
-    found = form(measure, length, grades)
+    found = find_form(measure, length, grades)
     assert found is not None
-    assert isinstance(found.shape, Additive)
-    set_based, rank_based = prove_total_orders(found, found.shape, 1)
+    assert isinstance(found.rank_sum, Additive)
+    set_based, rank_based = prove_total_orders(found, found.rank_sum, 1)
     assert rank_based.scale is full.rank_based.scale
     assert set_based.scale is full.set_based.scale
     assert is_form_evenly_spaced(found) is (full.own.scale is INTERVAL)

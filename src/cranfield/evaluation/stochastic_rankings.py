@@ -166,7 +166,7 @@ def _score_exposure(
     keys, positions = np.unique(cell * n_groups + rows.grade, return_inverse=True)
     exposure_sums = np.bincount(positions, exposure * rows.at(view.scored), keys.size)
     mean_exposure = ratio(exposure_sums, n_rankings.T.ravel()[keys // n_groups])
-    target_keys, targets = _sum_by_group(measure, view, measure.targets(view.judgments))
+    target_keys, targets = _sum_by_group(measure, view, measure.compute_targets(view.judgments))
     positions, is_judged = find_positions(target_keys, keys % (n_topics * n_groups))
     target = np.where(is_judged, np.append(targets, 0.0)[positions], 0.0)
     disparity, relevance = (
@@ -308,7 +308,7 @@ def _accumulate_attention(
     n_topics, n_groups = view.shape[0], len(view.groups(str(measure)).names)
     rows, exposure = measure.sum_exposure_by_group(view)
     attention = ratio(exposure, rows.at(rows.total(exposure)))
-    keys, relevance = _sum_by_group(measure, view, measure.judgment_gains(view))
+    keys, relevance = _sum_by_group(measure, view, measure.compute_judgment_gains(view))
     topic, group = keys // n_groups, keys % n_groups
     topic_relevance = np.bincount(topic, relevance, n_topics)
     is_counted = (rows.total(exposure) > 0) & (topic_relevance > 0)[:, None] & view.scored

@@ -1,4 +1,4 @@
-"""Names of measures in papers and other programs, translate_parameters to text forms."""
+"""Names of measures in papers and other programs, translated to text forms."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ _ALL_NAMES = {
         RR AP INST-T=1 INST-T=2 INST-T=3 INSQ-T=1 INSQ-T=2 INSQ-T=3 BPM-Static-T=1-K=1000
     """,
 }
-"""Names of all measures that a program reports."""
+"""Names of all measures that each program reports."""
 
 _NO_EFFORT = (
     "the {} model has no satisfaction probability, so its expected reciprocal rank is undefined;"
@@ -225,7 +225,7 @@ def rewrite_ir_measures(text: str) -> str:
 
 
 def translate_program_name(program: str | None, text: str) -> list[str]:
-    """Return the text forms for a name of a program, such as `ndeval`, else the text unchanged."""
+    """Return the text forms of a name of a program, such as `ndeval`; keep any other text."""
     if program not in _PROGRAM_FORMS:
         return [text]
     text = text.strip()
@@ -251,8 +251,8 @@ def split_gains(program: str | None, text: str) -> tuple[str, tuple[float, ...]]
         gains = ()
     if not (gains and all(0 < gain <= 1e15 for gain in gains)):
         raise MeasureError(
-            "-g must be numbers above 0, separated by colons: the gains of grades 1, 2, ..., such"
-            f" as 1:2:3, got {quoted(match['gains'])}"
+            "-g must be numbers above 0 and at most 1e15, separated by colons: the gains of grades"
+            f" 1, 2, ..., such as 1:2:3, got {quoted(match['gains'])}"
         )
     return match["name"], gains
 
@@ -313,7 +313,7 @@ CUTOFF_FORMS: dict[str, CutoffForms] = {
     "success": (("1", "5", "10"), int, "Success@{}"),
     "unj": (("5", "10", "20"), int, "Unjudged@{}"),
 }
-"""Names of trec_eval with a list of cutoffs: the default cutoffs, their type, and the text form."""
+"""Names of trec_eval with a list of values: the default values, their type, and the text form."""
 
 _COUNTS = ("num_q", "num_ret", "num_rel", "num_rel_ret")
 _ALL_TREC_NAMES = """
@@ -346,7 +346,10 @@ def translate_trec_name(text: str, compat: str | None = None) -> list[str] | Non
     except MeasureError:
         raise
     except (ValueError, OverflowError):
-        raise MeasureError(f"parameters of {quoted(text)} must be numbers") from None
+        raise MeasureError(
+            f"expected valid parameters of a name of trec_eval, such as P_5,10 or"
+            f" utility_1,-1,0,0, got {quoted(text)}"
+        ) from None
 
 
 def _translate_parameters(text: str) -> list[str] | None:
@@ -407,7 +410,7 @@ _TREC_NAMES = {form: name for name, form in SINGLE_MEASURES.items()}
 
 
 def find_trec_name(measure: Measure, rel: int = 1) -> str:
-    """Return the name of a measure in trec_eval, or its text form if trec_eval does not have it.
+    """Return the name of a measure in trec_eval; if there is none, its label or text form.
 
     `rel` is the lowest relevant grade (option -l of trec_eval) that all requested measures share;
     names in trec_eval do not include it.

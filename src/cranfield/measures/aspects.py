@@ -223,7 +223,7 @@ class ConvexAggregation(AspectMean):
     source="Palotti, Zuccon and Hanbury (2018); WHAM of Lioma, Simonsen and Larsen (2017)",
 )
 class MultidimensionalMeasure(AspectMean):
-    """The weighted harmonic mean over aspects; 0 where the score on an aspect is 0."""
+    """The weighted harmonic mean over aspects; 0 where the score on a weighted aspect is 0."""
 
     def check(self, inner: Measure) -> None:
         super().check(inner)

@@ -74,7 +74,7 @@ class Info:
         Whether scores are equally spaced only among retrieved sets of one size.
     linear
         Whether the score is a sum over the retrieved documents of terms that depend only on the
-        grade and rank of each document.
+        rank of each document, its grade and its `inputs`.
     expectation
         Method that computes the mean score over all orders of tied documents: `documents`, `pairs`
         or `stop` of :func:`cranfield.tie_ranges`; empty if there is no method.
@@ -138,7 +138,7 @@ MAX_SUMMED_RANKS = 1 << 20
 
 
 def check_ranks(cutoff: int, name: object) -> None:
-    """Refuse a cutoff that would exhaust memory."""
+    """Refuse a cutoff above `MAX_SUMMED_RANKS`, as all ranks up to it need memory."""
     if cutoff > MAX_SUMMED_RANKS:
         raise MeasureError(
             f"{name} sums over all ranks up to its cutoff, which must be at most"
@@ -193,12 +193,12 @@ class Measure(Spec):
     def __init__(self, /, **parameters: Any) -> None:
         super().__init__(**parameters)
         if self.cutoff is not None and not self.takes_cutoff():
-            raise MeasureError(f"{self.info.name} takes no cutoff")
-        bounds = self._score_range()
+            raise MeasureError(f"{self.info.name} takes no cutoff, got {self.cutoff}")
+        bounds = self._compute_score_range()
         if bounds != self.info.range:
             vars(self)["info"] = replace(self.info, range=bounds)
 
-    def _score_range(self) -> tuple[float, float]:
+    def _compute_score_range(self) -> tuple[float, float]:
         """Return bounds of the scores, which depend on parameters such as gains below 0."""
         low, high = self.info.range
         pairs = getattr(getattr(self, "gains", None), "kind", None)
@@ -210,7 +210,7 @@ class Measure(Spec):
         return cls.info.name
 
     def score(self, judged: JudgedRuns) -> Floats:
-        """Score each ranking; shape (topics, systems), with 0 where the measure is undefined."""
+        """Score each ranking; shape (topics, systems), mostly with 0 for undefined scores."""
         self.require_complete()
         self.require_readable(judged)
         return self.values(self.cut_off(judged))
@@ -245,14 +245,14 @@ class Measure(Spec):
     def __call__(self, /, *arguments: Never, **parameters: Any) -> Self:
         if arguments:
             raise ArgumentError(
-                f"parameters of {self.name} must be named; write a cutoff as"
-                f" {self.name} @ {arguments[0]}"
+                f"parameters of {self.name} must be named, got {arguments[0]!r:.60}; write a cutoff"
+                f" as {self.name} @ {arguments[0]}"
             )
         return super().__call__(**parameters)
 
     def __matmul__(self, cutoff: Any) -> Self:
         if self.info.at_usage == "none":
-            raise MeasureError(f"{self.info.name} takes no cutoff")
+            raise MeasureError(f"{self.info.name} takes no cutoff, got {cutoff}")
         if (
             isinstance(cutoff, float)
             and self.info.at_parameter == "cutoff"
@@ -350,7 +350,7 @@ class Measure(Spec):
         return n_runs <= MAX_SCORED_RUNS and _are_scores_evenly_spaced(self, length, max_grade)
 
     def _yield_parameter_grades(self) -> Iterator[int]:
-        """Yield the grades in parameters and the next ones, where steps of gains may differ."""
+        """Yield `rel`, and the grades of `gains` and the next ones, where steps may differ."""
         yield max(getattr(self, "rel", 1), 1)
         kind = getattr(getattr(self, "gains", None), "kind", None)
         if isinstance(kind, tuple):
@@ -384,7 +384,7 @@ class Measure(Spec):
 
     @property
     def linear(self) -> bool:
-        """True if the score is a sum over documents of terms that depend only on grade and rank."""
+        """True if the score is a sum of a term for each document, as `linear` of :class:`Info`."""
         # In a condensed list the rank depends on which documents above are judged.
         return self.info.linear and not self.judged_only
 

@@ -1,6 +1,7 @@
 """The registry of measures: the modules that declare them, in the order of the catalogue.
 
-A module is loaded when one of its measures is first used. Measures of texts come last.
+A module is loaded when one of its measures is first used. Of the measures of the library, those of
+texts come last.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ REGISTRY: Registry[Any] = Registry(
     decorators="measure wrapping",
     error=MeasureError,
 )
-"""Measures by name; user-defined ones come last."""
+"""Measures by name; user-defined ones follow those of the library."""
 
 MODULES, ALIASES = REGISTRY.module_by_name, REGISTRY.aliases
 """The module of each measure by name, and the name of the measure by alias."""

@@ -1,4 +1,4 @@
-"""Gains of grades and discounts of ranks, with text forms; rankings with gains."""
+"""Gains of grades and discounts of ranks, with their text forms, and rankings with gains."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class Gain:
                 gains[grades == grade] = gain
         return gains
 
-    def max_gain(self, max_grade: int) -> float:
+    def find_max_gain(self, max_grade: int) -> float:
         """Return the highest gain of grades up to a maximum; gains need not rise with the grade."""
-        return float(self.compute_gains(self.candidate_grades(max_grade)).max())
+        return float(self.compute_gains(self.list_candidates(max_grade)).max())
 
-    def candidate_grades(self, max_grade: int) -> NDArray[np.int64]:
+    def list_candidates(self, max_grade: int) -> NDArray[np.int64]:
         """Return grades up to a maximum that include the grade with the highest gain."""
         mapped_grades = [grade for grade, _ in self.kind] if isinstance(self.kind, tuple) else []
         # Of the grades that are not in the mapping, the highest one has the highest gain.
@@ -92,11 +92,11 @@ class Gain:
 
 LINEAR = Gain("linear")
 
-Pairs = tuple[tuple[int, float], ...]
+GradeGains = tuple[tuple[int, float], ...]
 
 
 def make_gain_check(
-    description: str, *words: str, is_valid: Callable[[Pairs], bool] = bool
+    description: str, *words: str, is_valid: Callable[[GradeGains], bool] = bool
 ) -> Callable[[Any], Gain]:
     """Make a check that accepts the words, and mappings whose pairs are valid."""
 
@@ -114,7 +114,7 @@ def make_gain_check(
     return check
 
 
-def check_pairs(value: Mapping[Any, Any]) -> Pairs:
+def check_pairs(value: Mapping[Any, Any]) -> GradeGains:
     """Check a mapping of grades to gains; return its pairs in ascending order of grade."""
     for grade, gain in value.items():
         if isinstance(grade, bool) or not isinstance(grade, int):
@@ -124,7 +124,9 @@ def check_pairs(value: Mapping[Any, Any]) -> Pairs:
             raise ValueError("a mapping with finite numbers as gains")
         # An integer may be too large for a float, so it is compared as an integer.
         if not -1e15 <= gain <= 1e15 or abs(grade) >= 2**31:
-            raise ValueError("a mapping with gains from -1e15 to 1e15 and grades below 2^31")
+            raise ValueError(
+                "a mapping with gains from -1e15 to 1e15 and grades between -2^31 and 2^31"
+            )
     return tuple(sorted((grade, float(gain)) for grade, gain in value.items()))
 
 
@@ -140,7 +142,7 @@ class Discount:
     form: str = "log(rank+1)"
     base: float = 2.0
 
-    def log_argument(self, rank: int) -> Fraction:
+    def find_log_argument(self, rank: int) -> Fraction:
         """Return the number x for which the divisor at a rank is ln x / ln base."""
         base = to_fraction(self.base)
         arguments = {
@@ -168,8 +170,8 @@ class Discount:
 
     def compute_divisors(self, ranks: NDArray[Any]) -> Floats:
         if self.form == "log(rank+1)":
-            return _compute_log(ranks + 1, self.base)
-        logs = _compute_log(ranks, self.base)
+            return _log(ranks + 1, self.base)
+        logs = _log(ranks, self.base)
         return np.maximum(1.0, logs) if self.form == "max(1,log(rank))" else 1.0 + logs
 
     @property
@@ -185,8 +187,8 @@ _PATTERNS = {
 }
 
 
-def _compute_log(values: NDArray[Any], base: float) -> Floats:
-    """Compute the logarithm; bases 2 and 10 are exact at their powers, where discounts change."""
+def _log(values: NDArray[Any], base: float) -> Floats:
+    """Compute the logarithm, exactly at the powers of the base for bases 2 and 10."""
     logarithm = {2: np.log2, 10: np.log10}.get(int(base) if base % 1 == 0 else 0)
     logs: Floats = logarithm(values) if logarithm else np.log(values) / log(base)
     return logs
@@ -211,7 +213,7 @@ NONNEGATIVE_GAINS = parameter(LINEAR, nonnegative_gains, GAINS_DOC)
 
 
 class GainMeasure(Measure, needs="graded or binary judgments"):
-    """Base class of measures of the gains of grades."""
+    """Base class of measures of gains, which depend on the grades of documents."""
 
     gains: Gain = GAINS
 
@@ -226,7 +228,7 @@ class GainMeasure(Measure, needs="graded or binary judgments"):
         if max_grade > (MAX_EXPONENT if self.gains.kind == "exponential" else MAX_COMPARED_GRADE):
             return False
         return has_even_gain_sums(
-            self.gains.as_fractions().compute_gains(grades_up_to(max_grade)), self.cutoff
+            self.gains.as_fractions().compute_gains(list_grades(max_grade)), self.cutoff
         )
 
 
@@ -234,7 +236,7 @@ MAX_COMPARED_GRADE = 1_000
 """Highest grade for which gains are compared grade by grade."""
 
 
-def grades_up_to(max_grade: int) -> NDArray[Any]:
+def list_grades(max_grade: int) -> NDArray[Any]:
     """Return the grades 0 to `max_grade` as an array of objects, for exact arithmetic."""
     return np.arange(max_grade + 1).astype(object)
 
@@ -286,11 +288,11 @@ def has_even_gain_sums(gains: Iterable[Any], n_ranks: int | None, base: Fraction
     return all(has_even_sums(values, n_ranks, base) for values in (judged_gains, all_gains))
 
 
-def gain_rows(judged: JudgedRuns, gains: Gain) -> Rows:
+def select_gains(judged: JudgedRuns, gains: Gain) -> Rows:
     """Return the judged retrieved documents whose gain is not 0, with their gains."""
     if isinstance(gains.kind, str) and gains.kind != "levels":
-        # These gains are above 0 exactly for grades from 1.
-        return relevant_rows(judged, 1, gains)
+        # These gains are above 0 if, and only if, the grade is at least 1.
+        return select_relevant(judged, 1, gains)
 
     def compute() -> Rows:
         rows = judged.judged()
@@ -300,14 +302,14 @@ def gain_rows(judged: JudgedRuns, gains: Gain) -> Rows:
     return judged.view(("gains", gains), compute)
 
 
-def relevant_rows(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
+def select_relevant(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
     """Return the retrieved documents with grade >= rel, with their gains, which may be 0."""
     key = ("relevant", max(rel, judged.judgments.judged_from), gains)
     rows = judged.relevant(rel)
     return judged.view(key, lambda: rows.with_gains(gains.compute_gains(rows.grade)))
 
 
-def ideal_rows(
+def rank_ideal(
     judged: JudgedRuns, gains: Gain, rel: int | None = None, *, cutoff: int | None = None
 ) -> Rows:
     """Return the ideal ranking of each topic: judged documents with a positive gain, best first."""
@@ -329,7 +331,7 @@ def sum_by_topic(judgments: Judgments, values: Floats) -> Floats:
 
 
 def look_up_total(ideal: Rows, totals: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
-    """Return the running total of the ideal ranking at each rank, or at its end; and that rank."""
+    """Return the total of the ideal ranking down to each rank, or to its end, and the rank used."""
     last_rank = np.minimum(rank, ideal.sizes[topic])
     # For a topic without an ideal ranking, row 0 is a placeholder that is not used.
     rows = np.where(last_rank > 0, ideal.starts[topic] + last_rank - 1, 0)
@@ -343,7 +345,7 @@ MAX_GRADE = parameter(
 )
 
 
-def or_word(check: Check, word: str) -> Check:
+def allow_word(check: Check, word: str) -> Check:
     """Make a check that accepts a word besides the values of another check."""
 
     def check_or_word(value: Any) -> Any:
@@ -359,13 +361,13 @@ def or_word(check: Check, word: str) -> Check:
 
 MAX_GRADE_OR_TOPIC = parameter(
     None,
-    optional(or_word(integer(1, MAX_EXPONENT), "topic")),
+    optional(allow_word(integer(1, MAX_EXPONENT), "topic")),
     "highest grade of the scale; by default the highest grade of all judgments; 'topic':"
     " the highest grade of each topic",
 )
 
 
-def highest_grade(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
+def find_max_grade(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
     """Return the highest grade of the scale, which no judgment may exceed."""
     judged_max = judged.judgments.max_grade
     if max_grade is None:
@@ -378,7 +380,7 @@ def highest_grade(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
     return max_grade
 
 
-def highest_gain(
+def find_highest_gain(
     judged: JudgedRuns, gains: Gain, max_grade: int | str | None, rows: Rows, name: str
 ) -> float | Floats:
     """Return the highest gain of the scale; for each row if each topic has its own scale."""
@@ -388,9 +390,9 @@ def highest_gain(
             topic_max[:, 0], judged.judgments.topic, gains.compute_gains(judged.judgments.grade)
         )
         return np.asarray(rows.at(np.where(topic_max > 0, topic_max, 1.0)))
-    scale_max = highest_grade(judged, max_grade, name)
+    scale_max = find_max_grade(judged, max_grade, name)
     if scale_max > MAX_EXPONENT and gains.kind != "levels":
         raise MeasureError(
             f"{name}: grades must be at most {MAX_EXPONENT}, got judgments with grade {scale_max}"
         )
-    return gains.max_gain(scale_max)
+    return gains.find_max_gain(scale_max)

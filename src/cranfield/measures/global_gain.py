@@ -20,7 +20,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Groups, Judgments, Rows, join_ranges, number_rows
 from cranfield.measures.base import Measure
-from cranfield.measures.gains import LINEAR, Gain, highest_grade
+from cranfield.measures.gains import LINEAR, Gain, find_max_grade
 from cranfield.measures.users.model import UnitGains
 from cranfield.measures.wrapping import Wrapper, wrapping
 
@@ -102,7 +102,7 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
         max_grade = getattr(self.inner, "max_grade", None)
         if not isinstance(max_grade, int):
             return None
-        return gains.max_gain(highest_grade(judged, max_grade, str(self)))
+        return gains.find_max_gain(find_max_grade(judged, max_grade, str(self)))
 
     def _set_global_gains(
         self, judged: JudgedRuns, gains: Callable[[Any], Floats], rel: int, max_gain: float | None

@@ -61,7 +61,7 @@ def parse_measure(text: str | Measure) -> Measure:
     Raises
     ------
     MeasureError
-        For an unknown name, parameter or value; the message suggests similar names.
+        For an unknown name, parameter or value, and for a text that stands for several measures.
 
     Examples
     --------
@@ -505,7 +505,7 @@ def define(
     Raises
     ------
     MeasureError
-        For a name that is already in use, or not an identifier.
+        For a name that is in use or not an identifier, an invalid range, or another invalid value.
 
     Examples
     --------

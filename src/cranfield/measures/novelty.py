@@ -34,7 +34,7 @@ from cranfield.collection.intents import Intents
 from cranfield.collection.judged.judged_runs import IntentBlock, JudgedRuns, average_by_intent
 from cranfield.collection.judged.rows import Rows, number_rows, ratio
 from cranfield.measures.base import Measure, check_ranks, measure
-from cranfield.measures.gains import MAX_EXPONENT, NONNEGATIVE_GAINS, P_DOC, Gain, highest_grade
+from cranfield.measures.gains import MAX_EXPONENT, NONNEGATIVE_GAINS, P_DOC, Gain, find_max_grade
 from cranfield.measures.grammar import find_innermost_measure
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.ntcir import PPlusMeasure, QMeasure
@@ -72,7 +72,7 @@ def average_over_intents(inner: Measure, judged: JudgedRuns, name: str) -> Float
     inputs=("intents",),
 )
 class IntentAwareMeasure(Wrapper):
-    """The intent-aware version of any measure.
+    """The intent-aware version of a measure.
 
     Examples
     --------
@@ -91,7 +91,9 @@ class IntentAwareMeasure(Wrapper):
         super().check(inner)
         has_other_inputs = not set(inner.info.inputs) <= {"lengths"}
         if inner.info.family == "fairness" or not inner.scores_cut_rankings or has_other_inputs:
-            raise MeasureError(f"IA: {inner} needs data that cannot be split by intent")
+            raise MeasureError(
+                f"IA: expected a measure whose inputs can be split by intent, got {inner}"
+            )
 
     def values(self, judged: JudgedRuns) -> Floats:
         return average_over_intents(self.inner, judged, str(self))
@@ -140,12 +142,12 @@ class PrecisionIA(IntentMeasure):
     },
 )
 class SubtopicRecall(IntentMeasure):
-    """Subtopic recall; all intents with a relevant document count the same."""
+    """Subtopic recall; all intents with a relevant document have equal weight."""
 
     upto: str = parameter(
         "list",
         choice("list", "intents"),
-        "last rank that counts: 'list', the cutoff, or the end of a shorter list; 'intents', the"
+        "last rank to consider: 'list', the cutoff, or the end of a shorter list; 'intents', the"
         " number of intents of the topic",
     )
 
@@ -234,7 +236,7 @@ _OVER_DOC = (
     " intent; 'none', 1"
 )
 _GREEDY_RANGE = (0.0, math.e / (math.e - 1))
-"""Range of a gain divided by that of the greedy ranking, whose first k documents gain at least
+"""Range of a gain divided by that of the greedy ranking, whose first k documents have at least
 1 - 1/e of the gain of any k documents (Nemhauser, Wolsey and Fisher 1978)."""
 _DECIMALS = 12
 """Decimals to which gains are compared, as the order of additions affects their last bits."""
@@ -307,7 +309,7 @@ class _NoveltyMeasure(IntentMeasure):
 def _compute_greedy_gains(
     hits: NDArray[np.bool_], weight: Floats, factor: float, cutoff: int | None
 ) -> Floats:
-    """Compute the gains of the greedy ranking of a topic; `hits` are in the order of ties."""
+    """Compute the gains of the greedy ranking; `hits` has documents in tie-breaking order."""
     n_ranks = min(len(hits), cutoff or len(hits))
     # Documents that answer the same intents (a pattern) are interchangeable.
     packed_hits = np.packbits(hits, axis=1)
@@ -334,7 +336,7 @@ def _compute_greedy_gains(
 class _PerfectNormalisedMeasure(_NoveltyMeasure, at_usage="required"):
     over: str = parameter("perfect", choice("perfect", "none"), _OVER_DOC)
 
-    def _score_range(self) -> tuple[float, float]:
+    def _compute_score_range(self) -> tuple[float, float]:
         return self.info.range if self.over == "perfect" else (0.0, float("inf"))
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -461,9 +463,9 @@ class RankBiasedUtility(Measure):
     """Rank-biased utility, in the form and with the defaults of the authors' program.
 
     Every retrieved document costs the effort e, so that a long list without relevant documents
-    scores about -e, and an empty list scores 0. Runs must not be padded with other documents, and
-    scores depend on the cutoff. To obtain the form that sums p^r from rank 1, without the factor
-    1 - p, multiply the score by p / (1 - p).
+    scores about -e, and an empty list scores 0. Runs must not be padded with arbitrary documents,
+    and scores depend on the cutoff. To obtain the form that sums p^r from rank 1, without the
+    factor 1 - p, multiply the score by p / (1 - p).
 
     By default the highest grade is that of each intent of the topic. Probabilities of intents are
     not divided by their sum.
@@ -502,7 +504,7 @@ class RankBiasedUtility(Measure):
     def _find_max_grades(self, judged: JudgedRuns, intents: Intents) -> Ints:
         """Return the highest grade of each intent of each topic; shape (topics, intents)."""
         if self.max_grade is not None:
-            max_grade = highest_grade(judged, self.max_grade, str(self))
+            max_grade = find_max_grade(judged, self.max_grade, str(self))
             return np.full(intents.exists.shape, max_grade, dtype=np.int64)
         judgment, entry = intents.entries(np.arange(judged.judgments.topic.size))
         max_grades = np.zeros(intents.exists.shape, dtype=np.int64)

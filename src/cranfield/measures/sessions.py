@@ -15,7 +15,7 @@ from cranfield.base.text import some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, join_ranges, number_rows, ratio, scan
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import Gain, GainMeasure, grade_gains, ideal_rows, or_word
+from cranfield.measures.gains import Gain, GainMeasure, allow_word, grade_gains, rank_ideal
 
 _LENGTH = number(0)
 _PROPORTION = number(0, 1)
@@ -50,11 +50,11 @@ def click_u(
     ranks
         Rank of each click, from 1.
     lengths
-        Characters of each clicked document, or one number for all.
+        Number of characters of each clicked document, or one number for all.
     gains
         Gain of each clicked document, or one number for all, by default (2^1 - 1) / 2^1.
     snippet
-        Characters of a snippet.
+        Number of characters of a snippet.
     proportion_read
         F: the proportion of a clicked document that is read, from 0 to 1.
     limit
@@ -63,7 +63,7 @@ def click_u(
     Raises
     ------
     MeasureError
-        For numbers out of range, or lists of different lengths.
+        For numbers out of range or of another type, or lists of different lengths.
 
     Examples
     --------
@@ -177,7 +177,9 @@ class ClickU(Measure):
         " (2^g - 1), or a mapping of grades to gains",
     )
     snippet: float | str = parameter(
-        200.0, or_word(_LENGTH, "own"), "characters of a snippet, or 'own': its length in the log"
+        200.0,
+        allow_word(_LENGTH, "own"),
+        "characters of a snippet, or 'own': its length in the log",
     )
     length: float | None = parameter(
         None,
@@ -279,7 +281,7 @@ class SessionGainMeasure(
         " 'jarvelin', 1 + log(r) and 1 + log(q), with ranks in each query's list",
     )
 
-    def divisors(self, query: Ints, rank: Ints, list_rank: Ints) -> Floats:
+    def compute_divisors(self, query: Ints, rank: Ints, list_rank: Ints) -> Floats:
         """Compute the divisors of gains; `rank` is in the concatenated ranking."""
         if self.variant == "jarvelin":
             return (1.0 + _log(query, self.bq)) * (1.0 + _log(list_rank, self.b))
@@ -298,7 +300,9 @@ class SessionGainMeasure(
         positions = np.searchsorted(queries.keys, rows.keys)
         list_index = list_of_row[positions]
         list_rank = rows.rank - lists.offset[list_index]
-        return rows.total(gains / self.divisors(lists.query[list_index], rows.rank, list_rank))
+        return rows.total(
+            gains / self.compute_divisors(lists.query[list_index], rows.rank, list_rank)
+        )
 
 
 _VARIANT_SOURCES = {
@@ -328,7 +332,7 @@ class SessionDCG(SessionGainMeasure):
 
     so that the first documents of a later list may count more than the last ones of an earlier
     list. A repeated document gains again, unless duplicates were removed when the lists were
-    concatenated. A grade below 0, such as -2 for spam, has no gain.
+    concatenated. A grade below 0, such as -2 for spam, has no gain unless `gains` lists it.
 
     Examples
     --------
@@ -356,8 +360,9 @@ class NormalisedSessionDCG(SessionGainMeasure):
 
     With `ideal='single'` the ideal session is a single list of all relevant documents, best first,
     and only the first occurrence of a document gains, even if duplicates were not removed. With
-    `ideal='repeated'` the ideal session has an ideal list for each query with results; its length
-    is `depth`, by default the length of the query's list. Documents may be repeated and gain again.
+    `ideal='repeated'` the ideal session has an ideal list for each query with results; each ideal
+    list has the length `depth`, by default that of the query's list. Documents may be repeated and
+    gain again.
 
     Scores are at most 1 with `variant='kanoulas'` and a single ideal list, and with repeated ideal
     lists without `depth`. With other settings scores can be above 1.
@@ -381,23 +386,25 @@ class NormalisedSessionDCG(SessionGainMeasure):
         "length of each ideal list (ideal='repeated'); by default that of the query's result list",
     )
 
-    def _score_range(self) -> tuple[float, float]:
-        low, high = super()._score_range()
+    def _compute_score_range(self) -> tuple[float, float]:
+        low, high = super()._compute_score_range()
         is_single = self.ideal == "single"
         is_bounded = self.variant == "kanoulas" if is_single else self.depth is None
         return low, high if is_bounded else float("inf")
 
     def values(self, judged: JudgedRuns) -> Floats:
         if self.ideal == "single":
-            ideal = ideal_rows(judged, self.gains, cutoff=self.cutoff)
+            ideal = rank_ideal(judged, self.gains, cutoff=self.cutoff)
             query = np.ones_like(ideal.rank)
-            ideal_sum = ideal.total(ideal.gains / self.divisors(query, ideal.rank, ideal.rank))
+            ideal_sum = ideal.total(
+                ideal.gains / self.compute_divisors(query, ideal.rank, ideal.rank)
+            )
             return ratio(self.sum_gains(judged, once=True), ideal_sum)
         return ratio(self.sum_gains(judged), self._sum_repeated_ideal(judged))
 
     def _sum_repeated_ideal(self, judged: JudgedRuns) -> Floats:
         """Sum discounted gains over ideal lists, one for each list of the session."""
-        ideal = ideal_rows(judged, self.gains)
+        ideal = rank_ideal(judged, self.gains)
         lists, _ = split_lists(judged.queries(str(self)))
         length, offset = lists.length, lists.offset
         if self.depth is not None:
@@ -410,7 +417,9 @@ class NormalisedSessionDCG(SessionGainMeasure):
         list_index, ideal_row = join_ranges(starts, starts + np.minimum(length, ideal.sizes[topic]))
         list_rank = ideal_row - starts[list_index] + 1
         rank = offset[list_index] + list_rank
-        terms = ideal.gains[ideal_row] / self.divisors(lists.query[list_index], rank, list_rank)
+        terms = ideal.gains[ideal_row] / self.compute_divisors(
+            lists.query[list_index], rank, list_rank
+        )
         return Rows(lists.cell[list_index], list_rank, list_rank, judged.shape).total(terms)
 
 

@@ -18,6 +18,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.base.spec import format_value, number, parameter
+from cranfield.base.text import some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns, keep_first_of_classes
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Info, Measure, measure
@@ -54,8 +55,8 @@ class Wrapper(Measure):
         vars(self)["inner"] = parse_measure(inner) if isinstance(inner, str) else inner
         if self.inner.data_class is not JudgedRuns:
             raise MeasureError(
-                f"{self.outer_info.name}: expected a measure of {JudgedRuns.noun}; {inner} is"
-                f" computed from {self.inner.data_class.noun}"
+                f"{self.outer_info.name}: expected a measure of {JudgedRuns.noun}, got {inner},"
+                f" which is computed from {self.inner.data_class.noun}"
             )
         vars(self)["explicit"] = frozenset(options)
         for name in self.parameter_names():
@@ -94,7 +95,7 @@ class Wrapper(Measure):
 
     @classmethod
     def parameter_names(cls) -> list[str]:
-        """Return the names of the parameters that the inner measure does not have."""
+        """Return the names of its own parameters, without `cutoff` and `judged_only`."""
         return [name for name in cls.parameters if name not in {"cutoff", "judged_only"}]
 
     def score(self, judged: JudgedRuns) -> Floats:
@@ -160,7 +161,7 @@ _ROUNDING = 1e-12
 _INFINITE = (float("-inf"), float("inf"))
 
 
-def _system_name(value: Any) -> str:
+def _check_system(value: Any) -> str:
     if isinstance(value, str) and value:
         return value
     raise ValueError("the name of a system")
@@ -195,7 +196,7 @@ class _RiskMeasure(
     beyond_grades="the scores of another system",
     depends_on_others=True,
 ):
-    baseline: str = parameter("", _system_name, "name of the system to compare all systems with")
+    baseline: str = parameter("", _check_system, "name of the system to compare all systems with")
     alpha: float = parameter(1.0, number(0, 1e6), "additional weight of a loss relative to a gain")
     _requires_mean = _requires_higher_is_better = True
 
@@ -211,10 +212,12 @@ class _RiskMeasure(
         return replace(super().combine_info(), range=_INFINITE)
 
     def compute_differences(self, judged: JudgedRuns) -> Floats:
-        """Compute weighted differences from the baseline; NaN on topics without baseline score."""
+        """Compute weighted differences from the baseline; NaN where the baseline has no score."""
         if self.baseline not in judged.systems:
-            systems = ", ".join(quoted(name) for name in judged.systems[:5])
-            raise MeasureError(f"{self}: unknown baseline; expected one of: {systems}")
+            systems = some_of(map(quoted, judged.systems), 5)
+            raise MeasureError(
+                f"{self}: unknown baseline {quoted(self.baseline)}; expected one of: {systems}"
+            )
         values = self.inner.score(judged)
         column = [judged.systems.index(self.baseline)]
         baseline = np.where(judged.scored[:, column], values[:, column], np.nan)
@@ -285,7 +288,7 @@ class EquivalenceClassMeasure(Wrapper):
 
     def check(self, inner: Measure) -> None:
         if isinstance(inner, EquivalenceClassMeasure):
-            raise MeasureError(f"Classes: {inner} already uses equivalence classes; use {inner}")
+            raise MeasureError(f"Classes: {inner} already uses equivalence classes")
 
     @property
     def scale(self) -> Scale:

@@ -1,4 +1,4 @@
-"""Measurement scales: scales, images of measures, interval-scaled measures, statements."""
+"""Measurement scales: scales and images of measures, interval-scaled measures, statements."""
 
 import lazy_loader
 

@@ -207,7 +207,7 @@ class Variable:
     n_values: int
 
     @classmethod
-    def uniform(cls, values: Floats) -> Variable:
+    def make_uniform(cls, values: Floats) -> Variable:
         """Make the variable with a uniform distribution on ascending values."""
         is_symmetric = bool(np.array_equal(values, -values[::-1]))
         half = values[values >= 0] if is_symmetric else values
@@ -363,7 +363,7 @@ def invert(
     centred = [_centre(values - mid) for values, mid in zip(sets[:n_wide], middles, strict=False)]
     window, tail = _find_window(centred, max_error / 1000, rounding)
     period = (window[1] - window[0]) * (1 + 1e-9) + 4 * rounding
-    variables = [Variable.uniform(values / period) for values in centred]
+    variables = [Variable.make_uniform(values / period) for values in centred]
     # Factors of small components are the cheapest; of equally small ones the widest come first.
     variables.sort(key=lambda variable: variable.n_values)
     threshold = max_error / 1000

@@ -14,7 +14,12 @@ from cranfield.base.spec import choice, flag, integer, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
 from cranfield.measures.wrapping import Wrapper, wrapping
-from cranfield.scales.forms.form import HINT, beyond_length, inner_measure, lowest_relevant
+from cranfield.scales.forms.form import (
+    HINT,
+    describe_beyond_length,
+    get_inner_measure,
+    get_lowest_relevant,
+)
 from cranfield.scales.images.values import TIES, Image, image, make_topic_image
 from cranfield.scales.runs import as_measure, check_size, depends_on_recall_base
 
@@ -75,8 +80,10 @@ class Interval(Wrapper):
     Raises
     ------
     MeasureError
-        For a measure that has no cutoff or is not averaged over topics. When scoring, also for a
-        measure that has too many values at the cutoff.
+        For a measure that is not averaged over topics, where lower is better, or that depends on
+        more than the ranked grades. When scoring, also for a measure without a cutoff.
+    PolicyError
+        When scoring, for a measure that has too many values at the cutoff.
 
     Notes
     -----
@@ -130,7 +137,7 @@ class Interval(Wrapper):
     def check(self, inner: Measure) -> None:
         if isinstance(inner, Interval):
             raise MeasureError(f"interval: {inner} is already interval-scaled")
-        reason = beyond_length(inner)
+        reason = describe_beyond_length(inner)
         if reason:
             raise MeasureError(
                 f"interval: {inner} depends on more than the ranked grades ({reason}),"
@@ -142,24 +149,24 @@ class Interval(Wrapper):
             raise MeasureError(f"interval requires a measure where higher is better, got {inner}")
 
     def combine_info(self) -> Info:
-        inner = self.inner
+        inner, bounds = self.inner, "1" if self.raw else "0 to 1"
         return replace(
             inner.info,
             name="interval",
             aliases=(),
-            summary=f"Rank of {inner} among all values that it can take, from 0 to 1.",
+            summary=f"Rank of {inner} among all values that it can take, from {bounds}.",
             formula=_FORMULA,
             source=self.outer_info.source,
             parameter_sources={},
             range=(1.0, float("inf")) if self.raw else (0.0, 1.0),
             scale=Scale.INTERVAL if self.ties == "unique" else inner.info.scale,
-            scale_note=self._scale_note(),
+            scale_note=self._make_scale_note(),
             elsewhere={},
             monotone=False,
             ignores_order=False,
         )
 
-    def _scale_note(self) -> str:
+    def _make_scale_note(self) -> str:
         if self.ties != "unique":
             return "values are equally spaced only with ties=unique (section 5 of the source)"
         if self.feasible:
@@ -179,7 +186,7 @@ class Interval(Wrapper):
         # Checked before a table with that many ranks is allocated.
         check_size(self.cutoff, max(self._find_max_grade(judged), 1))
         is_binary, needs_ideal = self._is_binary(), self.inner.needs_ideal
-        rel = lowest_relevant(self.inner)
+        rel = get_lowest_relevant(self.inner)
         rows = judged.grades_by_rank(self.cutoff, rel if is_binary else None)
         rows = rows.reshape(-1, self.cutoff)
         max_grade = int(max(rows.max(initial=0), self._find_max_grade(judged), 1))
@@ -223,14 +230,14 @@ class Interval(Wrapper):
             inner_image.require(n_runs, self.ties)
 
     def _make_image(
-        self, grades: int, max_relevant: int | None, ideal: tuple[int, ...] | None = None
+        self, max_grade: int, max_relevant: int | None, ideal: tuple[int, ...] | None = None
     ) -> Image:
         assert self.cutoff is not None
         # Grades have been mapped to 0 and 1, whatever the lowest relevant grade was.
         measure = self.inner(rel=1) if self._is_binary() else self.inner
         if measure.needs_ideal:
-            return make_topic_image(measure, self.cutoff, grades, ideal, max_relevant)
-        return image(measure, self.cutoff, grades, at_most=max_relevant, seed=self.seed)
+            return make_topic_image(measure, self.cutoff, max_grade, ideal, max_relevant)
+        return image(measure, self.cutoff, max_grade, at_most=max_relevant, seed=self.seed)
 
     def _normalise(self, ranks: Floats, inner_image: Image) -> Floats:
         """Normalise ranks of runs to [0, 1], from the lowest to the highest run."""
@@ -247,14 +254,14 @@ class Interval(Wrapper):
 
     def _check_gains(self) -> None:
         """Refuse gains of non-relevant documents, as unjudged documents have no gain."""
-        kind = getattr(getattr(inner_measure(self.inner), "gains", None), "kind", None)
+        kind = getattr(getattr(get_inner_measure(self.inner), "gains", None), "kind", None)
         for grade, gain in kind if isinstance(kind, tuple) else ():
             if grade <= 0 and gain:
                 raise MeasureError(f"{self}: the gain of grade {grade} must be 0, got {gain:g}")
 
     def _is_binary(self) -> bool:
         """Return True if all relevant grades have the same gain."""
-        inner = inner_measure(self.inner)
+        inner = get_inner_measure(self.inner)
         if "rel" not in inner.parameters or GRADE_PARAMETERS & set(inner.parameters):
             return False
         gains = getattr(inner, "gains", None)

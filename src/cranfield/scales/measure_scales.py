@@ -36,11 +36,11 @@ from cranfield.scales.forms.form import (
     Form,
     Irrational,
     Number,
-    beyond_length,
     check_depends_on_grades,
+    describe_beyond_length,
 )
-from cranfield.scales.forms.measure_forms import form
-from cranfield.scales.images.sums import Sums
+from cranfield.scales.forms.measure_forms import find_form
+from cranfield.scales.images.sums import SummedImage
 from cranfield.scales.images.values import Image, image
 from cranfield.scales.orders import rbto, sbto
 from cranfield.scales.runs import (
@@ -119,40 +119,41 @@ def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason
     return Verdict(order, Scale.INTERVAL, True, None, reason)
 
 
-def prove_total_orders(form: Form, shape: Additive, sign: int) -> list[Verdict]:
+def prove_total_orders(form: Form, rank_sum: Additive, sign: int) -> list[Verdict]:
     """Judge the scale of an additive measure for the set-based and the rank-based order."""
     reason = "from all steps between neighbouring runs"
-    set_steps = yield_set_based_steps(shape.length, shape.grades)
-    rank_steps = yield_rank_based_steps(shape.length, shape.grades)
+    set_steps = yield_set_based_steps(rank_sum.length, rank_sum.max_grade)
+    rank_steps = yield_rank_based_steps(rank_sum.length, rank_sum.max_grade)
     return [
-        _find_unequal_ranks(form, shape) or judge_steps(SET_BASED, set_steps, form, sign, reason),
+        _find_unequal_ranks(form, rank_sum)
+        or judge_steps(SET_BASED, set_steps, form, sign, reason),
         judge_steps(RANK_BASED, rank_steps, form, sign, reason),
     ]
 
 
-def _find_unequal_ranks(form: Form, shape: Additive) -> Verdict | None:
+def _find_unequal_ranks(form: Form, rank_sum: Additive) -> Verdict | None:
     """Judge a measure for the set-based order if the gain of a grade depends on the rank."""
     # The gains of grades at each rank, as coefficient and base, or None.
     gains = [
         [(weight - row[0], base) if form.divisor and weight != row[0] else None for weight in row]
-        for row, base in zip(shape.coefficients, shape.bases, strict=True)
+        for row, base in zip(rank_sum.coefficients, rank_sum.bases, strict=True)
     ]
-    for k, grade in np.ndindex(shape.length, shape.grades + 1):
+    for k, grade in np.ndindex(rank_sum.length, rank_sum.max_grade + 1):
         if gains[k][grade] != gains[0][grade]:
-            runs = np.zeros((2, shape.length), dtype=np.int64)
+            runs = np.zeros((2, rank_sum.length), dtype=np.int64)
             runs[0, 0] = runs[1, k] = grade
             witness = _make_form_witness("distinguished", runs, form)
             return Verdict(SET_BASED, None, True, witness)
     return None
 
 
-def make_lowest_runs(length: int, grades: int) -> Ints:
+def make_lowest_runs(length: int, max_grade: int) -> Ints:
     """Return the run without gain, and all runs with one document at one of the last two ranks."""
-    rows = np.zeros((1 + grades * min(length, 2), length), dtype=np.int64)
-    levels = np.arange(1, grades + 1)
+    rows = np.zeros((1 + max_grade * min(length, 2), length), dtype=np.int64)
+    levels = np.arange(1, max_grade + 1)
     rows[levels, -1] = levels
     if length > 1:
-        rows[levels + grades, -2] = levels
+        rows[levels + max_grade, -2] = levels
     return rows
 
 
@@ -161,17 +162,17 @@ def find_unequal_lowest_steps(values: RunValues, runs: Ints, sign: int) -> Witne
     # Let h be the lowest grade with a gain, and b the run with a single h at the last rank but one.
     # Every run with a gain above the last rank scores at least as high as b. Therefore the values
     # of `runs` up to the value of b are neighbours.
-    grades = (len(runs) - 1) // 2
+    max_grade = (len(runs) - 1) // 2
     ranks = values.index if sign > 0 else values.size - 1 - values.index
-    has_gain = np.flatnonzero(ranks[1 : grades + 1] > ranks[0])
+    has_gain = np.flatnonzero(ranks[1 : max_grade + 1] > ranks[0])
     if not has_gain.size:
         return None
-    distinct_ranks, first = np.unique(ranks[: grades + 1], return_index=True)
-    bound = 1 + grades + int(has_gain[0])
+    distinct_ranks, first = np.unique(ranks[: max_grade + 1], return_index=True)
+    bound = 1 + max_grade + int(has_gain[0])
     run_indices = [*first[distinct_ranks < ranks[bound]].tolist(), bound]
     if len(run_indices) < 3:
         return None
-    scores = [values.value(int(values.index[run])) for run in run_indices]
+    scores = [values.get_value(int(values.index[run])) for run in run_indices]
     if (steps := find_unequal_steps(scores)) is None:
         return None
     return _make_witness("gaps", values, runs, [run_indices[step] for step in steps])
@@ -190,24 +191,28 @@ def find_unequal_steps(
 
 def is_form_evenly_spaced(form: Form) -> bool | None:
     """Return True if the values of an additive measure are equally spaced; None if unknown."""
-    shape = form.shape
-    assert isinstance(shape, Additive)
-    if not form.divisor or _is_contiguous(shape):
+    rank_sum = form.rank_sum
+    assert isinstance(rank_sum, Additive)
+    if not form.divisor or _is_contiguous(rank_sum):
         return True
     try:
         # The number of relevant documents does not matter here, so that no grade is relevant.
-        return Sums(split_form(shape, shape.grades + 1), None, 2**30, None).gaps().equispaced
+        return (
+            SummedImage(split_form(rank_sum, rank_sum.max_grade + 1), None, 2**30, None)
+            .find_gaps()
+            .equispaced
+        )
     except TooManySumsError:
         return None
 
 
-def _is_contiguous(shape: Additive) -> bool:
+def _is_contiguous(rank_sum: Additive) -> bool:
     """Return True if the sums of weights are all multiples of a unit up to the highest sum."""
     # If the sums of some ranks are all multiples from 0 to T, another rank leaves no gap if its
     # neighbouring weights are at most T + 1 units apart.
-    if shape.stateful() is None:
+    if rank_sum.make_stateful() is None:
         return False  # weights of several bases have no common unit
-    weights = [sorted(set(row)) for row in shape.coefficients]
+    weights = [sorted(set(row)) for row in rank_sum.coefficients]
     steps = [[b - a for a, b in pairwise(row)] for row in weights]
     denominator = lcm(*(step.denominator for row in steps for step in row))
     integers = [[int(step * denominator) for step in row] for row in steps if row]
@@ -272,13 +277,13 @@ def judge_spacing(order: str, values: RunValues, runs: Ints) -> Verdict:
 def judge_total_orders(run_set: RunSet, values: RunValues, runs: Ints) -> list[Verdict]:
     """Judge the scale of a measure for the set-based and the rank-based order, from all runs."""
     return [
-        judge_order(order, ranks(runs, run_set.grades), values, runs, run_set.sign)
+        judge_order(order, ranks(runs, run_set.max_grade), values, runs, run_set.sign)
         for order, ranks in ((SET_BASED, sbto), (RANK_BASED, rbto))
     ]
 
 
 def _make_witness(kind: str, values: RunValues, runs: Ints, indices: Any) -> Witness:
-    scores: tuple[Number, ...] = tuple(values.value(int(values.index[i])) for i in indices)
+    scores: tuple[Number, ...] = tuple(values.get_value(int(values.index[i])) for i in indices)
     return Witness(kind, tuple(tuple(map(int, runs[i])) for i in indices), scores)
 
 
@@ -289,36 +294,36 @@ MAX_SEARCHED = 2**10
 def search_verdicts(run_set: RunSet, exact: Form | None) -> list[Verdict]:
     """Judge the scale of a measure for all three orders without listing all runs."""
     own_verdict = _search_own_order(run_set)
-    if run_set.judgments is not None or exact is None or not isinstance(exact.shape, Additive):
+    if run_set.judgments is not None or exact is None or not isinstance(exact.rank_sum, Additive):
         return [own_verdict, *_search_witnesses(run_set)]
     if not own_verdict.decided and (is_even := is_form_evenly_spaced(exact)) is not None:
         scale = Scale.INTERVAL if is_even else Scale.ORDINAL
         own_verdict = Verdict(OWN_ORDER, scale, True, None, "from its weights and gains")
-    return [own_verdict, *prove_total_orders(exact, exact.shape, run_set.sign)]
+    return [own_verdict, *prove_total_orders(exact, exact.rank_sum, run_set.sign)]
 
 
 def _search_own_order(run_set: RunSet) -> Verdict:
     """Judge the own order from all runs down to the cutoff, or from the lowest runs."""
-    measure, length, grades = run_set.measure, run_set.length, run_set.grades
+    measure, length, max_grade = run_set.measure, run_set.length, run_set.max_grade
     depth = length if measure.cutoff is None else min(length, measure.cutoff)
     if run_set.can_be_listed(depth):
         runs = run_set.list_runs(depth)
-        return judge_spacing(OWN_ORDER, run_set.values(runs), runs)
+        return judge_spacing(OWN_ORDER, run_set.compute_values(runs), runs)
     is_monotone = measure.info.monotone and _is_monotone(run_set)
     if is_monotone and depth > 1 and not run_set.has_grades:
-        runs = np.pad(make_lowest_runs(depth, grades), ((0, 0), (0, length - depth)))
-        witness = find_unequal_lowest_steps(run_set.values(runs), runs, run_set.sign)
+        runs = np.pad(make_lowest_runs(depth, max_grade), ((0, 0), (0, length - depth)))
+        witness = find_unequal_lowest_steps(run_set.compute_values(runs), runs, run_set.sign)
         if witness is not None:
             return Verdict(OWN_ORDER, Scale.ORDINAL, True, witness, "from its lowest values")
-    return Verdict(OWN_ORDER, Scale.ORDINAL, False, None, _describe_max_length(grades))
+    return Verdict(OWN_ORDER, Scale.ORDINAL, False, None, _describe_max_length(max_grade))
 
 
 def _search_witnesses(run_set: RunSet) -> list[Verdict]:
     """Search short runs, padded with grade 0, for witnesses against the total orders."""
-    depth = min(run_set.length, int(np.log(MAX_SEARCHED) / np.log(run_set.grades + 1) + 1e-9))
+    depth = min(run_set.length, int(np.log(MAX_SEARCHED) / np.log(run_set.max_grade + 1) + 1e-9))
     runs = run_set.list_runs(max(depth, 1))
-    verdicts = judge_total_orders(run_set, run_set.values(runs), runs)
-    reach = _describe_max_length(run_set.grades)
+    verdicts = judge_total_orders(run_set, run_set.compute_values(runs), runs)
+    reach = _describe_max_length(run_set.max_grade)
     return [
         verdict if verdict.scale is None else Verdict(verdict.order, None, False, None, reach)
         for verdict in verdicts
@@ -330,12 +335,12 @@ def _is_monotone(run_set: RunSet) -> bool:
     gains = getattr(run_set.measure, "gains", None)
     if gains is None or gains.kind in {"binary", "graded"}:
         return True
-    exact = form(run_set.measure, 2, run_set.grades)
-    return exact is not None and exact.shape.is_monotone
+    exact = find_form(run_set.measure, 2, run_set.max_grade)
+    return exact is not None and exact.rank_sum.is_monotone
 
 
-def _describe_max_length(grades: int) -> str:
-    longest = int(np.log(MAX_LISTED) / np.log(grades + 1) + 1e-9)
+def _describe_max_length(max_grade: int) -> str:
+    longest = int(np.log(MAX_LISTED) / np.log(max_grade + 1) + 1e-9)
     return f"all runs can be enumerated up to length {longest}"
 
 
@@ -373,16 +378,17 @@ def scale_of(
     Raises
     ------
     PolicyError
-        If the length is missing, or the length, a grade or the recall base is below 1 or too large.
+        If the length is missing; if the length, the highest grade or the recall base is below 1 or
+        too large; or for invalid judgments.
     MeasureError
-        For a measure that cannot score such runs.
+        For a measure that cannot score such runs, or that depends on more than the ranked grades.
 
     Notes
     -----
-    Up to 2^18 runs are enumerated. If there are more, the scales of additive measures (P, R, F, gP,
-    gR, RBP, DCG, nDCG) follow from the differences between neighbouring runs, and the scales of
-    other measures from their lowest values or from counterexamples; if neither decides, the report
-    says so.
+    Up to 2^18 runs are enumerated. If there are more and `judgments` is None, the
+    scales of additive measures (P, R, F, gP, gR, RBP, DCG, nDCG) follow from the differences
+    between neighbouring runs, and the scales of other measures from their lowest values or from
+    counterexamples; if neither decides, the report says so.
 
     Examples
     --------
@@ -396,15 +402,15 @@ def scale_of(
     run_set = make_run_set(measure, length, grades, judgments)
     if run_set.can_be_listed(run_set.length):
         runs = run_set.list_runs(run_set.length)
-        values = run_set.values(runs)
+        values = run_set.compute_values(runs)
         set_based, rank_based = judge_total_orders(run_set, values, runs)
         own_verdict = judge_spacing(OWN_ORDER, values, runs)
         n_runs, is_exact = len(runs), values.exact
     else:
-        form = run_set.form()
-        own_verdict, set_based, rank_based = search_verdicts(run_set, form)
-        n_runs, is_exact = run_set.count_runs(), form is not None
-    runs_of = run_set.length, run_set.grades, run_set.judgments, n_runs
+        exact_form = run_set.find_form()
+        own_verdict, set_based, rank_based = search_verdicts(run_set, exact_form)
+        n_runs, is_exact = run_set.count_runs(), exact_form is not None
+    runs_of = run_set.length, run_set.max_grade, run_set.judgments, n_runs
     verdicts = own_verdict, set_based, rank_based
     return ScaleReport(run_set.measure.label, *runs_of, *verdicts, is_exact)
 
@@ -457,7 +463,7 @@ def describe_scale(
     except CranfieldError as error:
         measure_image, refusal = None, str(error)
     admitted = admitted_statistics(report.scale), admitted_tests(report.scale)
-    dependencies = depends_on_recall_base(measure), beyond_length(measure)
+    dependencies = depends_on_recall_base(measure), describe_beyond_length(measure)
     return ScaleFacts(report, measure_image, refusal, *dependencies, *admitted)
 
 
@@ -490,6 +496,8 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     ------
     PolicyError
         For N or K below 1, for N K above 2,500, or too many runs to enumerate.
+    MeasureError
+        For a measure that depends on more than the ranked grades.
 
     Notes
     -----
@@ -545,7 +553,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
             is_exact &= run_values.form is not None and run_values.form.factor == 1.0
             indices, first = np.unique(run_values.index, return_index=True)
             for index, run in zip(indices.tolist(), runs[first].tolist(), strict=True):
-                values.setdefault(run_values.value(index), (tuple(run), recall_base))
+                values.setdefault(run_values.get_value(index), (tuple(run), recall_base))
     divisors = {value.divisor for value in values if isinstance(value, Irrational)}
     if len(divisors) > 1:
         # No exact test for equality is known for sums of logarithms over different divisors.

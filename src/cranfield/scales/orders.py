@@ -34,7 +34,14 @@ from cranfield.base.errors import PolicyError, as_array, has_numbers
 from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.scales.forms.exact_values import compute_exact_values, merge_close_values
-from cranfield.scales.runs import all_runs, as_measure, check_runs, check_size, has_more, run_length
+from cranfield.scales.runs import (
+    all_runs,
+    as_measure,
+    check_runs,
+    check_size,
+    find_max_length,
+    has_more,
+)
 
 Ranks = NDArray[Any]
 """Integers: int64 if all ranks fit, otherwise an object array of Python integers."""
@@ -70,7 +77,7 @@ def sbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     Raises
     ------
     PolicyError
-        For grades outside 0..c.
+        For runs that are not rows of grades 0..c, or that are too long.
 
     Notes
     -----
@@ -114,18 +121,18 @@ def rbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
     """
     table = _check_table(runs, grades, length)
     n_ranks = table.shape[1]
-    max_rank = max_rbto_rank(n_ranks, grades)
+    max_rank = find_max_rbto_rank(n_ranks, grades)
     powers = [(int(grades) + 1) ** (n_ranks - 1 - i) for i in range(n_ranks)]
     return np.asarray(table.astype(_choose_dtype(max_rank)) @ _to_ranks(powers, max_rank))
 
 
-def max_sbto_rank(length: int, grades: int = 1) -> int:
+def find_max_sbto_rank(length: int, grades: int = 1) -> int:
     """Return the highest rank in the set-based total order, C(N + c, N) - 1."""
     check_size(length, grades)
     return comb(int(length) + int(grades), int(length)) - 1
 
 
-def max_rbto_rank(length: int, grades: int = 1) -> int:
+def find_max_rbto_rank(length: int, grades: int = 1) -> int:
     """Return the highest rank in the rank-based total order, (c + 1)^N - 1."""
     check_size(length, grades)
     return int((int(grades) + 1) ** int(length) - 1)
@@ -144,7 +151,7 @@ def sbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     >>> sbto_runs([2, 3], 2, 2).tolist()
     [[1, 1], [2, 0]]
     """
-    remaining = _check_ranks(ranks, max_sbto_rank(length, grades))
+    remaining = _check_ranks(ranks, find_max_sbto_rank(length, grades))
     runs = np.empty((len(remaining), length), dtype=np.int64)
     for j, step in enumerate(_compute_set_steps(length, grades)):
         # The highest grade whose step still fits into the remaining rank.
@@ -166,7 +173,7 @@ def rbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     >>> rbto_runs([4, 7], 3).tolist()
     [[1, 0, 0], [1, 1, 1]]
     """
-    remaining = _check_ranks(ranks, max_rbto_rank(length, grades))
+    remaining = _check_ranks(ranks, find_max_rbto_rank(length, grades))
     runs = np.empty((len(remaining), length), dtype=np.int64)
     for i in reversed(range(length)):
         runs[:, i] = remaining % (grades + 1)
@@ -185,7 +192,7 @@ def natural_distance(ranks: Ranks) -> Ranks:
     Raises
     ------
     PolicyError
-        For ranks that are not a list of numbers.
+        For ranks that are not a list of finite numbers.
 
     Notes
     -----
@@ -251,7 +258,7 @@ def induced_order(
 
 
 def _check_table(runs: Any, grades: int, length: int | None = None) -> Ints:
-    length = run_length(runs) if length is None else length
+    length = find_max_length(runs) if length is None else length
     check_size(length, grades)
     return check_runs(runs, length, grades)
 
@@ -266,7 +273,7 @@ def _to_ranks(values: list[int], largest: int) -> Ranks:
 
 def _compute_set_steps(length: int, grades: int) -> list[Ranks]:
     """Return C(g + N - j, N - j + 1) by grade g, for each position j of a descending run."""
-    max_rank = max_sbto_rank(length, grades)
+    max_rank = find_max_sbto_rank(length, grades)
     return [
         _to_ranks([comb(g + length - j, length - j + 1) for g in range(grades + 1)], max_rank)
         for j in range(1, length + 1)
@@ -336,7 +343,7 @@ def difference_axioms(values: Any) -> DifferenceReport:
     Raises
     ------
     PolicyError
-        For too many objects to enumerate, and arrays of another shape.
+        For too many objects to enumerate, values that are not numbers, and arrays of another shape.
 
     Notes
     -----
@@ -495,14 +502,14 @@ def at_or_below(lower: Any, upper: Any, grades: int = 1) -> Bools:
     Raises
     ------
     PolicyError
-        For grades outside 0..c.
+        For runs that are not rows of grades 0..c, or that are too long.
 
     Examples
     --------
     >>> at_or_below([[1, 0, 1, 1], [1, 1, 0, 0]], [[1, 1, 1, 0], [1, 0, 1, 1]]).tolist()
     [True, False]
     """
-    n_ranks = max(run_length(runs) for runs in (lower, upper))
+    n_ranks = max(find_max_length(runs) for runs in (lower, upper))
     check_size(n_ranks, grades)
     first, second = (
         _count_documents(check_runs(runs, n_ranks, grades), grades) for runs in (lower, upper)

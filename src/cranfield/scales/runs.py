@@ -27,7 +27,7 @@ from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures import Measure, parse_measure
 from cranfield.measures.ranked.average_precision import GradedAveragePrecision
-from cranfield.scales.forms.form import inner_measure, lowest_relevant
+from cranfield.scales.forms.form import get_inner_measure, get_lowest_relevant
 
 ROUNDING = 1e-12
 """Scores that differ by at most this number are equal."""
@@ -35,28 +35,31 @@ MAX_JUDGED = 100_000
 """Maximum number of relevant documents of a synthetic topic."""
 
 
-def document_grades(
-    judgments: Sequence[int] | int | None, length: int, grades: int
+def check_judgments(
+    judgments: Sequence[int] | int | None, length: int, max_grade: int
 ) -> tuple[int, ...]:
     """Check judgments, and return the grades of the topic's documents in descending order.
 
-    `judgments` are a list of grades, or a number of documents of the highest grade.
+    `judgments` are a list of grades, or a number of documents of the highest grade, by default the
+    length.
 
-    >>> document_grades(2, 3, 4), document_grades([0, 2, 1], 3, 2)
+    >>> check_judgments(2, 3, 4), check_judgments([0, 2, 1], 3, 2)
     ((4, 4), (2, 1, 0))
     """
     if judgments is None:
         judgments = length
     if isinstance(judgments, (int, np.integer)) and not isinstance(judgments, bool):
         check_integer("the number of relevant documents", judgments, 0, MAX_JUDGED)
-        return (grades,) * int(judgments)
+        return (max_grade,) * int(judgments)
     message = "judgments must be the number of relevant documents, or the list of their grades"
     documents = as_array(judgments, message)
     if documents.ndim != 1 or (documents.size and not np.issubdtype(documents.dtype, np.integer)):
-        raise PolicyError(message)
-    if documents.size and (documents.min() < 0 or documents.max() > grades):
+        raise PolicyError(f"{message}, got {judgments!r:.60}")
+    if documents.size and (documents.min() < 0 or documents.max() > max_grade):
         extreme = documents.min() if documents.min() < 0 else documents.max()
-        raise PolicyError(f"grades must be from 0 to {grades}, got judgments with grade {extreme}")
+        raise PolicyError(
+            f"grades must be from 0 to {max_grade}, got judgments with grade {extreme}"
+        )
     return tuple(sorted(map(int, documents), reverse=True))
 
 
@@ -69,8 +72,8 @@ MAX_RUNS = 2**22
 """Maximum number of runs that are enumerated."""
 MAX_LENGTH = 2_000
 """Maximum length of a run; computations for longer runs take minutes."""
-MAX_GRADES = 1_000
-"""Maximum of the highest grade."""
+MAX_HIGHEST_GRADE = 1_000
+"""Maximum value of the highest grade."""
 MAX_WEIGHTS = 2**15
 """Maximum number of weights: one for each grade at each rank."""
 
@@ -114,43 +117,45 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     return np.asarray(codes[:, None] // powers % base)
 
 
-def has_more(limit: int, length: int, grades: int) -> bool:
+def has_more(limit: int, length: int, max_grade: int) -> bool:
     """Return True if there are more than `limit` runs of a length."""
     # Short-circuits to avoid huge powers.
-    return bool(length >= limit.bit_length() or (int(grades) + 1) ** int(length) > limit)
+    return bool(length >= limit.bit_length() or (int(max_grade) + 1) ** int(length) > limit)
 
 
-def check_size(length: Any, grades: Any) -> None:
+def check_size(length: Any, max_grade: Any) -> None:
     """Check that a length and a highest grade are positive integers of feasible size."""
     check_integer("the length of a run", length, 1)
-    check_integer("the highest grade", grades, 1)
+    check_integer("the highest grade", max_grade, 1)
     if length > MAX_LENGTH:
         raise PolicyError(f"the length of runs must be at most {MAX_LENGTH:,}, got {int(length):,}")
-    if grades > MAX_GRADES:
-        raise PolicyError(f"the highest grade must be at most {MAX_GRADES:,}, got {int(grades):,}")
-    if length * (grades + 1) > MAX_WEIGHTS:
+    if max_grade > MAX_HIGHEST_GRADE:
         raise PolicyError(
-            f"the length of runs with {int(grades) + 1:,} grades must be at most"
-            f" {MAX_WEIGHTS // (grades + 1):,}, got {int(length):,}"
+            f"the highest grade must be at most {MAX_HIGHEST_GRADE:,}, got {int(max_grade):,}"
+        )
+    if length * (max_grade + 1) > MAX_WEIGHTS:
+        raise PolicyError(
+            f"the length of runs with {int(max_grade) + 1:,} grades must be at most"
+            f" {MAX_WEIGHTS // (max_grade + 1):,}, got {int(length):,}"
         )
 
 
-def check_runs(runs: Any, length: int, grades: int) -> Ints:
+def check_runs(runs: Any, length: int, max_grade: int) -> Ints:
     """Check runs and return them as an array of grades, padded with grade 0 to the length."""
     table = _as_rows(runs)
     if table.ndim != 2 or table.size == 0 or not np.issubdtype(table.dtype, np.integer):
         raise PolicyError(f"{RUNS_MESSAGE}, got {runs!r:.60}")
     if table.shape[1] > length:
         raise PolicyError(f"runs must have at most {counted(length, 'rank')}, got {table.shape[1]}")
-    if table.min() < 0 or table.max() > grades:
+    if table.min() < 0 or table.max() > max_grade:
         grade = int(table.min()) if table.min() < 0 else int(table.max())
-        raise PolicyError(f"grades must be from 0 to {grades}, got {grade}")
+        raise PolicyError(f"grades must be from 0 to {max_grade}, got {grade}")
     padded_runs = np.zeros((len(table), length), dtype=np.int64)
     padded_runs[:, : table.shape[1]] = table
     return padded_runs
 
 
-def run_length(runs: Any) -> int:
+def find_max_length(runs: Any) -> int:
     """Return the length of the longest run."""
     return int(_as_rows(runs).shape[1])
 
@@ -170,7 +175,7 @@ def _pad_rows(runs: Any) -> Any:
 
 
 def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
-    """Parse a measure; add the length of the runs as the cutoff if a cutoff is required."""
+    """Parse a measure; if its text lacks a required cutoff, add the length of the runs."""
     if length is not None:
         check_size(length, 1)
     if isinstance(measure, Measure):
@@ -200,7 +205,8 @@ def score_runs(
     Parameters
     ----------
     measure
-        The measure or its text; if a cutoff is required, the default is the length of the runs.
+        The measure or its text; a required cutoff may be missing in a text, and is then the length
+        of the runs.
     runs
         Grades by rank, shape (runs, ranks), from 0 to `grades`; shorter rows are padded with 0.
     grades
@@ -227,14 +233,16 @@ def score_runs(
     >>> score_runs("AP", [[1, 0], [0, 1]]).tolist()
     [0.5, 0.25]
     """
-    length = run_length(runs)
+    length = find_max_length(runs)
     check_integer("the highest grade", grades, 1, np.iinfo(np.int64).max)
     table = check_runs(runs, length, int(grades))
     measure = as_measure(measure, length)
-    needs_every_grade = grades > 1 and isinstance(inner_measure(measure), GradedAveragePrecision)
+    needs_every_grade = grades > 1 and isinstance(
+        get_inner_measure(measure), GradedAveragePrecision
+    )
     judged = make_grade_runs(
         table,
-        np.array(document_grades(judgments, length, grades)),
+        np.array(check_judgments(judgments, length, grades)),
         int(grades),
         every_grade=needs_every_grade,
     )
@@ -245,12 +253,12 @@ def depends_on_recall_base(measure: Measure) -> bool:
     """Return True if scores depend on the number of relevant documents of the topic.
 
     A measure that requires more than grades is computed on documents that have all inputs of
-    measures. If even this fails, the result is True.
+    measures except clicks. If even this fails, the result is True.
     """
     # One relevant document at the first or last rank; the large recall base exceeds the cutoff.
     length = min(measure.cutoff or 3, 1000)
     runs = np.zeros((2, length), dtype=np.int64)
-    runs[0, 0] = runs[1, -1] = max(1, lowest_relevant(measure))
+    runs[0, 0] = runs[1, -1] = max(1, get_lowest_relevant(measure))
     max_grade = int(runs.max())
     try:
         small_base, large_base = (
@@ -269,10 +277,9 @@ def depends_on_recall_base(measure: Measure) -> bool:
 
 @cache
 def _judge_all_inputs() -> JudgedRuns:
-    """Judge rankings on pairs of topics that differ in relevant documents that are not retrieved.
-
-    Documents have grades for the intents a and b, and all other inputs of measures except clicks.
-    """
+    """Judge rankings on topics and documents that have all inputs of measures except clicks."""
+    # Both topics of a pair differ in relevant documents that are not retrieved. Grades are by
+    # intent, a and b.
     two_docs = {"d1": (3, 3), "d2": (0, 0)}
     three_docs = {**two_docs, "d3": (1, 0)}
     extras = {"d4": (1, 0), "d5": (2, 0), "d6": (0, 1), "d7": (3, 3), "d8": (3, 3)}
@@ -319,7 +326,7 @@ def depends_on_topic(measure: Measure) -> bool:
     grade, nDCG@1 is 0 or 1 for every recall base, but it has other values on a topic with higher
     grades than the retrieved documents.
     """
-    grade = max(1, lowest_relevant(measure))
+    grade = max(1, get_lowest_relevant(measure))
     run = [[grade] + [0] * (min(measure.cutoff or 3, 3) - 1)]
     with suppress(CranfieldError):
         same_grade, higher_grade = (

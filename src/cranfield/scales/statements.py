@@ -136,7 +136,7 @@ class Meaningfulness:
     scale
         The scale that the measure declares; None if unknown.
     depends_on_topic
-        Whether the scale depends on the recall base, so that each topic has its own scale.
+        Whether the scale depends on the judgments of the topic, so that each topic has its own.
     depends_on_size
         Whether the measure (such as SetP) is an interval scale only for retrieved sets of one size.
     verdict
@@ -201,7 +201,7 @@ class Meaningfulness:
         if self.scale >= self.required_scale:
             return (
                 f"not meaningful: {test} combines scores of different topics, but {name} depends"
-                " on the recall base, so each topic has its own scale"
+                " on the judgments of the topic, so each topic has its own scale"
             )
         return (
             f"not meaningful: {test} needs {scale_with_article(self.required_scale)}, but {name} is"

@@ -18,14 +18,14 @@ from cranfield.base.text import counted
 from cranfield.measures.base import Measure
 from cranfield.scales.forms.exact_values import RunValues, compute_exact_values
 from cranfield.scales.forms.form import Form, Number, check_depends_on_grades
-from cranfield.scales.forms.measure_forms import form
+from cranfield.scales.forms.measure_forms import find_form
 from cranfield.scales.runs import (
     all_runs,
     as_measure,
+    check_judgments,
     check_recall_base,
     check_runs,
     check_size,
-    document_grades,
     has_more,
 )
 
@@ -97,7 +97,7 @@ class Verdict:
     scale
         Interval or ordinal; None if the measure is on neither scale, or if this is not decided.
     decided
-        Whether the verdict is final; if not, the scale is a lower bound.
+        Whether the verdict is final; if not, the scale, unless it is None, is a lower bound.
     witness
         Counterexample to a higher scale.
     reason
@@ -139,7 +139,7 @@ class ScaleReport:
     measure, length, grades
         The measure, the length N of the runs, and the highest grade c.
     judgments
-        The topic's judgments as passed; None if every run of the length is possible.
+        The topic's judgments as passed; None by default, when every run of the length is possible.
     runs
         Number of runs.
     own
@@ -268,7 +268,7 @@ class RunSet:
 
     measure: Measure
     length: int
-    grades: int
+    max_grade: int
     judgments: int | tuple[int, ...] | None
     documents: tuple[int, ...]
 
@@ -284,28 +284,28 @@ class RunSet:
 
     def can_be_listed(self, depth: int) -> bool:
         """Return True if there are few enough runs of a depth to enumerate them."""
-        return not has_more(MAX_LISTED, depth, self.grades)
+        return not has_more(MAX_LISTED, depth, self.max_grade)
 
     def list_runs(self, depth: int) -> Ints:
         """Return all runs without relevant documents below a depth; shape (runs, ranks)."""
-        runs = check_runs(all_runs(depth, self.grades), self.length, self.grades)
+        runs = check_runs(all_runs(depth, self.max_grade), self.length, self.max_grade)
         if not self.has_grades:
             return np.asarray(runs[(runs > 0).sum(axis=1) <= len(self.documents)])
         is_possible = np.ones(len(runs), dtype=bool)
-        for grade in range(1, self.grades + 1):
+        for grade in range(1, self.max_grade + 1):
             is_possible &= (runs == grade).sum(axis=1) <= self.documents.count(grade)
         return np.asarray(runs[is_possible])
 
     def count_runs(self) -> int:
         """Count the runs without listing them."""
         if self.judgments is None:
-            return int((self.grades + 1) ** self.length)
+            return int((self.max_grade + 1) ** self.length)
         if not self.has_grades:
             max_relevant = min(self.length, len(self.documents))
-            return sum(comb(self.length, n) * self.grades**n for n in range(max_relevant + 1))
+            return sum(comb(self.length, n) * self.max_grade**n for n in range(max_relevant + 1))
         # Number of ways to place n documents of the grades so far at any ranks, by n.
         n_ways: list[int] = [1] + [0] * self.length
-        for grade in range(1, self.grades + 1):
+        for grade in range(1, self.max_grade + 1):
             n_docs = self.documents.count(grade)
             n_ways = [
                 sum(n_ways[n - k] * comb(self.length - n + k, k) for k in range(min(n, n_docs) + 1))
@@ -313,11 +313,11 @@ class RunSet:
             ]
         return sum(n_ways)
 
-    def values(self, runs: Ints) -> RunValues:
-        return compute_exact_values(self.measure, runs, self.grades, self.documents)
+    def compute_values(self, runs: Ints) -> RunValues:
+        return compute_exact_values(self.measure, runs, self.max_grade, self.documents)
 
-    def form(self) -> Form | None:
-        return form(self.measure, self.length, self.grades, self.documents)
+    def find_form(self) -> Form | None:
+        return find_form(self.measure, self.length, self.max_grade, self.documents)
 
 
 def add_required_cutoff(measure: Measure, length: int) -> Measure:
@@ -340,7 +340,7 @@ def make_run_set(
     if isinstance(judgments, (int, np.integer)):
         check_recall_base(judgments)
         judgments = int(judgments)
-    documents = document_grades(judgments, length, grades)
+    documents = check_judgments(judgments, length, grades)
     check_integer("the recall base", len(documents), 1)
     if judgments is not None and not isinstance(judgments, int):
         judgments = tuple(map(int, judgments))

@@ -11,7 +11,7 @@ from scipy import stats
 import cranfield as cf
 from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.meta import innate_orders
-from cranfield.scales.forms.form import beyond_grades
+from cranfield.scales.forms.form import describe_beyond_grades
 from cranfield.scales.orders import at_or_below
 from cranfield.scales.runs import as_measure
 
@@ -61,7 +61,9 @@ def test_counts_are_those_of_the_partial_order(
 def test_no_measure_that_rewards_both_steps_goes_against_it(judged: cf.JudgedRuns) -> None:
     ranked = REGISTRY.where(kind=KINDS[0])
     names = [name for name, kind in ranked.items() if kind.info.monotone and kind.takes_cutoff()]
-    measures = [one @ DEPTH for name in names if not beyond_grades(one := as_measure(name, DEPTH))]
+    measures = [
+        one @ DEPTH for name in names if not describe_beyond_grades(one := as_measure(name, DEPTH))
+    ]
     found = innate_orders(judged, DEPTH, measures).agreement
     counts = {name: found[name].to_numpy() for name in found.columns[1:]}
     assert len(found) > 15

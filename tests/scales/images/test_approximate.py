@@ -10,8 +10,8 @@ from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.scales import distribution
 from cranfield.scales.forms.exact_values import split_form
 from cranfield.scales.forms.form import Additive
-from cranfield.scales.forms.measure_forms import form
-from cranfield.scales.images.sums import Sums
+from cranfield.scales.forms.measure_forms import find_form
+from cranfield.scales.images.sums import SummedImage
 
 PAPER = "DCG(discount='max(1,log2(rank))')"
 
@@ -22,11 +22,11 @@ def few_listed_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distribution, "MAX_SUMS", 2**12)
 
 
-def approximated(name: str, length: int, grades: int = 1) -> Sums:
-    found = form(cf.parse_measure(f"{name}@{length}"), length, grades)
+def approximated(name: str, length: int, grades: int = 1) -> SummedImage:
+    found = find_form(cf.parse_measure(f"{name}@{length}"), length, grades)
     assert found is not None
-    assert isinstance(found.shape, Additive)
-    return Sums(split_form(found.shape, 1), None, 2**30, None)
+    assert isinstance(found.rank_sum, Additive)
+    return SummedImage(split_form(found.rank_sum, 1), None, 2**30, None)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_shares_are_those_that_are_counted(name: str, length: int, grades: int) 
     found = approximated(name, length, grades)
     exact = cf.image(f"{name}@{length}", grades=grades)
     assert exact.exact
-    away = np.abs(found.relative_ranks(runs) - exact.relative_ranks(runs)).max()
+    away = np.abs(found.compute_relative_ranks(runs) - exact.relative_ranks(runs)).max()
     # A rank counts the value itself, a share from 0 to 1 does not: they are 1 / size apart.
     assert away <= found.distribution.error + 2 / exact.size
     assert found.distribution.error <= 2e-5

@@ -12,7 +12,7 @@ import pytest
 from cranfield.measures import REGISTRY, define, parse_measure
 from cranfield.scales.forms import exact_values
 from cranfield.scales.forms.form import Additive
-from cranfield.scales.forms.measure_forms import form
+from cranfield.scales.forms.measure_forms import find_form
 from cranfield.scales.images import representation, sums, windows
 from cranfield.scales.images import sums as lexicographic
 from cranfield.scales.images import sums as sides
@@ -20,7 +20,7 @@ from cranfield.scales.images import values as making
 from cranfield.scales.images import windows as halves
 from cranfield.scales.images.representation import Gaps
 from cranfield.scales.images.values import Image, image
-from cranfield.scales.images.windows import Windows
+from cranfield.scales.images.windows import WindowedImage
 from cranfield.scales.runs import all_runs, score_runs
 from tests.scales.exhaustive import Everything, Run, ap, binary, dcg, err, rational, rbp, rr
 
@@ -205,7 +205,7 @@ def test_ways_for_large_images(text: str, length: int, grades: int, value: Any, 
     every = Everything(value, length, grades, keep)
     # Room for the tails of a few ranks, and for a few sums.
     found_ = image(text, length, grades, at_most=limit, memory=100_000, jobs=2)
-    assert isinstance(found_._representation, (Windows, sums.Sums))
+    assert isinstance(found_._representation, (WindowedImage, sums.SummedImage))
     same(found_, every)
     values = found_.values()
     assert values.size == found_.size
@@ -219,22 +219,22 @@ def test_tied_weights_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cranfield.scales.forms.exact_values.MAX_SUMS", 64)
     every = Everything(user("1/2", THIRDS), 6, 3)
     found_ = image("RBP(gains='graded', p=0.5)", 6, 3, memory=5000)
-    assert isinstance(found_._representation, Windows)
+    assert isinstance(found_._representation, WindowedImage)
     same(found_, every)
 
 
 def test_two_ways_agree() -> None:
-    found_ = form(parse_measure("RBP(p=0.7)"), 22)
-    assert found_ is not None and isinstance(found_.shape, Additive)
-    alone = found_.shape.stateful()
+    found_ = find_form(parse_measure("RBP(p=0.7)"), 22)
+    assert found_ is not None and isinstance(found_.rank_sum, Additive)
+    alone = found_.rank_sum.make_stateful()
     assert alone is not None
     way = exact_values.Walk.from_form(alone)
     runs = np.random.default_rng(4).integers(0, 2, (300, 22))
     one = image("RBP(p=0.7)", 22)
     rank, _ = halves.cut_ranks(way, 2**12)
-    other = Windows(way, rank, None)
+    other = WindowedImage(way, rank, None)
     assert one.size == other.size == 2**22
-    assert (one.rank_runs(runs) == other.ranks(runs)).all()
+    assert (one.rank_runs(runs) == other.rank_runs(runs)).all()
 
 
 def test_memory_does_not_matter() -> None:

@@ -74,17 +74,17 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
         "probability that a relevant document satisfies a user, who then stops (cascade)",
     )
 
-    def weights(self, ranks: Floats | Ints) -> Floats:
-        """Return the attention to each rank of users who are not yet satisfied."""
+    def compute_weights(self, ranks: Floats | Ints) -> Floats:
+        """Compute the attention that users who are not yet satisfied pay to each rank."""
         if self.browsing == "log2(rank)":
             return np.asarray(1.0 / np.log2(np.maximum(ranks, 2)))
         if self.browsing == "log2(rank+1)":
             return np.asarray(1.0 / np.log2(ranks + 1.0))
         return np.asarray(self.p ** (ranks - 1.0), dtype=np.float64)
 
-    def exposure(self, judged: JudgedRuns, rows: Rows) -> Floats:
+    def compute_exposure(self, judged: JudgedRuns, rows: Rows) -> Floats:
         """Return the exposure of each row."""
-        weights = rows.by_rank(self.weights)
+        weights = rows.by_rank(self.compute_weights)
         if self.browsing != "cascade":
             return weights
         keys = judged.relevant(self.rel).keys
@@ -95,7 +95,7 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
     def sum_exposure(self, judged: JudgedRuns, power: int = 1) -> Floats:
         """Sum the exposures, raised to a power, over each ranking; shape (topics, systems)."""
         depth = int(judged.retrieved.max(initial=0))
-        weights = self.weights(np.arange(1, depth + 1)) ** power
+        weights = self.compute_weights(np.arange(1, depth + 1)) ** power
         cumulative = np.concatenate(([0.0], np.cumsum(weights)))
         sums = np.asarray(cumulative[judged.retrieved])
         if self.browsing != "cascade":
@@ -109,12 +109,12 @@ class ExposureMeasure(RelevanceMeasure, family="fairness"):
     def sum_exposure_by_group(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
         """Sum exposure by group in each ranking; the result is that of :func:`sum_by_group`."""
         groups = judged.groups(str(self))
-        exposure = self.exposure(judged, groups.rows) * groups.rows.gains
+        exposure = self.compute_exposure(judged, groups.rows) * groups.rows.gains
         return sum_by_group(groups.rows, exposure, len(groups.names))
 
 
 def sum_by_group(rows: Rows, values: Floats, n_groups: int) -> tuple[Rows, Floats]:
-    """Sum values by cell and group; return a row per sum, with the group as its grade, and sums."""
+    """Sum values by cell and group; return rows, whose grade is the group, and the sums."""
     keys, positions = np.unique(rows.cell * n_groups + rows.grade, return_inverse=True)
     sums: Floats = np.bincount(positions, weights=values, minlength=keys.size).astype(np.float64)
     pairs = Rows(keys // n_groups, np.zeros_like(keys), keys % n_groups, rows.shape)
@@ -136,11 +136,11 @@ def sum_judged(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
 
 
 def find_group_index(groups: Groups, group: str | None, name: str) -> int:
-    """Return the index of a group; messages start with `name`, that of the measure."""
+    """Return the index of a group; `name` is the name of the measure, for messages."""
     choices = ", ".join(map(quoted, groups.names[:10]))
     choices += ", …" if len(groups.names) > 10 else ""
     if group is None:
-        raise MeasureError(f"{name} requires protected='GROUP'; groups: {choices}")
+        raise MeasureError(f"{name} requires protected='GROUP', one of: {choices}")
     if group not in groups.names:
         raise MeasureError(f"{name}: unknown group {quoted(group)}; expected one of: {choices}")
     return groups.names.index(group)
@@ -175,15 +175,17 @@ class InequityOfAttention(ExposureMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         if self.by == "group":
-            rows, attention, relevance = self.group_proportions(judged)
+            rows, attention, relevance = self.compute_group_proportions(judged)
             has_documents = rows.total(attention) > 0
-            has_relevance = self._relevance_by_group(judged).sum(axis=1)[:, None] > 0
+            has_relevance = self._compute_group_relevance(judged).sum(axis=1)[:, None] > 0
         else:
-            gains = self.judgment_gains(judged)
+            gains = self.compute_judgment_gains(judged)
             total_gain = sum_by_topic(judged.judgments, gains)
             rows = judged.relevant(self.rel)
             rows = rows.where(gains[rows.judgment] > 0)
-            attention = ratio(self.exposure(judged, rows), rows.at(self.sum_exposure(judged)))
+            attention = ratio(
+                self.compute_exposure(judged, rows), rows.at(self.sum_exposure(judged))
+            )
             relevance = ratio(gains[rows.judgment], total_gain[rows.topic, 0])
             has_documents, has_relevance = judged.retrieved > 0, total_gain > 0
         # Documents and groups without a row have either attention or relevance, but not both.
@@ -192,18 +194,20 @@ class InequityOfAttention(ExposureMeasure):
         distance = rows.total(np.abs(attention - relevance)) + missing_attention + missing_relevance
         return np.where(has_relevance, np.clip(distance, 0.0, 2.0), 0.0)
 
-    def group_proportions(self, judged: JudgedRuns) -> tuple[Rows, Floats, Floats]:
+    def compute_group_proportions(self, judged: JudgedRuns) -> tuple[Rows, Floats, Floats]:
         """Return the proportions of attention and of relevance of the groups of each ranking."""
         rows, exposure = self.sum_exposure_by_group(judged)
         attention = ratio(exposure, rows.at(rows.total(exposure)))
-        return rows, attention, self._relevance_by_group(judged)[rows.topic, rows.grade]
+        return rows, attention, self._compute_group_relevance(judged)[rows.topic, rows.grade]
 
-    def _relevance_by_group(self, judged: JudgedRuns) -> Floats:
+    def _compute_group_relevance(self, judged: JudgedRuns) -> Floats:
         """Return the proportion of relevance of each group; shape (topics, groups)."""
-        relevance = sum_judged(judged, judged.groups(str(self)), self.judgment_gains(judged))
+        relevance = sum_judged(
+            judged, judged.groups(str(self)), self.compute_judgment_gains(judged)
+        )
         return ratio(relevance, relevance.sum(axis=1, keepdims=True))
 
-    def judgment_gains(self, judged: JudgedRuns) -> Floats:
+    def compute_judgment_gains(self, judged: JudgedRuns) -> Floats:
         """Return the gain of each judgment; 0 below the lowest relevant grade."""
         grades = judged.judgments.grade
         is_relevant = grades >= max(self.rel, judged.judgments.judged_from)

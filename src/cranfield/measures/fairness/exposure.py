@@ -27,9 +27,9 @@ the ratio of a protected group to all other documents with a group, where 0 is p
 values are to the disadvantage of the protected group.
 
 Documents without a known group occupy their ranks, but belong to no group. A group without
-documents, or without utility, in the judgments of a topic is excluded. If fewer than two groups
-remain, the score is 0. Before logarithms are taken, 1e-6 is added to both values, so that scores
-are finite without exposure.
+judged documents of a topic (DP), or without utility on it (EUR, RUR), is excluded, except for DP
+with `size='none'`. If fewer than two groups remain, the score is 0. Before logarithms are taken,
+1e-6 is added to both values, so that scores are finite without exposure.
 """
 
 from __future__ import annotations
@@ -82,17 +82,17 @@ class ExpectedExposure(
     )
 
     def _multiply(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
-        target = self.targets(judged.judgments)
+        target = self.compute_targets(judged.judgments)
         if self.by == "group":
             rows, exposure = self.sum_exposure_by_group(judged)
             target = sum_judged(judged, judged.groups(str(self)), target)
             relevance = rows.total(exposure * target[rows.topic, rows.grade])
             return rows.total(exposure**2), relevance, (target**2).sum(axis=1)[:, None]
         rows = judged.judged()
-        relevance = rows.total(self.exposure(judged, rows) * target[rows.judgment])
+        relevance = rows.total(self.compute_exposure(judged, rows) * target[rows.judgment])
         return self.sum_exposure(judged, 2), relevance, sum_by_topic(judged.judgments, target**2)
 
-    def products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
+    def compute_products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
         """Return the scalar products exposure squared, exposure times target, and target squared.
 
         The first two have shape (topics, systems), the last (topics, 1). Results are cached.
@@ -100,7 +100,7 @@ class ExpectedExposure(
         parameters = (self.rel, self.browsing, self.p, self.stop, self.by, self.corpus)
         return judged.view(("expected exposure", *parameters), lambda: self._multiply(judged))
 
-    def targets(self, judgments: Judgments) -> Floats:
+    def compute_targets(self, judgments: Judgments) -> Floats:
         """Return the target exposure of each judged document."""
         is_judged = judgments.grade >= judgments.judged_from
         # Grades that are not relevant form one level.
@@ -133,7 +133,7 @@ class ExpectedExposureLoss(ExpectedExposure):
     """EE-L, the loss; 0 is fair. A single ranking reaches 0 only if no grade occurs twice."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        disparity, relevance, norm = self.products(judged)
+        disparity, relevance, norm = self.compute_products(judged)
         return np.maximum(disparity - 2 * relevance + norm, 0.0)
 
 
@@ -153,7 +153,7 @@ class ExpectedExposureDisparity(ExpectedExposure):
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self.products(judged)[0].copy()
+        return self.compute_products(judged)[0].copy()
 
 
 @measure(
@@ -167,7 +167,7 @@ class ExpectedExposureRelevance(ExpectedExposure):
     """EE-R, the relevance."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self.products(judged)[1].copy()
+        return self.compute_products(judged)[1].copy()
 
 
 LOG_OFFSET = 1e-6
@@ -214,7 +214,7 @@ class _ExposureRatio(
         return pairs, exposure_ratio, divisors
 
     def _weigh_exposure(self, judged: JudgedRuns, groups: Groups) -> Floats:
-        return np.asarray(self.exposure(judged, groups.rows) * groups.rows.gains)
+        return np.asarray(self.compute_exposure(judged, groups.rows) * groups.rows.gains)
 
     def _compute_divisors(self, judged: JudgedRuns, groups: Groups) -> Floats:
         """Return the divisor of the exposure of each group, its utility; shape (topics, groups)."""

@@ -1,8 +1,8 @@
 r"""Group fairness for a user who stops when satisfied, alone and with relevance: GF and GFR.
 
 In the user model of ERR, a user is satisfied at rank k and stops with probability P(k). The
-distribution :math:`a_k` of the documents down to rank k over the groups is compared with the target
-(Sakai, Kim and Kang 2023):
+distribution :math:`a_k` over the groups of the documents at ranks 1 to k is compared with the
+target (Sakai, Kim and Kang 2023):
 
 .. math:: GF = \sum_k P(k) \, (1 - Div(a_k \,\|\, \tau)), \quad GFR = \frac{1}{2} (Rel + GF)
 
@@ -44,7 +44,7 @@ from cranfield.measures.fairness.attention import (
     check_target_distribution,
     compute_target_distribution,
 )
-from cranfield.measures.gains import MAX_GRADE_OR_TOPIC, Gain, gain_rows
+from cranfield.measures.gains import MAX_GRADE_OR_TOPIC, Gain, select_gains
 from cranfield.measures.ranked.precision import RelevanceMeasure
 from cranfield.measures.users.stopping import SATISFYING_GAINS, cache_stopping_probabilities
 
@@ -69,12 +69,12 @@ class _GroupFairnessMeasure(
     gains: Gain = SATISFYING_GAINS
     max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
-    def stopping_rows(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
+    def find_stopping_rows(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
         """Return the documents at which users may stop, and the stopping probability of each."""
-        rows = gain_rows(judged, self.gains)
+        rows = select_gains(judged, self.gains)
         return rows, cache_stopping_probabilities(self, judged, rows)
 
-    def fairness(self, judged: JudgedRuns, rows: Rows, stop: Floats) -> Floats:
+    def compute_fairness(self, judged: JudgedRuns, rows: Rows, probabilities: Floats) -> Floats:
         """Compute the expected similarity to the target at the rank where the user stops."""
         groups = judged.groups(str(self))
         if self.divergence != "jsd" and len(groups.names) < 2:
@@ -86,17 +86,18 @@ class _GroupFairnessMeasure(
         n_documents = _sum_down_to_rows(documents, np.ones(documents.cell.size), rows)
         counts = _yield_group_counts(groups, documents, rows)
         proportions = (ratio(count, n_documents) for count in counts)
-        similarity = 1.0 - self._divergence(proportions, target, rows)
+        similarity = 1.0 - self._find_divergence(proportions, target, rows)
         is_defined = (n_documents > 0) & (target.sum(axis=1) > 0)[rows.topic]
-        return rows.total(np.where(is_defined, stop * np.clip(similarity, 0.0, 1.0), 0.0))
+        return rows.total(np.where(is_defined, probabilities * np.clip(similarity, 0.0, 1.0), 0.0))
 
-    def _divergence(self, proportions: Iterator[Floats], target: Floats, rows: Rows) -> Floats:
+    def _find_divergence(self, proportions: Iterator[Floats], target: Floats, rows: Rows) -> Floats:
         """Compute the divergence of the proportions of groups from the target at each row."""
         n_groups = target.shape[1]
-        group = np.arange(n_groups)
+        group_indices = np.arange(n_groups)
         # Mean distance of each group to the groups of the target; shape (topics, groups).
         distance = ratio(
-            (target > 0) @ np.abs(group[:, None] - group), (target > 0).sum(axis=1)[:, None]
+            (target > 0) @ np.abs(group_indices[:, None] - group_indices),
+            (target > 0).sum(axis=1)[:, None],
         )
         divergence, excess = np.zeros(rows.cell.size), np.zeros(rows.cell.size)
         for i, p in enumerate(proportions):
@@ -137,8 +138,8 @@ def _yield_group_counts(groups: Groups, documents: Rows, rows: Rows) -> Iterator
     """Yield the number of documents of each group, by weight, down to each row."""
     for group in range(len(groups.names)):
         members = groups.rows.where((groups.rows.grade == group) & (groups.rows.gains > 0))
-        document = np.searchsorted(documents.keys, members.keys)
-        yield _sum_down_to_rows(members, members.gains / documents.gains[document], rows)
+        positions = np.searchsorted(documents.keys, members.keys)
+        yield _sum_down_to_rows(members, members.gains / documents.gains[positions], rows)
 
 
 @measure(
@@ -157,7 +158,7 @@ class GroupFairness(_GroupFairnessMeasure):
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self.fairness(judged, *self.stopping_rows(judged))
+        return self.compute_fairness(judged, *self.find_stopping_rows(judged))
 
 
 @measure(
@@ -167,10 +168,10 @@ class GroupFairness(_GroupFairnessMeasure):
     r" \quad u(k) = 1/k \text{ or } p^k",
 )
 class GroupFairnessAndRelevance(_GroupFairnessMeasure):
-    """GFR for one attribute of documents; stopping probabilities of both terms are those of ERR.
+    """GFR for one attribute of documents; in both terms users stop as in ERR.
 
-    Choices of this library: the two terms have equal weights, the maximum grade is the highest
-    grade of the collection, and :math:`a_k` excludes documents without a group. See `GF`.
+    Choices of this library: the two terms have equal weights, the maximum grade is by default the
+    highest grade of the collection, and :math:`a_k` excludes documents without a group. See `GF`.
 
     Examples
     --------
@@ -194,6 +195,7 @@ class GroupFairnessAndRelevance(_GroupFairnessMeasure):
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, stop = self.stopping_rows(judged)
+        rows, probabilities = self.find_stopping_rows(judged)
         utility = rows.by_rank(lambda rank: 1 / rank if self.relevance == "ERR" else self.p**rank)
-        return (rows.total(stop * utility) + self.fairness(judged, rows, stop)) / 2
+        fairness = self.compute_fairness(judged, rows, probabilities)
+        return (rows.total(probabilities * utility) + fairness) / 2

@@ -143,7 +143,7 @@ class _PrefixParityMeasure(
         "whether to divide by the highest possible value Z; otherwise scores can be above 1",
     )
 
-    def _score_range(self) -> tuple[float, float]:
+    def _compute_score_range(self) -> tuple[float, float]:
         return self.info.range if self.normalised else (0.0, float("inf"))
 
     def score(self, judged: JudgedRuns) -> Floats:
@@ -154,7 +154,7 @@ class _PrefixParityMeasure(
         total = np.zeros(view.shape)
         for i in range(self.step, depth + 1, self.step):
             x = rows.where(rows.rank <= i).count
-            total += np.where(i <= n, self.distance(x, i, n, s) / np.log2(i), 0.0)
+            total += np.where(i <= n, self.compute_distances(x, i, n, s) / np.log2(i), 0.0)
         if self.normalised:
             pairs, pair_index = np.unique(
                 np.stack((n.ravel(), s.ravel())), axis=1, return_inverse=True
@@ -178,13 +178,13 @@ class _PrefixParityMeasure(
                 )
             # There are s protected documents and n - s others.
             is_possible = (x <= np.minimum(s, i)) & (i - x <= n - s)
-            term = self.distance(np.minimum(x, i), i, n, s) / np.log2(i)
+            term = self.compute_distances(np.minimum(x, i), i, n, s) / np.log2(i)
             at_point = np.where(is_possible, previous + term, -np.inf)
             max_totals = np.where(i <= n, at_point, max_totals)
         return np.asarray(max_totals.max(axis=1, initial=0.0))
 
-    def distance(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
-        """Return the distance between x of i documents and s of n documents that are protected."""
+    def compute_distances(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
+        """Compute distances of x protected documents among i from s protected ones among n."""
         raise NotImplementedError
 
 
@@ -197,7 +197,7 @@ class _PrefixParityMeasure(
 class NormalisedDiscountedDifference(_PrefixParityMeasure):
     """Normalised discounted difference."""
 
-    def distance(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
+    def compute_distances(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
         return np.asarray(np.abs(x / i - ratio(s, n)))
 
 
@@ -212,7 +212,7 @@ class NormalisedDiscountedDifference(_PrefixParityMeasure):
 class NormalisedDiscountedRatio(_PrefixParityMeasure):
     """Normalised discounted ratio; the protected group should be the smaller one."""
 
-    def distance(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
+    def compute_distances(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
         return np.abs(ratio(x, i - x) - ratio(s, n - s))
 
 
@@ -227,7 +227,7 @@ class NormalisedDiscountedRatio(_PrefixParityMeasure):
 class NormalisedDiscountedDivergence(_PrefixParityMeasure):
     """Normalised discounted Kullback-Leibler divergence, in bits."""
 
-    def distance(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
+    def compute_distances(self, x: Ints, i: int, n: Ints, s: Ints) -> Floats:
         p, q = x / i, ratio(s, n)
         return _compute_divergence_terms(p, q) + _compute_divergence_terms(1.0 - p, 1.0 - q)
 

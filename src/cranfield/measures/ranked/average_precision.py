@@ -13,8 +13,14 @@ from cranfield.base.spec import choice, number, optional, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import NONNEGATIVE_GAINS, Gain, gain_rows, ideal_rows, make_gain_check
-from cranfield.measures.ranked.precision import RelevanceMeasure, sum_divisor
+from cranfield.measures.gains import (
+    NONNEGATIVE_GAINS,
+    Gain,
+    make_gain_check,
+    rank_ideal,
+    select_gains,
+)
+from cranfield.measures.ranked.precision import RelevanceMeasure, find_divisor
 
 _AP_NOTE = "not on an interval scale for the total orders of Ferrante et al. (2019)"
 INFAP_EPSILON = 1e-5
@@ -30,13 +36,13 @@ class _AveragePrecisionBase(RelevanceMeasure, family="average precision", monoto
         "divisor of the sum: 'R' is the number of relevant documents RB, 'min' is min(k, RB)",
     )
 
-    def mean_at_rank(self, hits: Any, rank: Any) -> Any:
+    def average_at_rank(self, hits: Any, rank: Any) -> Any:
         return hits / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
-        precision = self.mean_at_rank(hits.seen, hits.rank)
-        return ratio(hits.total(precision), sum_divisor(self, judged.recall_base(self.rel)))
+        precision = self.average_at_rank(hits.seen, hits.rank)
+        return ratio(hits.total(precision), find_divisor(self, judged.recall_base(self.rel)))
 
 
 @measure(
@@ -156,16 +162,16 @@ class ElevenPointAveragePrecision(_InterpolatedMeasure):
     beyond_grades="which documents are judged",
 )
 class InferredAveragePrecision(RelevanceMeasure):
-    """Inferred AP, which equals AP if every retrieved document of the pool is judged."""
+    """Inferred AP; AP, up to smoothing, if every retrieved document of the pool is judged."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents
-        relevant_rows = np.flatnonzero(pool.grade >= self.rel)
+        hit_rows = np.flatnonzero(pool.grade >= self.rel)
         hits = judged.relevant(self.rel)
         # Counts of documents of the pool above each relevant document.
-        n_above, n_relevant = pool.seen[relevant_rows] - 1, hits.seen - 1
+        n_above, n_relevant = pool.seen[hit_rows] - 1, hits.seen - 1
         is_unsampled = pool.grade < 0
-        n_unsampled = pool.counted(is_unsampled)[relevant_rows] if is_unsampled.any() else 0
+        n_unsampled = pool.counted(is_unsampled)[hit_rows] if is_unsampled.any() else 0
         n_judged = n_above - n_unsampled
         proportion = (n_relevant + INFAP_EPSILON) / (n_judged + 2 * INFAP_EPSILON)
         precision = 1.0 / hits.rank + n_above / hits.rank * proportion
@@ -185,7 +191,7 @@ _DENOMINATOR = parameter(
 
 
 _thresholds = make_gain_check(
-    "'uniform', 'linear' or a mapping of grades from 1 to weights of at least 0, not all 0,"
+    "'uniform', 'linear' or a mapping of grades (at least 1) to weights of at least 0, not all 0,"
     " such as {1: 0.3, 2: 0.7}",
     *("uniform", "linear"),
     is_valid=lambda pairs: (
@@ -242,7 +248,7 @@ class GradedAveragePrecision(Measure):
             previous_grade = grade
             hits = judged.relevant(grade)
             total += weight * hits.total(hits.seen / hits.rank)
-            divisor += weight * sum_divisor(self, judged.recall_base(grade))
+            divisor += weight * find_divisor(self, judged.recall_base(grade))
         return ratio(total, divisor)
 
 
@@ -267,12 +273,12 @@ class KishidaAveragePrecision(Measure):
     gains: Gain = NONNEGATIVE_GAINS
     denominator: str = _DENOMINATOR
 
-    def mean_at_rank(self, gain: Any, rank: Any) -> Any:
+    def average_at_rank(self, gain: Any, rank: Any) -> Any:
         return gain / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows = gain_rows(judged, self.gains)
+        rows = select_gains(judged, self.gains)
         cutoff = self.cutoff if self.denominator == "min" else None
-        ideal = ideal_rows(judged, self.gains, cutoff=cutoff)
-        total = rows.total(self.mean_at_rank(rows.cumulated, rows.rank))
-        return ratio(total, ideal.total(self.mean_at_rank(ideal.cumulated, ideal.rank)))
+        ideal = rank_ideal(judged, self.gains, cutoff=cutoff)
+        total = rows.total(self.average_at_rank(rows.cumulated, rows.rank))
+        return ratio(total, ideal.total(self.average_at_rank(ideal.cumulated, ideal.rank)))

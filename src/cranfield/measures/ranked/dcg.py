@@ -19,15 +19,15 @@ from cranfield.measures.gains import (
     Discount,
     Gain,
     GainMeasure,
-    gain_rows,
-    ideal_rows,
     look_up_total,
+    rank_ideal,
+    select_gains,
 )
 from cranfield.measures.ranked.precision import REL, REL_DOC, RelevanceMeasure
 
 
 class DCGMeasure(GainMeasure, family="cumulated gain", monotone=True, expectation="documents"):
-    """Base class of DCG and nDCG, sums of discounted gains."""
+    """Base class of DCG and nDCG, which discount gains by rank."""
 
     discount: Discount = parameter(
         Discount(),
@@ -86,7 +86,7 @@ class DCG(DCGMeasure):
     """Discounted cumulated gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self.sum_discounted_gains(gain_rows(judged, self.gains))
+        return self.sum_discounted_gains(select_gains(judged, self.gains))
 
 
 @measure(
@@ -119,8 +119,8 @@ class nDCG(DCGMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         cutoff = self.cutoff if self.ideal == "cut" else None
-        ideal_dcg = self.sum_discounted_gains(ideal_rows(judged, self.gains, cutoff=cutoff))
-        return ratio(self.sum_discounted_gains(gain_rows(judged, self.gains)), ideal_dcg)
+        ideal_dcg = self.sum_discounted_gains(rank_ideal(judged, self.gains, cutoff=cutoff))
+        return ratio(self.sum_discounted_gains(select_gains(judged, self.gains)), ideal_dcg)
 
 
 def _discount_gains(rows: Rows) -> Floats:
@@ -141,7 +141,7 @@ class nDCGAtRelevant(GainMeasure):
     """Mean of nDCG at all documents with a gain; the m unretrieved ones have the final nDCG."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, ideal = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
+        rows, ideal = select_gains(judged, self.gains), rank_ideal(judged, self.gains)
         if not ideal.cell.size:
             return np.zeros(judged.shape)
         terms, ideal_terms = _discount_gains(rows), _discount_gains(ideal)
@@ -174,15 +174,15 @@ class nDCGAtLevels(Measure):
     gains: Gain = GAINS
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, ideal = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
+        rows, ideal = select_gains(judged, self.gains), rank_ideal(judged, self.gains)
         terms, ideal_terms = _discount_gains(rows), _discount_gains(ideal)
         total, n_values = np.zeros(judged.shape), np.zeros(judged.shape)
         for level in np.unique(ideal.gains):
-            is_above = ideal.gains >= level
-            end = ideal.where(is_above).count
+            is_at_least = ideal.gains >= level
+            end = ideal.where(is_at_least).count
             has_level = ideal.where(ideal.gains == level).count > 0
             dcg = rows.total(np.where(rows.rank <= rows.at(end), terms, 0.0))
-            ndcg = ratio(dcg, ideal.total(np.where(is_above, ideal_terms, 0.0)))
+            ndcg = ratio(dcg, ideal.total(np.where(is_at_least, ideal_terms, 0.0)))
             total += np.where(has_level, ndcg, 0.0)
             n_values += has_level
         is_longer = (judged.retrieved > ideal.count + 1) & (ideal.count > 0)
@@ -204,7 +204,7 @@ class NormalisedGain(GainMeasure):
     """Gain discounted by ig(r) - cg(r), where each rank of the ideal ranking gains at least 1."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows, ideal = gain_rows(judged, self.gains), ideal_rows(judged, self.gains)
+        rows, ideal = select_gains(judged, self.gains), rank_ideal(judged, self.gains)
         ideal_totals = ideal.running(np.maximum(ideal.gains, 1.0))
         ideal_gain, ideal_rank = look_up_total(ideal, ideal_totals, rows.topic, rows.rank)
         ideal_gain = ideal_gain + (rows.rank - ideal_rank)

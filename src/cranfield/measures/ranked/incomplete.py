@@ -20,9 +20,9 @@ from cranfield.measures.gains import (
     MAX_GRADE,
     NONNEGATIVE_GAINS,
     Gain,
-    gain_rows,
-    highest_grade,
-    ideal_rows,
+    find_max_grade,
+    rank_ideal,
+    select_gains,
     sum_by_topic,
 )
 from cranfield.measures.ranked.average_precision import INFAP_EPSILON
@@ -95,7 +95,7 @@ class BinaryPreference(_Bpref):
     elsewhere={"trec_eval": "gm_bpref"},
 )
 class GeometricBinaryPreference(_Bpref):
-    """Bpref for each topic; in the geometric mean over topics, a score below 1e-5 is 1e-5."""
+    """Bpref for each topic; in the geometric mean, a score below 1e-5 counts as 1e-5."""
 
 
 @measure(
@@ -143,13 +143,13 @@ class GradedPreference(Measure):
         return super().uses_highest_grade and self.form == "N"
 
     def values(self, judged: JudgedRuns) -> Floats:
-        hits = gain_rows(judged.condensed(), self.gains)
+        hits = select_gains(judged.condensed(), self.gains)
         losses = _sum_losses(hits)
-        ideal = ideal_rows(judged, self.gains)
+        ideal = rank_ideal(judged, self.gains)
         ideal_gain = ideal.total(ideal.gains)
         if self.form == "N":
-            max_grade = highest_grade(judged, self.max_grade, str(self))
-            max_gain = self.gains.max_gain(max_grade)
+            max_grade = find_max_grade(judged, self.max_grade, str(self))
+            max_gain = self.gains.find_max_gain(max_grade)
             n_judged = judged.judgments.count(judged.judgments.judged_from)
             penalty = ratio(losses, hits.at(n_judged - ideal_gain / max_gain))
         elif self.form == "relative":
@@ -161,7 +161,7 @@ class GradedPreference(Measure):
 
 
 def _sum_losses(hits: Rows) -> Floats:
-    """Sum, for each row, the relative losses of gain by the documents above."""
+    """Sum, for each row, the relative losses of gain due to the documents above it."""
     gains = hits.gains
     # Documents above that are not among the rows have no gain: their relative loss is 1.
     losses: Floats = (hits.rank - hits.seen).astype(np.float64)
@@ -178,7 +178,7 @@ _STRATA_NEEDS = (
 _PRIOR = parameter(
     1 / 3,
     POSITIVE_PROBABILITY,
-    "assumed probability of relevance in a stratum of which no document at a higher rank is"
+    "assumed probability of relevance in a stratum of which no document above the rank is"
     " sampled: 1/3 in sample_eval.pl, 1/2 in infAP of trec_eval",
 )
 
@@ -210,7 +210,7 @@ def _number_strata(judged: JudgedRuns, measure_name: str) -> tuple[Ints, Floats]
 def _estimate_relevant_at_rows(
     pool: Rows, strata: Ints, rel: int, prior: float
 ) -> tuple[Floats, Floats]:
-    """Return the expected number of relevant documents down to each row, and its step there."""
+    """Return the expected number of relevant documents down to each row, and the increase there."""
     key = pool.cell * (strata.max(initial=0) + 1) + strata[pool.judgment]
     order = np.argsort(key, kind="stable")
     rows = Rows(key[order], pool.rank[order], pool.grade[order], pool.shape)
@@ -294,7 +294,8 @@ class InferredNDCG(_EstimatedMeasure):
 
     In each stratum the mean discounted gain of the sampled documents in the list estimates the mean
     of all :math:`d_s(k)` documents in the list. The ideal ranking is estimated, too: its number of
-    documents of each gain is estimated from the sample and rounded. It ends at the cutoff.
+    documents of each gain is estimated from the sample and rounded. The ideal ranking ends at the
+    cutoff.
     """
 
     gains: Gain = NONNEGATIVE_GAINS

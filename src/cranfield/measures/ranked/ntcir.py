@@ -34,15 +34,15 @@ from cranfield.measures.gains import (
     MAX_GRADE_OR_TOPIC,
     NONNEGATIVE_GAINS,
     Gain,
-    grades_up_to,
     has_even_gain_sums,
-    ideal_rows,
+    list_grades,
     look_up_total,
     nonnegative_gains,
-    relevant_rows,
+    rank_ideal,
+    select_relevant,
     sum_by_topic,
 )
-from cranfield.measures.ranked.precision import RelevanceMeasure, sum_divisor
+from cranfield.measures.ranked.precision import RelevanceMeasure, find_divisor
 from cranfield.measures.users.stopping import cache_stopping_probabilities
 
 _NOTE = "not on an interval scale: its values are not equally spaced"
@@ -68,10 +68,10 @@ class _BlendedMeasure(
         return (n_relevant + self.beta * gain) / (rank + self.beta * ideal_gain)
 
     def _select_hits(self, judged: JudgedRuns) -> Rows:
-        return relevant_rows(judged, self.rel, self.gains)
+        return select_relevant(judged, self.rel, self.gains)
 
     def _rank_ideal(self, judged: JudgedRuns) -> Rows:
-        return ideal_rows(judged, self.gains, self.rel)
+        return rank_ideal(judged, self.gains, self.rel)
 
     def _blend_hits(self, judged: JudgedRuns, hits: Rows) -> Floats:
         def compute() -> Floats:
@@ -109,7 +109,7 @@ class QMeasure(_BlendedMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._select_hits(judged)
-        divisor = sum_divisor(self, judged.recall_base(self.rel))
+        divisor = find_divisor(self, judged.recall_base(self.rel))
         return ratio(hits.total(self._blend_hits(judged, hits)), divisor)
 
 
@@ -130,7 +130,7 @@ class RMeasure(_BlendedMeasure):
         """Return True if sums of 1 + beta * gain over relevant documents are equally spaced."""
         if max_grade > MAX_EXPONENT:
             return False
-        grades = grades_up_to(max_grade)
+        grades = list_grades(max_grade)
         gains: Any = self.gains.as_fractions().compute_gains(grades)
         terms: Any = (grades >= self.rel) * (1 + to_fraction(self.beta) * gains)
         return has_even_gain_sums(terms, None)
@@ -239,7 +239,7 @@ class NormalisedCumulativeUtility(_BlendedMeasure):
         """True unless the utility is precision."""
         return self.utility != "P" and super().needs_ideal
 
-    def stop_weight(self, n_relevant: Any) -> Any:
+    def weigh_stop(self, n_relevant: Any) -> Any:
         """Return the weight of stopping at the n-th relevant document, relative to the first."""
         return self.gamma ** (n_relevant - 1)
 
@@ -257,7 +257,7 @@ class NormalisedCumulativeUtility(_BlendedMeasure):
         if self.gamma < 1:
             # 1 + gamma + ... + gamma^(RB - 1), which is RB for gamma = 1.
             divisor = -np.expm1(divisor * np.log(self.gamma)) / (1 - self.gamma)
-        return ratio(hits.total(self.stop_weight(hits.seen) * utility), divisor)
+        return ratio(hits.total(self.weigh_stop(hits.seen) * utility), divisor)
 
 
 @measure(
@@ -278,5 +278,5 @@ class ExpectedBlendedRatio(_BlendedMeasure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = self._select_hits(judged)
-        stop = cache_stopping_probabilities(self, judged, hits)
-        return hits.total(stop * self._blend_hits(judged, hits))
+        probabilities = cache_stopping_probabilities(self, judged, hits)
+        return hits.total(probabilities * self._blend_hits(judged, hits))

@@ -17,10 +17,10 @@ from cranfield.measures.gains import (
     MAX_GRADE,
     Gain,
     GainMeasure,
-    gain_rows,
-    highest_grade,
-    ideal_rows,
+    find_max_grade,
     make_gain_check,
+    rank_ideal,
+    select_gains,
 )
 
 REL = integer(0)
@@ -28,7 +28,7 @@ REL_DOC = "lowest grade that counts as relevant"
 _BINARY_NOTE = "on an interval scale for binary relevance and a fixed cutoff (Ferrante et al. 2019)"
 
 
-def sum_divisor(measure: Any, recall_base: Any) -> Any:
+def find_divisor(measure: Any, recall_base: Any) -> Any:
     """Return the divisor of sums over relevant documents, as `denominator` sets it."""
     is_limited = measure.denominator == "min" and measure.cutoff is not None
     return np.minimum(recall_base, measure.cutoff) if is_limited else recall_base
@@ -126,9 +126,9 @@ class GeneralisedPrecision(_GainSumMeasure):
     max_grade: int | None = MAX_GRADE
 
     def values(self, judged: JudgedRuns) -> Floats:
-        max_grade = highest_grade(judged, self.max_grade, str(self))
-        max_total = np.array(self.gains.max_gain(max_grade) * float(self.cutoff or 1))
-        rows = gain_rows(judged, self.gains)
+        max_grade = find_max_grade(judged, self.max_grade, str(self))
+        max_total = np.array(self.gains.find_max_gain(max_grade) * float(self.cutoff or 1))
+        rows = select_gains(judged, self.gains)
         return ratio(rows.total(rows.gains), max_total)
 
 
@@ -142,8 +142,8 @@ class GeneralisedRecall(_GainSumMeasure):
     """Generalised recall; 0 for a topic without gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        ideal = ideal_rows(judged, self.gains)
-        rows = gain_rows(judged, self.gains)
+        ideal = rank_ideal(judged, self.gains)
+        rows = select_gains(judged, self.gains)
         return ratio(rows.total(rows.gains), ideal.total(ideal.gains))
 
 
@@ -158,8 +158,8 @@ class NormalisedCumulatedGain(_GainSumMeasure):
     """Normalised cumulated gain: nDCG without a discount; 0 for a topic without gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        ideal = ideal_rows(judged, self.gains, cutoff=self.cutoff)
-        rows = gain_rows(judged, self.gains)
+        ideal = rank_ideal(judged, self.gains, cutoff=self.cutoff)
+        rows = select_gains(judged, self.gains)
         return ratio(rows.total(rows.gains), ideal.total(ideal.gains))
 
 
@@ -271,12 +271,12 @@ class RPrecision(RelevanceMeasure):
 class ReciprocalRank(RelevanceMeasure):
     """Reciprocal rank; 0 when no relevant document is retrieved (in the top k)."""
 
-    def value_at_rank(self, rank: Any) -> Any:
+    def score_rank(self, rank: Any) -> Any:
         return 1 / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
-        return hits.largest(self.value_at_rank(hits.rank))
+        return hits.largest(self.score_rank(hits.rank))
 
 
 @measure(
@@ -344,7 +344,7 @@ class WeightedReciprocalRank(RelevanceMeasure):
     def uses_highest_grade(self) -> bool:
         return super().uses_highest_grade and self.betas is None
 
-    def value_at_rank(self, rank: Any, grades: NDArray[Any], max_grade: int) -> Any:
+    def score_rank(self, rank: Any, grades: NDArray[Any], max_grade: int) -> Any:
         if self.betas is None:
             return 1 / (rank - 1 / (max_grade - grades + 2))
         return 1 / (rank - ratio(np.array(1), self.betas.look_up_gains(grades)))
@@ -352,6 +352,6 @@ class WeightedReciprocalRank(RelevanceMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         hits, max_grade = judged.relevant(self.rel), 0
         if self.betas is None:
-            max_grade = highest_grade(judged, self.max_grade, str(self))
-        values = self.value_at_rank(hits.rank, hits.grade, max_grade)
+            max_grade = find_max_grade(judged, self.max_grade, str(self))
+        values = self.score_rank(hits.rank, hits.grade, max_grade)
         return hits.total(np.where(hits.seen == 1, values, 0.0))

@@ -107,7 +107,7 @@ class SetAveragePrecision(CountMeasure):
     source="van Rijsbergen (1979); Chinchor (1992)",
     elsewhere={
         "trec_eval": "set_F.x with x = beta squared",
-        "ir_measures": "SetF, whose beta is 1",
+        "ir_measures": "SetF(beta=x) with x = beta squared",
         "ranx": "f1",
     },
 )

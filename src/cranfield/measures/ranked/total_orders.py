@@ -12,7 +12,7 @@ from cranfield.base.spec import flag, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import number_rows
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import LINEAR, MAX_GRADE, gain_rows, highest_grade
+from cranfield.measures.gains import LINEAR, MAX_GRADE, find_max_grade, select_gains
 
 _MAX_EXACT_INTEGER = 2**53
 """Largest integer up to which floating-point numbers represent all integers."""
@@ -34,29 +34,29 @@ class _TotalOrderMeasure(
         "whether to divide by the score of the best run of this length (not in the source)",
     )
 
-    def best_rank(self, length: int, max_grade: int) -> int:
+    def find_max_rank(self, length: int, max_grade: int) -> int:
         """Return the rank of the best run of a length, for grades 0 to `max_grade`."""
         raise NotImplementedError
 
-    def run_ranks(self, judged: JudgedRuns, length: int, max_grade: int) -> Floats:
+    def compute_run_ranks(self, judged: JudgedRuns, length: int, max_grade: int) -> Floats:
         """Return the rank of each run; shape (topics, systems)."""
         raise NotImplementedError
 
     def values(self, judged: JudgedRuns) -> Floats:
-        length, max_grade = self.cutoff or 1, highest_grade(judged, self.max_grade, str(self))
-        max_rank = self.best_rank(length, max_grade)
+        length, max_grade = self.cutoff or 1, find_max_grade(judged, self.max_grade, str(self))
+        max_rank = self.find_max_rank(length, max_grade)
         if max_rank > _MAX_EXACT_INTEGER:
             max_cutoff = self._find_max_exact_cutoff(max_grade)
             raise MeasureError(
                 f"{self}: with grades 0 to {max_grade} the cutoff must be at most {max_cutoff}, got"
                 f" {length}; scores of longer runs exceed 2^53 and are not exact"
             )
-        ranks = self.run_ranks(judged, length, max_grade)
+        ranks = self.compute_run_ranks(judged, length, max_grade)
         return ranks / max_rank if self.normalised else ranks
 
     def _find_max_exact_cutoff(self, max_grade: int) -> int:
         length = 1
-        while self.best_rank(length + 1, max_grade) <= _MAX_EXACT_INTEGER:
+        while self.find_max_rank(length + 1, max_grade) <= _MAX_EXACT_INTEGER:
             length += 1
         return length
 
@@ -95,11 +95,11 @@ class SetBasedTotalOrder(_TotalOrderMeasure):
     def uses_highest_grade(self) -> bool:
         return self.normalised and self.max_grade is None
 
-    def best_rank(self, length: int, max_grade: int) -> int:
+    def find_max_rank(self, length: int, max_grade: int) -> int:
         return comb(length + max_grade, length) - 1
 
-    def run_ranks(self, judged: JudgedRuns, length: int, max_grade: int) -> Floats:
-        rows = gain_rows(judged, LINEAR)
+    def compute_run_ranks(self, judged: JudgedRuns, length: int, max_grade: int) -> Floats:
+        rows = select_gains(judged, LINEAR)
         grades: Ints = rows.gains.astype(np.int64)
         order = np.lexsort((-grades, rows.cell))
         n_below = length - number_rows(rows.cell[order])
@@ -135,10 +135,10 @@ class RankBasedTotalOrder(_TotalOrderMeasure):
     def is_evenly_spaced(self, max_grade: int) -> bool:
         return self.max_grade in {None, max_grade} or self.cutoff == 1
 
-    def best_rank(self, length: int, max_grade: int) -> int:
+    def find_max_rank(self, length: int, max_grade: int) -> int:
         return int((max_grade + 1) ** length - 1)
 
-    def run_ranks(self, judged: JudgedRuns, length: int, max_grade: int) -> Floats:
-        rows = gain_rows(judged, LINEAR)
+    def compute_run_ranks(self, judged: JudgedRuns, length: int, max_grade: int) -> Floats:
+        rows = select_gains(judged, LINEAR)
         weights = np.array([float((max_grade + 1) ** (length - r)) for r in range(1, length + 1)])
         return rows.total(rows.gains * rows.by_rank(lambda rank: weights[rank.astype(int) - 1]))

@@ -5,8 +5,9 @@ or not at all, :math:`s(c)` being 1, 1/2 or 0 (Thakur et al. 2025). ALCE has bin
 the citations of a sentence support it jointly, and which of them are redundant (Gao et al. 2023).
 
 An answer of length l contains the nuggets :math:`V` of the gold nuggets :math:`V^*`, each with a
-weight w(v). Recall is weighted. As incorrect nuggets are not labelled, precision allows each
-matched nugget a number of characters, and the remaining text of the answer is noise.
+weight w(v). Recall is weighted, except that of `NuggetRecall`. As incorrect nuggets are not
+labelled, precision allows each matched nugget a number of characters, and the remaining text of the
+answer is noise.
 
 In one click access an assessor marks the end pos(v) of each gold nugget (iUnit) in the answer. A
 nugget has a weight w(v) and a vital string of |vs(v)| characters, its shortest text. The ideal
@@ -54,14 +55,14 @@ class _SupportMeasure(TextMeasure, family=_CITATIONS, needs=_SUPPORT_NEEDS):
     def _is_counted(self, judged: JudgedCitations) -> Bools:
         return judged.place == 1 if self.counted == "first" else judged.place > 0
 
-    def _precision(self, judged: JudgedCitations) -> Floats:
+    def _compute_precision(self, judged: JudgedCitations) -> Floats:
         is_counted = self._is_counted(judged)
         cell = judged.cell[judged.sentence[is_counted]]
         n_citations = judged.total(cell, np.ones(len(cell)))
         warn_undefined(self, judged, n_citations.sum(axis=1), _NO_CITATIONS)
         return ratio(judged.total(cell, judged.support[is_counted]), n_citations)
 
-    def _recall(self, judged: JudgedCitations) -> Floats:
+    def _compute_recall(self, judged: JudgedCitations) -> Floats:
         is_counted = self._is_counted(judged)
         support = np.zeros(len(judged.cell))
         np.maximum.at(support, judged.sentence[is_counted], judged.support[is_counted])
@@ -80,7 +81,7 @@ class CitationPrecision(_SupportMeasure):
     """Weighted precision; 0 for an answer without citations, where it is undefined."""
 
     def values(self, judged: JudgedCitations) -> Floats:
-        return self._precision(judged)
+        return self._compute_precision(judged)
 
 
 @measure(
@@ -97,7 +98,7 @@ class CitationRecall(_SupportMeasure):
     """
 
     def values(self, judged: JudgedCitations) -> Floats:
-        return self._recall(judged)
+        return self._compute_recall(judged)
 
 
 @measure(
@@ -112,7 +113,9 @@ class CitationF(_SupportMeasure):
     beta: float = parameter(1.0, number(0, 1e6), "weight of recall relative to precision")
 
     def values(self, judged: JudgedCitations) -> Floats:
-        return np.asarray(f_measure(self._precision(judged), self._recall(judged), self.beta))
+        return np.asarray(
+            f_measure(self._compute_precision(judged), self._compute_recall(judged), self.beta)
+        )
 
 
 class _ALCEMeasure(TextMeasure, family=_CITATIONS, needs=_ALCE_NEEDS, source=_ALCE_SOURCE):
@@ -120,7 +123,7 @@ class _ALCEMeasure(TextMeasure, family=_CITATIONS, needs=_ALCE_NEEDS, source=_AL
 
     data_class = JudgedCitations
 
-    def _joint_support(self, judged: JudgedCitations) -> Floats:
+    def _compute_joint_support(self, judged: JudgedCitations) -> Floats:
         """Return 1 for each sentence that its citations jointly support, else 0."""
         n_citations = judged.citations
         is_supported = np.zeros(len(judged.cell))
@@ -144,7 +147,9 @@ class ALCERecall(_ALCEMeasure):
     """Citation recall of ALCE; a sentence without citations is not supported."""
 
     def values(self, judged: JudgedCitations) -> Floats:
-        return ratio(judged.total(judged.cell, self._joint_support(judged)), judged.sentences)
+        return ratio(
+            judged.total(judged.cell, self._compute_joint_support(judged)), judged.sentences
+        )
 
 
 @measure(
@@ -163,7 +168,7 @@ class ALCEPrecision(_ALCEMeasure):
     """
 
     def values(self, judged: JudgedCitations) -> Floats:
-        joint = self._joint_support(judged)[judged.sentence]
+        joint = self._compute_joint_support(judged)[judged.sentence]
         has_others = judged.citations[judged.sentence] > 1
         may_be_redundant = has_others & (joint > 0) & (judged.support < 1)
         unlabelled = np.flatnonzero(may_be_redundant & np.isnan(judged.without))

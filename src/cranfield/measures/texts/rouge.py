@@ -51,7 +51,7 @@ class _Rouge(TextMeasure, family=_FAMILY, needs=_NEEDS, source="Lin (2004)"):
 
     def values(self, judged: JudgedSummaries) -> Floats:
         scores = judged.score_texts(self._score, self.references == "average")
-        # Number of units of the references, counted only where all scores are 0, as it may be 0.
+        # Number of units of the references; it can be 0 only on topics where all scores are 0.
         n_units = np.ones(len(judged.topics))
         for topic in np.flatnonzero(~scores.any(axis=1)):
             texts = judged.references[topic]
@@ -164,7 +164,7 @@ class RougeL(_Rouge):
 
     def count_overlap(self, text: Sentences, reference: Sentences) -> Overlap:
         words, reference_words = _flatten(text), _flatten(reference)
-        return lcs_length(words, reference_words), len(words), len(reference_words)
+        return compute_lcs_length(words, reference_words), len(words), len(reference_words)
 
 
 @measure(
@@ -189,7 +189,7 @@ class RougeLsum(_Rouge):
             union, masks = 0, make_position_masks(sentence)
             for text_sentence in text:
                 if not masks.keys().isdisjoint(text_sentence):
-                    union |= lcs_mask(text_sentence, masks, len(sentence))
+                    union |= make_lcs_mask(text_sentence, masks, len(sentence))
             for position, word in enumerate(sentence):
                 if union >> position & 1 and counts[word] > 0:
                     n_common += 1
@@ -221,12 +221,12 @@ def count_skip_overlap(text: Words, reference: Words, gap: int | None) -> Overla
     """Count the pairs of words that occur in this order in both texts."""
     common_words = sorted(set(text) & set(reference))
     codes = {word: k for k, word in enumerate(common_words)}
-    counts = zip(*(_pair_counts(words, codes, gap) for words in (text, reference)), strict=True)
+    counts = zip(*(_yield_counts(words, codes, gap) for words in (text, reference)), strict=True)
     n_common = sum(float(np.minimum(*pair).sum()) for pair in counts)
     return n_common, count_pairs(len(text), gap), count_pairs(len(reference), gap)
 
 
-def _pair_counts(words: Words, codes: dict[int, int], gap: int | None) -> Iterator[Floats]:
+def _yield_counts(words: Words, codes: dict[int, int], gap: int | None) -> Iterator[Floats]:
     """Yield, for each second word of pairs, the number of pairs with each first word, by code."""
     entries = [(position, codes[word]) for position, word in enumerate(words) if word in codes]
     position, code = np.array(entries, dtype=np.int64).reshape(-1, 2).T
@@ -239,14 +239,14 @@ def _pair_counts(words: Words, codes: dict[int, int], gap: int | None) -> Iterat
         yield np.bincount(code, counts[end] - counts[start], len(codes)).astype(np.float64)
 
 
-def lcs_length(text: Words, reference: Words) -> int:
+def compute_lcs_length(text: Words, reference: Words) -> int:
     """Return the length of the longest common subsequence.
 
     Each row of the dynamic programming table is stored as the bits of an integer (Hyyrö 2004).
     """
     if not text or not reference:
         return 0
-    rows = _lcs_rows(text, make_position_masks(reference), len(reference))
+    rows = _fill_rows(text, make_position_masks(reference), len(reference))
     return len(reference) - rows[-1].bit_count()
 
 
@@ -258,7 +258,7 @@ def make_position_masks(words: Words) -> dict[int, int]:
     return masks
 
 
-def _lcs_rows(text: Words, masks: dict[int, int], length: int) -> list[int]:
+def _fill_rows(text: Words, masks: dict[int, int], length: int) -> list[int]:
     """Return a row of the table for each word of the text; a bit is 0 where the length grows."""
     row = full_row = (1 << length) - 1
     rows = []
@@ -269,14 +269,14 @@ def _lcs_rows(text: Words, masks: dict[int, int], length: int) -> list[int]:
     return rows
 
 
-def lcs_mask(text: Words, masks: dict[int, int], length: int) -> int:
+def make_lcs_mask(text: Words, masks: dict[int, int], length: int) -> int:
     """Return the positions of a longest common subsequence in the reference, as bits.
 
     If several subsequences are longest, backtracking through the table selects one: from the end,
     it moves back along the reference as long as the length stays the same.
     """
     mask, remaining = 0, (1 << length) - 1
-    for word, row in zip(reversed(text), reversed(_lcs_rows(text, masks, length)), strict=True):
+    for word, row in zip(reversed(text), reversed(_fill_rows(text, masks, length)), strict=True):
         matches = masks.get(word, 0)
         stop = ((matches | ~row) & remaining).bit_length()
         if not stop:

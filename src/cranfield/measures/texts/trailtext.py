@@ -52,8 +52,8 @@ def u_measure(
         D(pos) = \max\left(0, 1 - \frac{pos}{L}\right)
 
     The gain of a text is discounted at its end; texts without gain only shift the offsets of later
-    texts, and a text that ends beyond L adds nothing. A repeated text counts again, unless its gain
-    in the input is 0. U is not bounded by 1. Source: Sakai and Dou (2013).
+    texts, and with the linear decay a text that ends beyond L adds nothing. A repeated text counts
+    again, unless its gain in the input is 0. U is not bounded by 1. Source: Sakai and Dou (2013).
 
     Parameters
     ----------
@@ -74,7 +74,8 @@ def u_measure(
     Raises
     ------
     MeasureError, PolicyError
-        For lengths or gains that are not numbers, negative, not finite, or of different lengths.
+        For lengths or gains that are not numbers, negative, not finite, or of different lengths;
+        for both or neither of lengths and offsets, offsets that decrease, or an invalid parameter.
 
     Examples
     --------

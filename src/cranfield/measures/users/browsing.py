@@ -33,10 +33,10 @@ from cranfield.measures.users.clicks import (
     Probabilities,
     ProbabilityLookup,
     UtilityMeasure,
+    check_by_grade,
+    check_by_rank,
     format_by_rank,
     look_up_value,
-    probabilities_by_grade,
-    probabilities_by_rank,
 )
 
 _UTILITY = r"\sum_i P[C_i = 1] \, g_i"
@@ -69,7 +69,7 @@ class ExpectedBrowsingUtility(ChainMeasure, UtilityMeasure):
 
     leaves: Probabilities | None = parameter(
         None,
-        optional(probabilities_by_grade),
+        optional(check_by_grade),
         "probability that a user leaves after a click, by the grade of the clicked"
         " document; 0 for a grade that is not listed",
     )
@@ -89,7 +89,7 @@ class ExpectedBrowsingUtility(ChainMeasure, UtilityMeasure):
 class _DCM(ChainMeasure, source=SOURCE + "; Guo, Liu and Wang (2009)"):
     continues: Probabilities | None = parameter(
         None,
-        optional(probabilities_by_rank),
+        optional(check_by_rank),
         "probability that a user goes on after a click, by rank; ranks after the last listed rank"
         " have its probability",
     )
@@ -140,7 +140,7 @@ class DCMEffort(_DCM, EffortMeasure):
     (0.583..., 0.583...)
     """
 
-    def satisfaction_probability(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
+    def compute_satisfaction(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
         return 1 - look_up_value(self.continues, rank)
 
 
@@ -205,7 +205,7 @@ class CCMEffort(_CCM, EffortMeasure):
     [('run', 0.3125)]
     """
 
-    def satisfaction_probability(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
+    def compute_satisfaction(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
         return probabilities(self.clicks)
 
 
@@ -274,9 +274,9 @@ class UBMUtility(UtilityMeasure):
     )
     required_parameters = (("examined_after", "{1: {0: 1}, 2: {0: 0.9, 1: 0.7}}"),)
 
-    def click_probabilities(self, page: GradedPage) -> Floats:
+    def predict_clicks(self, page: GradedPage) -> Floats:
         assert self.examined_after is not None
-        click = page.probabilities(self.clicks)
+        click = page.look_up(self.clicks)
         clicks_by_rank = np.zeros(click.shape)
         # Probability of the rank of the last click so far; index 0 stands for no click.
         last_click = np.zeros((len(self.examined_after.rows) + 1, click.shape[0]))

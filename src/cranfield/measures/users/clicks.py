@@ -35,7 +35,7 @@ from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import Gain, check_pairs
 from cranfield.measures.users.model import UnitGains, UserModel
-from cranfield.measures.users.page import Page, iterate_pages, join_pages, view_probabilities
+from cranfield.measures.users.page import Page, compute_views, iterate_pages, join_pages
 
 SOURCE = "Chuklin and others (2013)"
 ProbabilityLookup = Callable[[Any], Any]
@@ -61,7 +61,7 @@ class Probabilities(Gain):
         return self.kind
 
 
-def probabilities_by_grade(value: Any) -> Probabilities:
+def check_by_grade(value: Any) -> Probabilities:
     """Check a mapping of grades to probabilities; None stands for unjudged documents."""
     if isinstance(value, Probabilities):
         return value
@@ -72,9 +72,9 @@ def probabilities_by_grade(value: Any) -> Probabilities:
     raise ValueError("a mapping of grades or ranks to probabilities, such as {1: 0.8, 2: 0.5}")
 
 
-def probabilities_by_rank(value: Any) -> Probabilities:
+def check_by_rank(value: Any) -> Probabilities:
     """Check a mapping of ranks to probabilities."""
-    probabilities = probabilities_by_grade(value)
+    probabilities = check_by_grade(value)
     if probabilities.unjudged is not None or any(rank < 1 for rank, _ in probabilities.pairs):
         raise ValueError("a mapping of ranks to probabilities, such as {1: 1, 2: 0.7}")
     return probabilities
@@ -109,7 +109,7 @@ class GradedPage:
     def code(self) -> Indices:
         return np.asarray(self.layout.grades, dtype=np.intp)
 
-    def probabilities(self, by_grade: Probabilities | None) -> Floats:
+    def look_up(self, by_grade: Probabilities | None) -> Floats:
         """Return the probability at each rank; unjudged documents count as grade 0 by default."""
         if by_grade is None:
             return np.zeros(self.code.shape)
@@ -123,9 +123,9 @@ class ClickMeasure(Measure, family="user models", needs="click probabilities, fr
 
     clicks: Probabilities | None = parameter(
         None,
-        optional(probabilities_by_grade),
+        optional(check_by_grade),
         "probability of a click by grade; 0 for a grade that is not listed. Documents without a"
-        " judgment count as grade 0, unless the mapping has a probability for None",
+        " judgment have that of grade 0, unless the mapping has a probability for None",
     )
     required_parameters: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Other required parameters, each with an example."""
@@ -140,7 +140,7 @@ class ClickMeasure(Measure, family="user models", needs="click probabilities, fr
             if getattr(self, name) is None:
                 raise MeasureError(f"{self.name} needs {name}, such as {name}={example}")
 
-    def click_probabilities(self, page: GradedPage) -> Floats:
+    def predict_clicks(self, page: GradedPage) -> Floats:
         """Return P[C = 1]: the probability of a click at each rank."""
         raise NotImplementedError
 
@@ -148,7 +148,7 @@ class ClickMeasure(Measure, family="user models", needs="click probabilities, fr
         """Return the gain of each row, for measures of the gain of clicked documents."""
         return np.zeros(rows.grade.size)
 
-    def click_values(self, page: GradedPage) -> Floats:
+    def value_clicks(self, page: GradedPage) -> Floats:
         """Return the contribution of a click to the score, by rank: the gain of the document."""
         return page.layout.gains
 
@@ -161,13 +161,13 @@ class ClickMeasure(Measure, family="user models", needs="click probabilities, fr
             self.document_gains(judged, rows),
             max(int(judged.retrieved.max(initial=0)), 1),
             fill_gain=0.0,
-            relevant=judged.recall_base(),
+            n_relevant=judged.recall_base(),
             lengths=None,
             fill_grade=0.0,
         )
         graded_pages = (GradedPage(page, grades) for page in pages)
         scores_by_page = (
-            np.einsum("ij,ij->i", self.click_probabilities(page), self.click_values(page))
+            np.einsum("ij,ij->i", self.predict_clicks(page), self.value_clicks(page))
             for page in graded_pages
         )
         return join_pages(scores_by_page, judged.shape)
@@ -190,22 +190,25 @@ class ChainMeasure(ClickMeasure):
         """Return the probability of examining a rank that the user reaches."""
         return 1
 
-    def click_probabilities(self, page: GradedPage) -> Floats:
+    def predict_clicks(self, page: GradedPage) -> Floats:
         rank = page.layout.rank
-        continuation = self.continuation(page.probabilities, rank) + np.zeros(page.code.shape)
-        views = view_probabilities(continuation)
-        return np.asarray(views * self.examination(rank) * page.probabilities(self.clicks))
+        continuation = self.continuation(page.look_up, rank) + np.zeros(page.code.shape)
+        views = compute_views(continuation)
+        return np.asarray(views * self.examination(rank) * page.look_up(self.clicks))
 
 
 class EffortMeasure(ClickMeasure):
-    """Base class of measures of the expected reciprocal rank of a satisfying click."""
+    """Base class of measures of the expected reciprocal rank of a satisfying click.
 
-    def satisfaction_probability(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
+    Unjudged documents do not satisfy, unless a mapping has a probability for None.
+    """
+
+    def compute_satisfaction(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
         """Return the probability that a clicked document satisfies the user."""
         raise NotImplementedError
 
-    def counting_probabilities(self) -> Probabilities | None:
-        """Return the probabilities in which a value for None makes unjudged documents count."""
+    def get_counting_probabilities(self) -> Probabilities | None:
+        """Return the mapping in which a value for None makes unjudged documents count."""
         return self.clicks
 
     @property
@@ -215,17 +218,17 @@ class EffortMeasure(ClickMeasure):
         def look_up_grade_zero(by_grade: Probabilities | None) -> Any:
             return 0.0 if by_grade is None else by_grade.look_up_gains(np.zeros(1))[0]
 
-        satisfaction = self.satisfaction_probability(look_up_grade_zero, 1)
+        satisfaction = self.compute_satisfaction(look_up_grade_zero, 1)
         may_satisfy = look_up_grade_zero(self.clicks) * satisfaction > 0
         return "how many documents are retrieved" if may_satisfy else ""
 
-    def click_values(self, page: GradedPage) -> Floats:
-        by_grade = self.counting_probabilities()
+    def value_clicks(self, page: GradedPage) -> Floats:
+        by_grade = self.get_counting_probabilities()
         is_counted = page.code > 0
         if by_grade is not None and by_grade.unjudged is not None:
             is_counted |= page.layout.has_document
         rank = page.layout.rank
-        values = self.satisfaction_probability(page.probabilities, rank) / rank
+        values = self.compute_satisfaction(page.look_up, rank) / rank
         return np.asarray(is_counted * values)
 
 
@@ -234,12 +237,12 @@ class _SatisfiedUser(ChainMeasure, linear=True):
 
     satisfies: Probabilities | None = parameter(
         None,
-        optional(probabilities_by_grade),
+        optional(check_by_grade),
         "probability that a clicked document satisfies the user, by grade; a mapping as for clicks",
     )
     examined: Probabilities | None = parameter(
         None,
-        optional(probabilities_by_rank),
+        optional(check_by_rank),
         "probability that a rank is examined, by rank; ranks after the last listed rank have its"
         " probability",
     )
@@ -304,10 +307,10 @@ class ClickEffort(_SatisfiedUser, EffortMeasure):
     (0.583..., 0.583...)
     """
 
-    def satisfaction_probability(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
+    def compute_satisfaction(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
         return probabilities(self.satisfies)
 
-    def counting_probabilities(self) -> Probabilities | None:
+    def get_counting_probabilities(self) -> Probabilities | None:
         return self.satisfies
 
 
@@ -334,14 +337,14 @@ class ContinuationModel(UserModel):
 
     by_grade: Probabilities | None = parameter(
         None,
-        optional(probabilities_by_grade),
+        optional(check_by_grade),
         "probability of going on by grade; an unlisted grade has the probability of the"
         " next lower listed grade. Documents without a judgment, and ranks beyond"
         " the list, count as grade 0, unless the mapping has a probability for None",
     )
     by_rank: Probabilities | None = parameter(
         None,
-        optional(probabilities_by_rank),
+        optional(check_by_rank),
         "probability of going on by rank; ranks after the last listed rank have its probability",
     )
 
@@ -380,7 +383,7 @@ def click_user_model(measure: ChainMeasure, **options: Any) -> ContinuationModel
     assert measure.clicks is not None
     grades = np.array([grade for grade, _ in measure.clicks.pairs])
 
-    def probabilities(by_grade: Probabilities | None) -> Any:
+    def look_up(by_grade: Probabilities | None) -> Any:
         if by_grade is None:
             return np.zeros((grades.size + 1, 1))
         unjudged = 0.0 if by_grade.unjudged is None else by_grade.unjudged
@@ -389,7 +392,7 @@ def click_user_model(measure: ChainMeasure, **options: Any) -> ContinuationModel
     mappings = (getattr(measure, name, None) for name in ("examined", "continues"))
     depth = max((mapping.pairs[-1][0] for mapping in mappings if mapping is not None), default=1)
     rank = np.arange(1, depth + 1)
-    continuation = measure.continuation(probabilities, rank) + np.zeros((grades.size + 1, depth))
+    continuation = measure.continuation(look_up, rank) + np.zeros((grades.size + 1, depth))
     if np.ptp(continuation, axis=1).any():
         raise MeasureError(
             f"{measure.name} has no user model: its continuation probability is not the product of"

@@ -1,4 +1,4 @@
-"""User models whose continuation depends on gain or cost: TBG, U, BPM, INST, SDCG.
+"""User models with a target gain, costs or a discount: TBG, U, BPM, INST, INSQ, SDCG.
 
 Unjudged documents, and ranks beyond the end of the list or the cutoff, have no gain. Other
 expectations of these models are measures such as `ETU(INST)`, `Depth(INST)` and `Residual(INST)`.
@@ -32,7 +32,7 @@ from cranfield.base.spec import (
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import MAX_SUMMED_RANKS, measure
-from cranfield.measures.gains import MAX_GRADE, Discount, Gain, highest_grade, nonnegative_gains
+from cranfield.measures.gains import MAX_GRADE, Discount, Gain, find_max_grade, nonnegative_gains
 from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.model import (
     DEFAULT_MAX_RANK,
@@ -41,7 +41,7 @@ from cranfield.measures.users.model import (
     StaticModel,
     UserModel,
 )
-from cranfield.measures.users.page import Page, compute_costs, fill_lengths, join_pages, next_values
+from cranfield.measures.users.page import Page, compute_costs, fill_lengths, join_pages, take_next
 
 _TIME = number(0, 1e6)
 LENGTH = number(0, 1e15)
@@ -184,40 +184,40 @@ class UMeasure(UserModel):
 
     def scale_gains(self, judged: JudgedRuns, grades: Any) -> Floats:
         """Return gains by grade, on the scale of the judgments; D(U) sums them over intents."""
-        return self._scale_factor(judged) * self._compute_raw_gains(grades)
+        return self._find_scale(judged) * self._compute_raw_gains(grades)
 
     def max_gain(self, judged: JudgedRuns) -> float:
-        grades = self.gains.candidate_grades(highest_grade(judged, self.max_grade, str(self)))
-        return float(self._scale_factor(judged) * self._compute_raw_gains(grades).max())
+        grades = self.gains.list_candidates(find_max_grade(judged, self.max_grade, str(self)))
+        return float(self._find_scale(judged) * self._compute_raw_gains(grades).max())
 
     def _compute_raw_gains(self, grades: Any) -> Floats:
         if isinstance(self.gains.kind, str):
             return self.gains.compute_gains(grades)
         return np.asarray(self.gains.look_up_gains(grades))
 
-    def _scale_factor(self, judged: JudgedRuns) -> float:
+    def _find_scale(self, judged: JudgedRuns) -> float:
         if self.gains.kind not in {"exponential", "linear"}:
             return 1.0
-        max_grade = highest_grade(judged, self.max_grade, str(self))
-        return 1.0 / (self.gains.max_gain(max_grade) + 1.0)
+        max_grade = find_max_grade(judged, self.max_grade, str(self))
+        return 1.0 / (self.gains.find_max_gain(max_grade) + 1.0)
 
     def costs(self, page: Page) -> Floats:
         """Return the number of characters to read at each rank; of a snippet beyond the list."""
         text = np.where((page.gains > 0) & page.has_document, fill_lengths(page, self.missing), 0.0)
         return np.asarray(self.snippet + self.F * self.unit * text)
 
-    def discounts(self, page: Page) -> Floats:
+    def compute_discounts(self, page: Page) -> Floats:
         """Return the discount D(pos) at the end of the text of each rank."""
         return np.maximum(0.0, 1.0 - np.cumsum(page.costs, axis=1) / self.L)
 
     def continuation(self, page: Page) -> Floats:
-        discounts = self.discounts(page)
-        return ratio(next_values(discounts), discounts)
+        discounts = self.compute_discounts(page)
+        return ratio(take_next(discounts), discounts)
 
     def values(self, judged: JudgedRuns) -> Floats:
         depth = max(int(judged.retrieved.max(initial=0)), 1)
         scores_by_page = (
-            np.einsum("ij,ij->i", page.gains, self.discounts(page))
+            np.einsum("ij,ij->i", page.gains, self.compute_discounts(page))
             for page in self.yield_pages(judged, depth)
         )
         return join_pages(scores_by_page, judged.shape) / self.N
@@ -227,7 +227,7 @@ class UMeasure(UserModel):
 GAIN_TARGET = number(0.5, 1000)
 
 
-def insq_view_probability(target: Any, rank: Any) -> Any:
+def compute_insq_views(target: Any, rank: Any) -> Any:
     """Return V(r) of INSQ, the product of ((i + 2T - 1) / (i + 2T))^2 over the ranks i < r."""
     return (2 * target / (rank + 2 * target - 1)) ** 2
 
@@ -269,7 +269,7 @@ class INST(_GainTargetModel):
     """INST of an infinite ranking; ranks beyond the list have no gain."""
 
     def continuation(self, page: Page) -> Floats:
-        return _continuation(page.rank + 2.0 * self.T - np.cumsum(page.gains, axis=1))
+        return _compute_continuation(page.rank + 2.0 * self.T - np.cumsum(page.gains, axis=1))
 
     def closed_form(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
         """Sum over the intervals between two gains, each in closed form."""
@@ -303,7 +303,7 @@ class INSQ(_GainTargetModel, StaticModel):
     """INSQ of an infinite ranking; the sum of its weights is a trigamma function of 2T."""
 
     def views(self, rank: Any) -> Any:
-        return insq_view_probability(self.T, rank)
+        return compute_insq_views(self.T, rank)
 
     def expected_depth(self, end: int | None) -> float:
         tail = 0.0 if end is None else float(trigamma(2.0 * self.T + end))
@@ -369,13 +369,13 @@ def trigamma(x: ArrayLike) -> Floats:
 
 
 def _compute_reach_probability(rank: Floats, a: Floats, end: Floats, fill_gain: float) -> Floats:
-    """Compute the probability of reaching rank `end` from `rank`, 0 before the first rank.
+    """Compute the probability of reaching rank `end` from `rank`, which is 0 before rank 1.
 
     All ranks in between have the gain `fill_gain`, 0 or 1.
     """
     is_start = rank == 0
     if fill_gain:
-        return np.asarray(_continuation(rank + a) ** (end - rank - is_start))
+        return np.asarray(_compute_continuation(rank + a) ** (end - rank - is_start))
     return np.asarray(((rank + a - np.where(is_start, 0.0, 1.0)) / (end + a - 1.0)) ** 2)
 
 
@@ -383,13 +383,13 @@ def _compute_depth(rank: Floats, a: Floats, end: Floats, fill_gain: float) -> Fl
     """Compute the expected number of ranks read from `rank` + 1 to `end`, if `rank` is read."""
     is_start = rank == 0
     if fill_gain:
-        c = _continuation(rank + a)
+        c = _compute_continuation(rank + a)
         return np.asarray(np.where(is_start, 1.0, c) * (1.0 - c ** (end - rank)) / (1.0 - c))
     factor = (rank + a - np.where(is_start, 0.0, 1.0)) ** 2
     return np.asarray(factor * (trigamma(rank + a) - trigamma(end + a)))
 
 
-def _continuation(level: Any) -> Floats:
+def _compute_continuation(level: Any) -> Floats:
     return np.asarray(((level - 1.0) / level) ** 2)
 
 
@@ -409,7 +409,7 @@ class _BejeweledPlayerModel(UserModel, scale_note=_NOTE):
     unit: float | None = parameter(
         None,
         optional(number(0, 1e15)),
-        "cost per unit of length; by default the cost of each document is 1",
+        "cost per unit of length; by default the cost of each rank is 1",
     )
     missing: float | None = parameter(
         None,
@@ -428,18 +428,18 @@ class _BejeweledPlayerModel(UserModel, scale_note=_NOTE):
 
     def continuation(self, page: Page) -> Floats:
         total_gain, total_cost = np.cumsum(page.gains, axis=1), np.cumsum(self.costs(page), axis=1)
-        max_gain, max_cost = self.limits(page.rank, total_gain - page.gains)
+        max_gain, max_cost = self.compute_limits(page.rank, total_gain - page.gains)
         # Ten gains of .1 reach T = 1, although their sum in floating point does not.
         is_below_gain = total_gain < max_gain - SUM_TOLERANCE
         is_below_cost = total_cost < max_cost - SUM_TOLERANCE
         return np.asarray(is_below_gain & is_below_cost, dtype=np.float64)
 
-    def limits(self, rank: Any, prior_gain: Any) -> tuple[Any, Any]:
+    def compute_limits(self, rank: Any, prior_gain: Any) -> tuple[Any, Any]:
         """Return T and K at each rank; `prior_gain` is the total gain of the ranks above."""
         return self.T, self.K
 
-    def max_depth(self) -> float:
-        """Return an upper bound of the number of ranks read if each rank costs 1."""
+    def find_max_depth(self) -> float:
+        """Bound the number of ranks read, before rounding up, if each rank costs 1."""
         raise NotImplementedError
 
     def expectations(
@@ -447,7 +447,7 @@ class _BejeweledPlayerModel(UserModel, scale_note=_NOTE):
     ) -> Expectations:
         if self.unit is None:
             max_rank = self.limit_rank(depth) or DEFAULT_MAX_RANK
-            depth = max(1, int(min(float(max_rank), np.ceil(self.max_depth()) + 1.0)))
+            depth = max(1, int(min(float(max_rank), np.ceil(self.find_max_depth()) + 1.0)))
         return super().expectations(judged, depth=depth, is_filled=is_filled)
 
 
@@ -467,7 +467,7 @@ class BPM(_BejeweledPlayerModel):
         ranks = (self.limit_rank(self.cutoff), max_cost_rank)
         return min((rank for rank in ranks if rank), default=None)
 
-    def max_depth(self) -> float:
+    def find_max_depth(self) -> float:
         return self.K
 
 
@@ -490,10 +490,10 @@ class BPMDynamic(_BejeweledPlayerModel):
     )
     median: float = parameter(0.5, number(0, 1), "gain that changes neither T nor K")
 
-    def limits(self, rank: Any, prior_gain: Any) -> tuple[Any, Any]:
+    def compute_limits(self, rank: Any, prior_gain: Any) -> tuple[Any, Any]:
         change = prior_gain - self.median * (rank - 1)
         return self.T + self.hb * change, self.K + self.hc * change
 
-    def max_depth(self) -> float:
+    def find_max_depth(self) -> float:
         rise = self.hc * (1.0 - self.median)
         return (self.K - rise) / (1.0 - rise) if rise < 1.0 else float("inf")

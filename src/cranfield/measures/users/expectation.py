@@ -32,7 +32,7 @@ class Expectation(
         None,
         optional(integer(1, 100_000)),
         "last rank that a user reads; by default none for models with known infinite sums (RBP,"
-        " INST, INSQ), the cutoff of P and SDCG, otherwise 1000",
+        " INST, INSQ), the cutoff for P, DCG, nDCG, SDCG, NERR8 and NERR9, otherwise 1000",
     )
     inner_example = "RBP"
     scores_cut_rankings = True
@@ -84,10 +84,10 @@ class Expectation(
         )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        scores: Floats = getattr(self._expectations(judged), self.field_name)
+        scores: Floats = getattr(self._expect(judged), self.field_name)
         return scores.copy()
 
-    def _expectations(self, judged: JudgedRuns, *, is_filled: bool = False) -> Expectations:
+    def _expect(self, judged: JudgedRuns, *, is_filled: bool = False) -> Expectations:
         if self.unit is None:
             return self.model.expectations(judged, depth=self.depth, is_filled=is_filled)
         costs = partial(compute_costs, unit=self.unit, fixed=self.fixed, missing=self.missing)
@@ -121,7 +121,7 @@ class EU(Expectation):
     r"""Expected utility of a measure with a user model, such as `EU(RBP(p=0.8))`.
 
     Measures with a user model are P, RR, AP, ERR, RBP, SDCG, DCG and nDCG with a cutoff, Q, INST,
-    INSQ, NERR8 to NERR11, BPM, BPMDynamic, TBG, U, and user-defined models.
+    INSQ, NERR8 to NERR11, BPM, BPMDynamic, TBG, U, CWL, and user-defined models.
 
     Notes
     -----
@@ -186,7 +186,7 @@ class ETU(Expectation):
 class EC(_CostExpectation):
     """The sum of W(r) c(r) (Azzopardi and others 2019).
 
-    Where costs depend on length, the default depth is 1000.
+    Where costs depend on length, the default depth is 1000 also for RBP, INST and INSQ.
 
     Examples
     --------
@@ -262,7 +262,7 @@ class Residual(Expectation):
     description = "Increase of EU({}) if all unjudged ranks had the highest gain."
 
     def values(self, judged: JudgedRuns) -> Floats:
-        filled, unfilled = self._expectations(judged, is_filled=True), self._expectations(judged)
+        filled, unfilled = (self._expect(judged, is_filled=True), self._expect(judged))
         increase = filled.utility - unfilled.utility
         # Rounding may give a small difference where every rank is judged.
         return np.where(np.abs(increase) < 1e-14, 0.0, increase)

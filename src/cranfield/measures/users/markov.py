@@ -32,7 +32,7 @@ _FREQUENCY = number(0, 1e15)
 
 
 @dataclass(frozen=True)
-class Moves:
+class MoveTable:
     """Frequencies of moves between ranks: a row for each origin, a value for each target."""
 
     rows: tuple[tuple[float, ...], ...]
@@ -63,8 +63,8 @@ class Moves:
         return np.asarray(np.linalg.solve(equations, right_side)[:, :, 0])
 
 
-def move_frequencies(value: Any) -> str | Moves:
-    if isinstance(value, Moves) or (isinstance(value, str) and value in {"global", "local"}):
+def check_moves(value: Any) -> str | MoveTable:
+    if isinstance(value, MoveTable) or (isinstance(value, str) and value in {"global", "local"}):
         return value
     description = (
         "'global', 'local', or a mapping of each rank to the frequencies, above 0, of moves to"
@@ -81,7 +81,7 @@ def move_frequencies(value: Any) -> str | Moves:
         if not all(frequencies[: rank - 1] + frequencies[rank:]):
             raise ValueError(description)
         rows.append(frequencies)
-    return Moves(tuple(rows))
+    return MoveTable(tuple(rows))
 
 
 _dwell_times = make_gain_check(
@@ -107,10 +107,11 @@ class MarkovPrecision(RelevanceMeasure):
     The stationary distribution is restricted to the ranks of relevant documents and normalised to
     the sum 1. In the terms of the authors' program (MATTERS) `states` is OR or AD, `moves` G or L,
     `distance` NA, ID or LID, and `loops` NL or SL; its weights are 1, 1 / (d + 1) and
-    1 / log10(d + 2). Its models that count relevant documents on the way are not implemented.
+    1 / log10(d + 2). The program's models that count relevant documents on the way are
+    not implemented.
 
-    If all moves are equally probable (`distance='none'`), all relevant ranks have the same weight;
-    with `recall=True` the score is then AP.
+    If all moves are equally probable (`distance='none'`, `moves='global'`), all relevant ranks have
+    the same weight; with `recall=True` the score is then AP.
 
     If `moves` is a mapping, users stay within its ranks: relevant documents below them do not
     count, and `distance` is ignored. With `dwell` times, the distribution of users is proportional
@@ -129,9 +130,9 @@ class MarkovPrecision(RelevanceMeasure):
     states: str = parameter(
         "all", choice("all", "relevant"), "documents that users visit: 'all', or 'relevant' ones"
     )
-    moves: str | Moves = parameter(
+    moves: str | MoveTable = parameter(
         "global",
-        move_frequencies,
+        check_moves,
         "whether users move to any rank ('global') or only to neighbours ('local'); or a mapping"
         " of each rank to the frequencies of moves to each other rank, and to itself for loops",
     )
@@ -159,7 +160,7 @@ class MarkovPrecision(RelevanceMeasure):
 
     def require_complete(self) -> None:
         super().require_complete()
-        if isinstance(self.moves, Moves) and self.distance != "inverse":
+        if isinstance(self.moves, MoveTable) and self.distance != "inverse":
             raise MeasureError("MP: distance cannot be combined with a mapping of moves")
 
     @property
@@ -171,7 +172,7 @@ class MarkovPrecision(RelevanceMeasure):
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
         precision = hits.seen / hits.rank
-        if isinstance(self.moves, Moves):
+        if isinstance(self.moves, MoveTable):
             weights = self._weigh_moves(self.moves, judged, hits)
         else:
             is_all = self.states == "all"
@@ -216,7 +217,7 @@ class MarkovPrecision(RelevanceMeasure):
             weights[later - step] += weight
         return weights
 
-    def _weigh_moves(self, moves: Moves, judged: JudgedRuns, hits: Rows) -> Floats:
+    def _weigh_moves(self, moves: MoveTable, judged: JudgedRuns, hits: Rows) -> Floats:
         """Compute the stationary distribution for each set of ranks that users visit."""
         n_ranks = len(moves.rows)
         is_covered = hits.rank <= n_ranks

@@ -32,8 +32,8 @@ from cranfield.measures.gains import (
     MAX_COMPARED_GRADE,
     MAX_GRADE_OR_TOPIC,
     Gain,
-    grades_up_to,
-    highest_gain,
+    find_highest_gain,
+    list_grades,
     make_gain_check,
 )
 from cranfield.measures.ranked.precision import REL, REL_DOC
@@ -80,7 +80,7 @@ class UnitGains(Measure):
         """Return the gain of each row, from 0 to 1."""
         max_gain: float | Floats = 1.0
         if self.gains.kind in _GRADED_KINDS:
-            max_gain = highest_gain(judged, self._graded_gain(), self.max_grade, rows, str(self))
+            max_gain = find_highest_gain(judged, self._get_gain(), self.max_grade, rows, str(self))
         return np.asarray(self.unit_gain(rows.grade, max_gain), dtype=np.float64)
 
     def unit_gain(self, grades: NDArray[Any], max_gain: Any) -> Any:
@@ -88,7 +88,7 @@ class UnitGains(Measure):
         if isinstance(self.gains.kind, tuple):
             return self.gains.look_up_gains(grades)
         if self.gains.kind in _GRADED_KINDS:
-            return self._graded_gain().compute_gains(grades) / max_gain
+            return self._get_gain().compute_gains(grades) / max_gain
         return grades >= self.rel
 
     def exact_gains(self, max_grade: int) -> NDArray[Any] | None:
@@ -102,9 +102,9 @@ class UnitGains(Measure):
         exact = copy(self)
         # Gains in fractions are not a valid value of the parameter.
         vars(exact)["gains"] = self.gains.as_fractions()
-        return np.asarray(exact.unit_gain(grades_up_to(max_grade), Fraction(1)), dtype=object)
+        return np.asarray(exact.unit_gain(list_grades(max_grade), Fraction(1)), dtype=object)
 
-    def _graded_gain(self) -> Gain:
+    def _get_gain(self) -> Gain:
         return self.gains if self.gains.kind == "levels" else LINEAR
 
     def gaining_rows(self, judged: JudgedRuns) -> Rows:
@@ -238,7 +238,7 @@ class UserModel(UnitGains, family="user models"):
         Parameters
         ----------
         depth
-            Maximum rank that is read; by default that of the model.
+            Maximum rank that is read; that of the model applies, too.
         is_filled
             Whether unjudged documents and ranks beyond the list have the highest gain; otherwise
             they have gain 0.
@@ -289,7 +289,7 @@ class UserModel(UnitGains, family="user models"):
             self.document_gains(judged, rows),
             depth,
             fill_gain=self.max_gain(judged) if is_filled else 0.0,
-            relevant=judged.recall_base(self.rel),
+            n_relevant=judged.recall_base(self.rel),
             lengths=judged.lengths(str(self)) if needs_lengths else None,
             fill_grade=fill_grade if self.reads_grades else None,
         ):
@@ -340,10 +340,10 @@ class StaticModel(UserModel):
 
     def expected_depth(self, end: int | None) -> float:
         """Return the sum of V down to rank `end`, or over the ranks of an infinite ranking."""
-        return self.total_depth() if end is None else float(self.views(rank_range(end)).sum())
+        return self.total_depth() if end is None else float(self.views(list_ranks(end)).sum())
 
     def continuation(self, page: Page) -> Floats:
-        by_rank = continuation_by_rank(self.views, page.gains.shape[1])
+        by_rank = divide_views(self.views, page.gains.shape[1])
         if self.max_rank is not None:
             by_rank[self.max_rank - 1 :] = 0.0
         return np.broadcast_to(by_rank, page.gains.shape)
@@ -368,13 +368,13 @@ class CutoffModel(StaticModel):
         return self.cutoff
 
 
-def rank_range(end: int) -> Floats:
+def list_ranks(end: int) -> Floats:
     """Return the ranks from 1 to `end`."""
     check_ranks(end, "a user model")
     return np.arange(1.0, end + 1)
 
 
-def continuation_by_rank(views: Callable[[Any], Any], n_ranks: int) -> Floats:
+def divide_views(views: Callable[[Any], Any], n_ranks: int) -> Floats:
     """Return the continuation C(r) = V(r + 1) / V(r) of each rank, from the function V."""
-    v = np.asarray(views(rank_range(n_ranks + 1)))
+    v = np.asarray(views(list_ranks(n_ranks + 1)))
     return np.asarray(np.minimum(v[1:] / np.maximum(v[:-1], np.finfo(float).tiny), 1.0))

@@ -19,14 +19,14 @@ _BLOCK_RANKS = 1 << 19
 """Number of ranks per block: few enough for processor caches, many enough for NumPy."""
 
 
-def view_probabilities(continuation: Floats) -> Floats:
+def compute_views(continuation: Floats) -> Floats:
     """Return the view probabilities V of ranks, 1 for the first, from their continuation C."""
     views = np.ones(continuation.shape)
     np.cumprod(continuation[..., :-1], axis=-1, out=views[..., 1:])
     return views
 
 
-def next_values(values: Floats) -> Floats:
+def take_next(values: Floats) -> Floats:
     """Return the value of the next rank, for each rank of each ranking; 0 for the last rank."""
     return np.pad(values[:, 1:], ((0, 0), (0, 1)))
 
@@ -45,9 +45,9 @@ class Page:
     ----------
     gains
         Gain of each rank; shape (rankings, ranks).
-    retrieved
+    n_retrieved
         Number of documents of each ranking, beyond which ranks are empty; shape (rankings, 1).
-    relevant
+    n_relevant
         Number of relevant documents of the topic, retrieved or not; shape (rankings, 1).
     lengths
         Length of the document at each rank, NaN where it is unknown or there is no document; None
@@ -60,8 +60,8 @@ class Page:
     """
 
     gains: Floats
-    retrieved: Ints
-    relevant: Ints
+    n_retrieved: Ints
+    n_relevant: Ints
     lengths: Floats | None = None
     costs: Floats = field(default_factory=lambda: np.ones((1, 1)))
     grades: Floats | None = None
@@ -74,12 +74,12 @@ class Page:
     @cached_property
     def has_document(self) -> NDArray[np.bool_]:
         """Mask of ranks with a document."""
-        return np.asarray(self.rank <= self.retrieved)
+        return np.asarray(self.rank <= self.n_retrieved)
 
 
 @dataclass(frozen=True, eq=False)
 class UserBehaviour:
-    """How users read the rankings of a page: probabilities, and expected gains and costs.
+    """Behaviour of users on a page of rankings: probabilities, and expected gains and costs.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class UserBehaviour:
     @cached_property
     def viewed(self) -> Floats:
         """V: the probability that each rank is read; shape (rankings, ranks)."""
-        return view_probabilities(self.continuation)
+        return compute_views(self.continuation)
 
     @property
     def weights(self) -> Floats:
@@ -106,7 +106,7 @@ class UserBehaviour:
     def last(self) -> Floats:
         """L: the probability that each rank is the last one read; shape (rankings, ranks)."""
         # All users stop at the last rank.
-        return np.asarray(self.viewed - next_values(self.viewed))
+        return np.asarray(self.viewed - take_next(self.viewed))
 
     @cached_property
     def depth(self) -> Floats:
@@ -172,9 +172,9 @@ def make_page(
                 f"expected {name} of shape {gains_table.shape}, the shape of gains,"
                 f" got {table.shape}"
             )
-    retrieved = np.full((gains_table.shape[0], 1), gains_table.shape[1])
-    relevant = np.count_nonzero(gains_table, axis=1)[:, None]
-    return Page(gains_table, retrieved, relevant, lengths_table, grades=grades_table)
+    n_retrieved = np.full((gains_table.shape[0], 1), gains_table.shape[1])
+    n_relevant = np.count_nonzero(gains_table, axis=1)[:, None]
+    return Page(gains_table, n_retrieved, n_relevant, lengths_table, grades=grades_table)
 
 
 def iterate_pages(
@@ -184,7 +184,7 @@ def iterate_pages(
     depth: int,
     *,
     fill_gain: float,
-    relevant: Ints,
+    n_relevant: Ints,
     lengths: Rows | None,
     fill_grade: float | None = None,
 ) -> Iterator[Page]:
@@ -194,8 +194,8 @@ def iterate_pages(
     `fill_grade` in models that use grades. `lengths` are the documents with a known length.
     """
     n_cells = judged.shape[0] * judged.shape[1]
-    retrieved = judged.retrieved.T.reshape(-1, 1)
-    n_relevant = np.broadcast_to(relevant, judged.shape).T.reshape(-1, 1)
+    n_retrieved = judged.retrieved.T.reshape(-1, 1)
+    n_relevant = np.broadcast_to(n_relevant, judged.shape).T.reshape(-1, 1)
     step = max(1, _BLOCK_RANKS // depth)
     for start in range(0, max(n_cells, 1), step):
         stop = min(start + step, n_cells)
@@ -206,7 +206,7 @@ def iterate_pages(
             lengths_table = _fill_table(lengths, lengths.gains, start, shape, np.nan)
         if fill_grade is not None:
             grades_table = _fill_table(rows, rows.grade, start, shape, fill_grade)
-        counts = retrieved[start:stop], n_relevant[start:stop]
+        counts = n_retrieved[start:stop], n_relevant[start:stop]
         yield Page(gains_table, *counts, lengths_table, grades=grades_table)
 
 

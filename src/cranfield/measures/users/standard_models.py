@@ -5,14 +5,14 @@ measure  continuation                                                expected ut
 =======  ==========================================================  ==============================
 P@k      1 up to rank k - 1, then 0                                  P@k
 RR       1 until a relevant document, then 0                         RR
-AP       :math:`\sum_{j>i} g_j/j \,/\, \sum_{j \ge i} g_j/j`         AP over the retrieved relevant
+AP       :math:`\sum_{j>i} g_j/j \,/\, \sum_{j \ge i} g_j/j`         AP with R = retrieved relevant
 ERR      :math:`1 - R_i`                                             not ERR (see below)
-nDCG@k   :math:`d(i) / d(i + 1)` up to rank k - 1, then 0            DCG@k over a constant
+nDCG@k   :math:`d(i) / d(i + 1)` up to rank k - 1, then 0            DCG@k divided by a constant
 Q        :math:`n_{>i} / n_{\ge i}`, of relevant documents           not Q (see below)
 =======  ==========================================================  ==============================
 
 The user of AP (Moffat, Thomas and Scholer 2013) stops at relevant documents only, at rank i with a
-probability in proportion to 1/i. Relevant documents that are not retrieved are ignored, and the
+probability proportional to 1/i. Relevant documents that are not retrieved are ignored, and the
 other weights are scaled to a sum of 1, as in cwl_eval, so that EU is AP times RB / (relevant
 documents retrieved).
 
@@ -45,7 +45,7 @@ from cranfield.measures.gains import (
     MAX_GRADE,
     Discount,
     Gain,
-    highest_grade,
+    find_max_grade,
     nonnegative_gains,
 )
 from cranfield.measures.grammar import parse_measure
@@ -54,11 +54,11 @@ from cranfield.measures.ranked.dcg import DCG, nDCG
 from cranfield.measures.ranked.ntcir import QMeasure
 from cranfield.measures.ranked.precision import Precision, ReciprocalRank
 from cranfield.measures.users.model import DEFAULT_MAX_RANK, CutoffModel, Expectations, UserModel
-from cranfield.measures.users.page import Page, join_pages, next_values
+from cranfield.measures.users.page import Page, join_pages, take_next
 from cranfield.measures.users.stopping import (
     ExpectedReciprocalRank,
     SatisfiedModel,
-    satisfaction_probability,
+    compute_satisfaction,
 )
 
 
@@ -81,13 +81,13 @@ class ReciprocalRankUser(SatisfiedModel):
 
 
 def _compute_continuation(weights: Floats) -> Floats:
-    """Return C for users who stop at each rank with a probability in proportion to its weight."""
+    """Return C for users who stop at each rank with a probability proportional to its weight."""
     remaining = np.cumsum(weights[:, ::-1], axis=1)[:, ::-1]
-    return ratio(next_values(remaining), remaining)
+    return ratio(take_next(remaining), remaining)
 
 
 class AveragePrecisionUser(UserModel):
-    """User model of AP: users stop at relevant documents, in proportion to 1/rank."""
+    """User model of AP: users stop at relevant ranks, with probabilities proportional to 1/r."""
 
     info = Info("AP")
 
@@ -124,11 +124,11 @@ class _ScaledGainsUser(UserModel):
     max_grade: int | None = MAX_GRADE
 
     def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        divisor = self._max_raw_gain(judged) or 1.0
+        divisor = self._find_max_raw_gain(judged) or 1.0
         return np.asarray(self.gains.compute_gains(rows.grade) / divisor)
 
-    def _max_raw_gain(self, judged: JudgedRuns) -> float:
-        return self.gains.max_gain(highest_grade(judged, self.max_grade, str(self)))
+    def _find_max_raw_gain(self, judged: JudgedRuns) -> float:
+        return self.gains.find_max_gain(find_max_grade(judged, self.max_grade, str(self)))
 
 
 class ERRUser(SatisfiedModel, _ScaledGainsUser):
@@ -137,12 +137,12 @@ class ERRUser(SatisfiedModel, _ScaledGainsUser):
     info = Info("ERR")
 
     def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        gains, max_gain = self.gains.compute_gains(rows.grade), self._max_raw_gain(judged)
-        return np.asarray(satisfaction_probability(gains, max_gain))
+        gains, max_gain = self.gains.compute_gains(rows.grade), self._find_max_raw_gain(judged)
+        return np.asarray(compute_satisfaction(gains, max_gain))
 
     def max_gain(self, judged: JudgedRuns) -> float:
-        max_gain = self._max_raw_gain(judged)
-        return float(satisfaction_probability(max_gain, max_gain))
+        max_gain = self._find_max_raw_gain(judged)
+        return float(compute_satisfaction(max_gain, max_gain))
 
 
 class DiscountedUser(CutoffModel, _ScaledGainsUser):
@@ -220,4 +220,4 @@ def user_model(measure: Measure | str) -> UserModel:
         if measure_class in _MODELS:
             return _MODELS[measure_class](measure)
     names = ", ".join(measure_class.info.name for measure_class in _MODELS)
-    raise MeasureError(f"{measure} has no user model; use a measure such as RBP, {names}")
+    raise MeasureError(f"{measure} has no user model; use a model such as RBP, or one of: {names}")

@@ -10,7 +10,8 @@ Ranks without a judgment all have the same gain. Between two other ranks the pro
 so that sums of V over the ranks between them are differences of precomputed sums.
 
 ERR is not a weighted sum of gains and so not in the C/W/L framework (same paper). NERR8 to NERR11
-are numbered as the equations of the paper; gains, from 0 to 1, are probabilities of satisfaction.
+have the numbers of their equations in the paper; gains, from 0 to 1, are probabilities of
+satisfaction.
 """
 
 from __future__ import annotations
@@ -37,20 +38,20 @@ from cranfield.measures.gains import (
     NONNEGATIVE_GAINS,
     P_DOC,
     Gain,
-    gain_rows,
+    find_highest_gain,
     has_even_gain_sums,
-    highest_gain,
-    ideal_rows,
     nonnegative_gains,
+    rank_ideal,
+    select_gains,
 )
-from cranfield.measures.users.effort import GAIN_TARGET, insq_view_probability
+from cranfield.measures.users.effort import GAIN_TARGET, compute_insq_views
 from cranfield.measures.users.model import (
     DEFAULT_MAX_RANK,
     Expectations,
     StaticModel,
     UserModel,
-    continuation_by_rank,
-    rank_range,
+    divide_views,
+    list_ranks,
 )
 from cranfield.measures.users.page import Page
 
@@ -134,7 +135,7 @@ class RankBiasedResidual(Measure):
         return parts[self.part]
 
 
-def satisfaction_probability(gain: Any, max_gain: Any) -> Any:
+def compute_satisfaction(gain: Any, max_gain: Any) -> Any:
     """Return the probability that a document satisfies; `max_gain` is the highest gain.
 
     For exponential gains the probability is (2^g - 1) / 2^max_grade.
@@ -144,7 +145,7 @@ def satisfaction_probability(gain: Any, max_gain: Any) -> Any:
 
 def compute_stopping_probabilities(rows: Rows, max_gain: float | Floats) -> Floats:
     """Return the probability of stopping at each row; `max_gain` is the highest gain."""
-    stop = satisfaction_probability(rows.gains, max_gain)
+    stop = compute_satisfaction(rows.gains, max_gain)
     continuation = rows.running_product(1.0 - stop)
     return np.asarray(rows.before(continuation, 1.0) * stop)
 
@@ -154,7 +155,7 @@ def cache_stopping_probabilities(measure: Any, judged: JudgedRuns, rows: Rows) -
     gains, max_grade = measure.gains, measure.max_grade
 
     def compute() -> Floats:
-        max_gain = highest_gain(judged, gains, max_grade, rows, str(measure))
+        max_gain = find_highest_gain(judged, gains, max_grade, rows, str(measure))
         return compute_stopping_probabilities(rows, max_gain)
 
     return judged.view(("stopping", rows, gains, max_grade), compute)
@@ -171,14 +172,14 @@ class _ERRMeasure(Measure, family="user models", needs="graded or binary judgmen
     gains: Gain = SATISFYING_GAINS
     max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
-    def stop_value(self, stop: Any, rank: Any) -> Any:
+    def score_stop(self, stop: Any, rank: Any) -> Any:
         """Return the contribution of a rank to the score, from its stopping probability."""
         return stop / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows = gain_rows(judged, self.gains)
+        rows = select_gains(judged, self.gains)
         stop = cache_stopping_probabilities(self, judged, rows)
-        return rows.total(self.stop_value(stop, rows.rank))
+        return rows.total(self.score_stop(stop, rows.rank))
 
 
 @measure(
@@ -216,10 +217,10 @@ class NormalisedExpectedReciprocalRank(_ERRMeasure):
     """ERR divided by that of the ideal ranking."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        ideal = ideal_rows(judged, self.gains, cutoff=self.cutoff)
-        max_gain = highest_gain(judged, self.gains, self.max_grade, ideal, str(self))
+        ideal = rank_ideal(judged, self.gains, cutoff=self.cutoff)
+        max_gain = find_highest_gain(judged, self.gains, self.max_grade, ideal, str(self))
         stop = compute_stopping_probabilities(ideal, max_gain)
-        return ratio(super().values(judged), ideal.total(self.stop_value(stop, ideal.rank)))
+        return ratio(super().values(judged), ideal.total(self.score_stop(stop, ideal.rank)))
 
 
 @measure(
@@ -251,7 +252,7 @@ class IntentwiseRankBiasedUtility(Measure):
         return self.p**rank
 
     def values(self, judged: JudgedRuns) -> Floats:
-        rows = gain_rows(judged, self.gains)
+        rows = select_gains(judged, self.gains)
         stop = cache_stopping_probabilities(self, judged, rows)
         return rows.total(stop * rows.by_rank(self.utility))
 
@@ -274,14 +275,14 @@ class SatisfiedModel(UserModel, scale_note=_NOTE):
 
     def continuation(self, page: Page) -> Floats:
         unsatisfied = 1.0 - self.satisfaction(page.gains)
-        return np.asarray(continuation_by_rank(self.patience, page.gains.shape[1]) * unsatisfied)
+        return np.asarray(divide_views(self.patience, page.gains.shape[1]) * unsatisfied)
 
     def closed_form(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
         end = end or DEFAULT_MAX_RANK
         rows = self.special_rows(judged, is_filled=is_filled, end=end)
         fill_gain = self.max_gain(judged) if is_filled else 0.0
         unsatisfied = 1.0 - float(self.satisfaction(np.array([fill_gain]))[0])
-        patience = np.asarray(self.patience(rank_range(end)))
+        patience = np.asarray(self.patience(list_ranks(end)))
         # Weighted number of ranks read below each rank, from rank 0 to one beyond the last, if all
         # of them have the gain of ranks without a row.
         sums = [*accumulate(patience[::-1].tolist(), lambda below, v: v + unsatisfied * below)]
@@ -326,7 +327,7 @@ class NERR8(_SatisfiedAtCutoff):
     elsewhere={"cwl_eval": "EU of NERR-EQ9@k=...", "ir_measures": "NERR9@k"},
 )
 class NERR9(_SatisfiedAtCutoff):
-    """User model with the discount of ERR: of users who are never satisfied, 1/i read rank i."""
+    """User model with the discount of ERR: 1/i is the probability V' of reading rank i."""
 
     def patience(self, rank: Any) -> Any:
         return 1 / rank
@@ -365,4 +366,4 @@ class NERR11(SatisfiedModel):
     T: float = parameter(1.0, GAIN_TARGET, "target gain: the total gain that the user wants")
 
     def patience(self, rank: Any) -> Any:
-        return insq_view_probability(self.T, rank)
+        return compute_insq_views(self.T, rank)

@@ -41,13 +41,13 @@ from cranfield.scales.forms.form import (
     Form,
     Number,
     Stateful,
+    compute_inverse_log,
     divide_terms,
-    inverse_log,
     iterate_precisions,
     make_terms,
-    scaled_inverse_log,
+    scale_inverse_log,
 )
-from cranfield.scales.forms.measure_forms import form
+from cranfield.scales.forms.measure_forms import find_form
 from cranfield.scales.runs import score_runs
 
 Exact = NDArray[Any]
@@ -85,7 +85,7 @@ class FormPart:
     @cached_property
     def values(self) -> Floats:
         """Values of the keys as floats, each correct to a few units in the last place."""
-        return self.keys.astype(np.float64) * (float(self.unit) * inverse_log(self.base))
+        return self.keys.astype(np.float64) * (float(self.unit) * compute_inverse_log(self.base))
 
     @cached_property
     def min_relevant(self) -> NDArray[np.int64]:
@@ -106,14 +106,14 @@ class FormPart:
         return np.asarray(np.searchsorted(self.keys, sums))
 
 
-def split_form(form: Additive, rel: int) -> list[FormPart]:
-    """Split a form into independent parts; raise TooManySumsError if a part has too many sums."""
+def split_form(rank_sum: Additive, rel: int) -> list[FormPart]:
+    """Split a sum into independent parts; raise TooManySumsError if a part has too many sums."""
     parts = []
     by_base: dict[Fraction, list[int]] = {}
-    for rank, base in enumerate(form.bases):
+    for rank, base in enumerate(rank_sum.bases):
         by_base.setdefault(base, []).append(rank)
     for base, ranks in sorted(by_base.items()):
-        rows = [form.coefficients[rank] for rank in ranks]
+        rows = [rank_sum.coefficients[rank] for rank in ranks]
         denominator = lcm(*(weight.denominator for row in rows for weight in row))
         integers = [[int(weight * denominator) for weight in row] for row in rows]
         parts += [
@@ -278,7 +278,7 @@ class Walk:
         contributions: list[list[Fraction]] = []
         targets_by_rank: list[Ints] = []
         steps: list[NDArray[np.int32]] = []
-        n_states, n_grades = 0, form.grades + 1
+        n_states, n_grades = 0, form.max_grade + 1
         run_states = np.zeros(0 if runs is None else len(runs), dtype=np.int64)
         for rank in range(1, form.length + 1):
             n_states += len(states)
@@ -321,7 +321,7 @@ class Walk:
     def dtype(self) -> Any:
         return self.gains[0].dtype
 
-    def values(self, runs: Ints) -> Exact:
+    def compute_values(self, runs: Ints) -> Exact:
         """Compute the values of runs as integer multiples of the unit."""
         state = np.zeros(len(runs), dtype=np.int64)
         value = np.zeros(len(runs), dtype=self.dtype)
@@ -361,11 +361,11 @@ class Walk:
             n_runs[state_after].append(counts_by_state[state].n_runs)
         return list(map(ValueCounts.join, values, n_runs))
 
-    def end_counts(self, by_runs: bool) -> list[ValueCounts]:
+    def make_end_counts(self, by_runs: bool) -> list[ValueCounts]:
         """Return the values after the last rank (only 0) for each state."""
         return [self._make_zero(by_runs)] * (int(self.targets[-1].max()) + 1)
 
-    def start_counts(self, by_runs: bool) -> list[ValueCounts]:
+    def make_start_counts(self, by_runs: bool) -> list[ValueCounts]:
         """Return the values before the first rank (only 0) for its state."""
         return [self._make_zero(by_runs)]
 
@@ -417,7 +417,7 @@ class RunValues:
     def size(self) -> int:
         return len(self.keys)
 
-    def value(self, index: int) -> Number:
+    def get_value(self, index: int) -> Number:
         if self.form is None:
             return float(self.keys[index, 0])
         coefficients = (int(key) * self.unit for key in self.keys[index])
@@ -446,7 +446,7 @@ def compute_exact_values(
     """Score runs, shape (runs, ranks), exactly if the measure has a form, otherwise as floats."""
     # Scoring one run raises the measure's own errors, such as for unsupported grades.
     score_runs(measure, runs[:1], grades=grades, judgments=judgments)
-    exact_form = form(measure, runs.shape[1], grades, judgments)
+    exact_form = find_form(measure, runs.shape[1], grades, judgments)
     if exact_form is not None:
         return compute_form_values(exact_form, runs)
     floats = score_runs(measure, runs, grades=grades, judgments=judgments)
@@ -464,7 +464,7 @@ def merge_close_values(values: Floats) -> tuple[Floats, NDArray[np.int64]]:
 
 def compute_form_values(exact_form: Form, runs: Ints) -> RunValues:
     """Compute the values of a form for runs, shape (runs, ranks)."""
-    rows, bases, unit = _sum_form(exact_form.shape, runs)
+    rows, bases, unit = _sum_form(exact_form.rank_sum, runs)
     if not exact_form.divisor:
         # A topic without relevant documents scores 0, whatever the run.
         rows = np.zeros_like(rows)
@@ -478,24 +478,24 @@ def compute_form_values(exact_form: Form, runs: Ints) -> RunValues:
 
 
 def _sum_form(
-    shape: Additive | Stateful, runs: Ints
+    rank_sum: Additive | Stateful, runs: Ints
 ) -> tuple[NDArray[Any], tuple[Fraction, ...], Fraction]:
     """Sum a form for each run in multiples of a unit, with a column for each logarithm base."""
-    if isinstance(shape, Stateful):
-        values, unit = Walk.compute_run_values(shape, runs)
+    if isinstance(rank_sum, Stateful):
+        values, unit = Walk.compute_run_values(rank_sum, runs)
         return values[:, None], (ONE,), unit
-    ranks = [rank for rank, row in enumerate(shape.coefficients) if any(row)]
-    bases = sorted({shape.bases[rank] for rank in ranks}) or [ONE]
-    denominator = lcm(*(weight.denominator for row in shape.coefficients for weight in row))
+    ranks = [rank for rank, row in enumerate(rank_sum.coefficients) if any(row)]
+    bases = sorted({rank_sum.bases[rank] for rank in ranks}) or [ONE]
+    denominator = lcm(*(weight.denominator for row in rank_sum.coefficients for weight in row))
     integers = [
-        [int(weight * denominator) for weight in shape.coefficients[rank]] for rank in ranks
+        [int(weight * denominator) for weight in rank_sum.coefficients[rank]] for rank in ranks
     ]
     largest = sum(max(map(abs, row)) for row in integers)
     dtype: Any = np.int64 if largest < INT64_SUM_BOUND else object
     column = {base: index for index, base in enumerate(bases)}
     rows = np.zeros((len(runs), len(bases)), dtype=dtype)
     for rank, row in zip(ranks, integers, strict=True):
-        rows[:, column[shape.bases[rank]]] += np.array(row, dtype=dtype)[runs[:, rank]]
+        rows[:, column[rank_sum.bases[rank]]] += np.array(row, dtype=dtype)[runs[:, rank]]
     return rows, tuple(bases), Fraction(1, denominator)
 
 
@@ -514,7 +514,7 @@ def _find_distinct_rows(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.in
 
 def _sort_keys(keys: NDArray[Any], bases: Sequence[Fraction]) -> NDArray[np.int64]:
     """Return the exact order of distinct values: by floats, and close ones with more digits."""
-    factors = np.array([inverse_log(base) for base in bases])
+    factors = np.array([compute_inverse_log(base) for base in bases])
     floats = keys.astype(np.float64)
     slack = (floats.shape[1] + 4) * 2.0**-51 * float((np.abs(floats) @ factors).max())
     floats = floats @ factors
@@ -525,7 +525,7 @@ def _sort_keys(keys: NDArray[Any], bases: Sequence[Fraction]) -> NDArray[np.int6
     members = order[undecided]
     for bits in iterate_precisions() if members.size else ():
         rows = keys[members].astype(object)
-        sums = rows @ np.array([scaled_inverse_log(base, bits) for base in bases], dtype=object)
+        sums = rows @ np.array([scale_inverse_log(base, bits) for base in bases], dtype=object)
         max_error = int(np.abs(rows).sum(axis=1).max())
         sum_order = np.argsort(sums, kind="stable")
         if (np.diff(sums[sum_order]) > 2 * max_error).all():

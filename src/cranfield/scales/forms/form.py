@@ -18,8 +18,8 @@ shorter rankings that are padded, as by :func:`cranfield.scales.interval_scaled`
 There are two kinds of forms. The value of an *additive* measure is a sum over ranks of weights,
 each of which depends only on the grade at the rank (P, DCG, RBP). The value of a *stateful* measure
 is a sum as well, but the contribution of a rank also depends on a small state of the previous ranks
-(AP: the number of relevant documents so far; ERR: the probability that the user still reads). Forms
-do not contain floats.
+(AP: the number of relevant documents so far; ERR: the probability that the user still reads).
+Except for the `factor` of a form, forms do not contain floats.
 
 Forms use the formulas of the measures themselves, which accept fractions as well as floats:
 `make_exact` returns the measure with fractions as parameters. A parameter such as p = 0.8,
@@ -47,7 +47,7 @@ from cranfield.measures.base import Measure
 from cranfield.measures.gains import Gain
 from cranfield.measures.users.expectation import Expectation
 from cranfield.measures.users.model import DEFAULT_MAX_RANK, StaticModel, UserModel
-from cranfield.measures.users.stopping import satisfaction_probability
+from cranfield.measures.users.stopping import compute_satisfaction
 
 ZERO = Fraction(0)
 ONE = Fraction(1)
@@ -55,23 +55,23 @@ ONE = Fraction(1)
 
 
 @lru_cache(maxsize=4096)
-def root(x: Fraction) -> tuple[Fraction, int]:
+def find_root(x: Fraction) -> tuple[Fraction, int]:
     """Return the smallest rational r, and the integer k, with x = r^k; x must be above 1."""
     for exponent in range(x.numerator.bit_length(), 1, -1):
-        numerator, denominator = (_integer_root(n, exponent) for n in x.as_integer_ratio())
+        numerator, denominator = (_find_integer_root(n, exponent) for n in x.as_integer_ratio())
         if numerator is not None and denominator is not None:
             return Fraction(numerator, denominator), exponent
     return x, 1
 
 
-def _integer_root(n: int, exponent: int) -> int | None:
+def _find_integer_root(n: int, exponent: int) -> int | None:
     """Return the root of n if it is an integer, otherwise None."""
     guess = round(n ** (1 / exponent))
     return next((m for m in (guess - 1, guess, guess + 1) if m > 0 and m**exponent == n), None)
 
 
 @lru_cache(maxsize=8192)
-def scaled_inverse_log(base: Fraction, bits: int) -> int:
+def scale_inverse_log(base: Fraction, bits: int) -> int:
     """Return 2^bits / ln(base) with an error below 1; 2^bits for the base 1."""
     if base == ONE:
         return 1 << bits
@@ -82,9 +82,9 @@ def scaled_inverse_log(base: Fraction, bits: int) -> int:
     return int(context.divide(context.power(Decimal(2), bits), log))
 
 
-def inverse_log(base: Fraction) -> float:
+def compute_inverse_log(base: Fraction) -> float:
     """Return 1 / ln(base) with an error of at most one unit in the last place; 1 for the base 1."""
-    return scaled_inverse_log(base, 192) / (1 << 192)
+    return scale_inverse_log(base, 192) / (1 << 192)
 
 
 Terms = tuple[tuple[Fraction, Fraction], ...]
@@ -101,12 +101,12 @@ def make_terms(
     return tuple(sorted((base, c) for base, c in dict(coefficients).items() if c))
 
 
-def rational_terms(number: Fraction | int) -> Terms:
+def as_terms(number: Fraction | int) -> Terms:
     """Make the terms of a rational number."""
     return make_terms({ONE: Fraction(number)})
 
 
-UNITY = rational_terms(1)
+UNITY = as_terms(1)
 """The terms of the number 1."""
 
 
@@ -142,7 +142,7 @@ def approximate_terms(terms: Terms, bits: int = 64) -> Fraction:
     integers = [(base, int(coefficient * denominator)) for base, coefficient in terms]
     max_error = sum(abs(coefficient) for _, coefficient in integers)
     for precision in iterate_precisions():
-        total = sum(factor * scaled_inverse_log(base, precision) for base, factor in integers)
+        total = sum(factor * scale_inverse_log(base, precision) for base, factor in integers)
         if abs(total) > max_error << bits:
             break
     return Fraction(total, denominator << precision)
@@ -229,23 +229,23 @@ INPUT_DESCRIPTIONS = {
 HINT = "use a measure that depends on the ranked grades only, such as nDCG@10"
 
 
-def inner_measure(measure: Measure) -> Measure:
-    """Return the user model inside an expectation; return other measures unchanged."""
+def get_inner_measure(measure: Measure) -> Measure:
+    """Return the measure inside an expectation; return other measures unchanged."""
     return measure.inner if isinstance(measure, Expectation) else measure
 
 
-def lowest_relevant(measure: Measure) -> int:
+def get_lowest_relevant(measure: Measure) -> int:
     """Return the lowest grade that a measure counts as relevant."""
-    return int(getattr(inner_measure(measure), "rel", 1))
+    return int(getattr(get_inner_measure(measure), "rel", 1))
 
 
-def beyond_grades(measure: Measure) -> str:
-    """Describe what a measure depends on besides the grades of a run; empty if nothing."""
+def describe_beyond_grades(measure: Measure) -> str:
+    """Describe the data besides grades on which scores of runs depend; empty if there are none."""
     if measure.info.beyond_grades:
         return measure.info.beyond_grades
     if measure.info.inputs:
         return " and ".join(INPUT_DESCRIPTIONS.get(name, name) for name in measure.info.inputs)
-    inner = inner_measure(measure)
+    inner = get_inner_measure(measure)
     has_unit = isinstance(measure, Expectation) and measure.unit is not None
     if has_unit or (isinstance(inner, UserModel) and inner.reads_lengths):
         return INPUT_DESCRIPTIONS["lengths"]
@@ -255,14 +255,14 @@ def beyond_grades(measure: Measure) -> str:
     return ""
 
 
-def beyond_length(measure: Measure) -> str:
+def describe_beyond_length(measure: Measure) -> str:
     """Describe what, besides grades, determines the order of rankings padded to one length."""
-    return beyond_grades(measure) or measure.beyond_length
+    return describe_beyond_grades(measure) or measure.beyond_length
 
 
 def check_depends_on_grades(measure: Measure) -> None:
     """Refuse a measure that depends on more than the grades of a run."""
-    reason = beyond_grades(measure)
+    reason = describe_beyond_grades(measure)
     if reason:
         raise MeasureError(
             f"{measure} depends on more than the ranked grades ({reason}), so its scale"
@@ -314,21 +314,23 @@ class Additive:
         return len(self.bases)
 
     @property
-    def grades(self) -> int:
+    def max_grade(self) -> int:
         return len(self.coefficients[0]) - 1
 
-    def weights(self) -> Floats:
+    def compute_weights(self) -> Floats:
         """Return the weights as floats; shape (length, grades + 1)."""
-        factors = np.array([inverse_log(base) for base in self.bases])
+        factors = np.array([compute_inverse_log(base) for base in self.bases])
         return np.asarray(np.array(self.coefficients, dtype=np.float64) * factors[:, None])
 
-    def stateful(self) -> Stateful | None:
+    def make_stateful(self) -> Stateful | None:
         """Return the sum as a stateful form if its weights have a common base, otherwise None."""
         bases = {base for base, row in zip(self.bases, self.coefficients, strict=True) if any(row)}
         if len(bases) > 1:
             return None
-        constants = (ONE,) * (self.grades + 1)
-        return cascade_form(self.length, self.grades, self.coefficients, (constants,) * self.length)
+        constants = (ONE,) * (self.max_grade + 1)
+        return make_cascade(
+            self.length, self.max_grade, self.coefficients, (constants,) * self.length
+        )
 
     @property
     def is_monotone(self) -> bool:
@@ -345,7 +347,7 @@ class Stateful:
     """
 
     length: int
-    grades: int
+    max_grade: int
     key: Hashable
     start: Hashable = field(compare=False)
     step: Callable[[int, Any, int], tuple[Fraction, Hashable] | None] = field(compare=False)
@@ -353,8 +355,8 @@ class Stateful:
     """Whether it is known that a higher grade at the first rank never contributes less."""
 
 
-def cascade_form(
-    length: int, grades: int, values: Sequence[Row], continuation: Sequence[Row]
+def make_cascade(
+    length: int, max_grade: int, values: Sequence[Row], continuation: Sequence[Row]
 ) -> Stateful:
     """Return the form of a cascade model; the state is the probability of reaching a rank.
 
@@ -368,7 +370,7 @@ def cascade_form(
         return state * values[rank - 1][grade], state * continuation[rank - 1][grade]
 
     key = (tuple(values), tuple(continuation))
-    return Stateful(length, grades, key, ONE, step, is_nondecreasing(values[0]))
+    return Stateful(length, max_grade, key, ONE, step, is_nondecreasing(values[0]))
 
 
 def limit_relevant(form: Stateful, limit: int, rel: int) -> Stateful:
@@ -380,19 +382,19 @@ def limit_relevant(form: Stateful, limit: int, rel: int) -> Stateful:
         outcome = form.step(rank, inner_state, grade) if n_relevant <= limit else None
         return outcome and (outcome[0], (outcome[1], n_relevant))
 
-    return Stateful(form.length, form.grades, (form.key, limit, rel), (form.start, 0), step)
+    return Stateful(form.length, form.max_grade, (form.key, limit, rel), (form.start, 0), step)
 
 
 @dataclass(frozen=True)
 class Form:
-    """An exact formula of a measure: value = constant + factor * (sum of the shape) / divisor.
+    """An exact formula of a measure: value = constant + factor * rank_sum / divisor.
 
     The divisor, such as the recall base or the ideal DCG, is positive and the same for all runs, or
     empty if the measure is 0 for every run. The factor is a positive number that has no exact
     representation, such as the inverse of an infinite sum. Ranks of values do not depend on either.
     """
 
-    shape: Additive | Stateful
+    rank_sum: Additive | Stateful
     divisor: Terms = UNITY
     constant: Fraction = ZERO
     factor: float = 1.0
@@ -418,7 +420,7 @@ def make_exact(measure: Any) -> Any:
     return exact
 
 
-def fraction_range(end: int) -> Any:
+def list_fractions(end: int) -> Any:
     """Return the integers from 0 to `end` as an array of fractions."""
     return np.array([Fraction(number) for number in range(end + 1)], dtype=object)
 
@@ -432,45 +434,47 @@ class Setting(NamedTuple):
     """Length and highest grade of the runs of a form, and grades of the topic's documents."""
 
     length: int
-    grades: int
+    max_grade: int
     judgments: tuple[int, ...]
 
-    def depth(self, measure: Measure) -> int:
+    def find_depth(self, measure: Measure) -> int:
         return self.length if measure.cutoff is None else min(self.length, measure.cutoff)
 
-    def stateful(self, key: Hashable, start: Hashable, step: Any) -> Stateful:
-        return Stateful(self.length, self.grades, key, start, step)
+    def make_stateful(self, key: Hashable, start: Hashable, step: Any) -> Stateful:
+        return Stateful(self.length, self.max_grade, key, start, step)
 
-    def is_relevant(self, measure: Any) -> tuple[bool, ...]:
-        return tuple(grade >= max(measure.rel, 0) for grade in range(self.grades + 1))
+    def mask_relevant(self, measure: Any) -> tuple[bool, ...]:
+        return tuple(grade >= max(measure.rel, 0) for grade in range(self.max_grade + 1))
 
-    def recall_base(self, measure: Any) -> int:
+    def count_relevant(self, measure: Any) -> int:
         return sum(grade >= max(measure.rel, 0) for grade in self.judgments)
 
-    def highest_grade(self, measure: Any) -> int:
+    def find_max_grade(self, measure: Any) -> int:
         """Return the highest grade of the measure; raise an error if runs may exceed this grade."""
         if measure.max_grade == "topic":
             raise MeasureError(f"{measure}: its highest grade depends on the topic; set max_grade")
-        max_grade = int(measure.max_grade or self.grades)
-        if self.grades > max_grade:
+        highest_grade = int(measure.max_grade or self.max_grade)
+        if self.max_grade > highest_grade:
             raise MeasureError(
-                f"{measure}: grades must be at most max_grade={max_grade}, got {self.grades}"
+                f"{measure}: grades must be at most max_grade={highest_grade}, got {self.max_grade}"
             )
-        return max_grade
+        return highest_grade
 
-    def gains(self, gain: Gain, max_grade: int | None = None) -> Row:
+    def compute_gains(self, gain: Gain, max_grade: int | None = None) -> Row:
         """Return the gain of each grade up to `max_grade`, by default the highest of runs."""
-        return to_row(gain.as_fractions().compute_gains(fraction_range(max_grade or self.grades)))
+        return to_row(
+            gain.as_fractions().compute_gains(list_fractions(max_grade or self.max_grade))
+        )
 
-    def unit_gains(self, measure: Any) -> Row:
+    def compute_unit_gains(self, measure: Any) -> Row:
         """Return the gain of each grade, scaled to [0, 1]."""
-        max_gain = self.highest_grade(measure) if measure.gains.kind == "graded" else 1
-        return to_row(make_exact(measure).unit_gain(fraction_range(self.grades), max_gain))
+        max_gain = self.find_max_grade(measure) if measure.gains.kind == "graded" else 1
+        return to_row(make_exact(measure).unit_gain(list_fractions(self.max_grade), max_gain))
 
-    def stop_probabilities(self, measure: Any) -> Row:
-        gains = self.gains(measure.gains, self.highest_grade(measure))
-        return tuple(satisfaction_probability(gain, max(gains)) for gain in gains)
+    def compute_stops(self, measure: Any) -> Row:
+        gains = self.compute_gains(measure.gains, self.find_max_grade(measure))
+        return tuple(compute_satisfaction(gain, max(gains)) for gain in gains)
 
-    def ideal_gains(self, gains: Sequence[Fraction]) -> list[Fraction]:
+    def list_ideal_gains(self, gains: Sequence[Fraction]) -> list[Fraction]:
         """Return the positive gains of the topic's documents in descending order."""
         return sorted((gains[grade] for grade in self.judgments if gains[grade] > 0), reverse=True)

@@ -1,4 +1,4 @@
-"""Exact forms of the values of measures.
+"""Exact formulas of measures (:class:`Form`): sums over ranks, with a state where needed.
 
 Blended ratios: let C be the number of relevant documents down to rank r, cg their cumulated gain,
 and cg* the cumulated gain of the ideal ranking of the topic. The blended ratio at rank r is
@@ -46,36 +46,36 @@ from cranfield.scales.forms.form import (
     Stateful,
     Terms,
     add_terms,
-    cascade_form,
-    fraction_range,
+    as_terms,
+    find_root,
+    list_fractions,
+    make_cascade,
     make_exact,
     make_terms,
-    rational_terms,
-    root,
     to_row,
 )
-from cranfield.scales.runs import document_grades
+from cranfield.scales.runs import check_judgments
 
 
-def count_form(measure: precision.CountMeasure, setting: Setting) -> Form:
+def make_count_form(measure: precision.CountMeasure, setting: Setting) -> Form:
     """Return the form of a measure that is a function of the number of relevant documents."""
-    depth, relevant = setting.depth(measure), setting.is_relevant(measure)
-    sizes = (np.array(Fraction(size)) for size in (depth, setting.recall_base(measure)))
-    scores = to_row(make_exact(measure).score_counts(fraction_range(depth), *sizes))
+    depth, is_relevant = setting.find_depth(measure), setting.mask_relevant(measure)
+    sizes = (np.array(Fraction(size)) for size in (depth, setting.count_relevant(measure)))
+    scores = to_row(make_exact(measure).score_counts(list_fractions(depth), *sizes))
     steps = [upper - lower for lower, upper in pairwise(scores)]
     unit = abs(steps[0])
-    divisor = rational_terms(1 / unit if unit else 0)
-    signs = tuple(step / unit if unit else ONE for step in steps)
-    if len(set(signs)) > 1:
+    divisor = as_terms(1 / unit if unit else 0)
+    relative_steps = tuple(step / unit if unit else ONE for step in steps)
+    if len(set(relative_steps)) > 1:
 
         def step(rank: int, n_relevant: int, grade: int) -> tuple[Fraction, int]:
-            if not relevant[grade] or rank > depth:
+            if not is_relevant[grade] or rank > depth:
                 return ZERO, n_relevant
-            return signs[n_relevant], n_relevant + 1
+            return relative_steps[n_relevant], n_relevant + 1
 
-        shape = setting.stateful((depth, relevant, signs), 0, step)
-        return Form(shape, divisor, scores[0])
-    row = [signs[0] * is_relevant for is_relevant in relevant]
+        rank_sum = setting.make_stateful((depth, is_relevant, relative_steps), 0, step)
+        return Form(rank_sum, divisor, scores[0])
+    row = [relative_steps[0] * relevant for relevant in is_relevant]
     return Form(_weigh_equally(row, depth, setting), divisor, scores[0])
 
 
@@ -84,91 +84,93 @@ def _weigh_equally(row: Iterable[Fraction], depth: int, setting: Setting) -> Add
     return Additive.weigh(tuple(row), [(ONE, ONE)] * min(depth, setting.length), setting.length)
 
 
-def r_precision_form(measure: precision.RPrecision, setting: Setting) -> Form:
-    cutoff = int(measure.find_cutoffs(np.array(setting.recall_base(measure))))
-    row = map(Fraction, setting.is_relevant(measure))
-    return Form(_weigh_equally(row, cutoff, setting), rational_terms(cutoff))
+def make_r_precision_form(measure: precision.RPrecision, setting: Setting) -> Form:
+    cutoff = int(measure.find_cutoffs(np.array(setting.count_relevant(measure))))
+    row = map(Fraction, setting.mask_relevant(measure))
+    return Form(_weigh_equally(row, cutoff, setting), as_terms(cutoff))
 
 
-def gain_form(measure: Any, setting: Setting) -> Form:
+def make_gain_form(measure: Any, setting: Setting) -> Form:
     """Return the form of generalised precision (gP) or recall (gR)."""
     if isinstance(measure, precision.GeneralisedPrecision):
-        gains = setting.gains(measure.gains, setting.highest_grade(measure))
+        gains = setting.compute_gains(measure.gains, setting.find_max_grade(measure))
         divisor = max(gains) * (measure.cutoff or 1)
     else:
-        gains = setting.gains(measure.gains)
-        divisor = sum(setting.ideal_gains(gains), ZERO)
+        gains = setting.compute_gains(measure.gains)
+        divisor = sum(setting.list_ideal_gains(gains), ZERO)
     # The divisor of a form is positive.
     sign = -1 if divisor < 0 else 1
-    row = [sign * gain for gain in gains[: setting.grades + 1]]
-    return Form(_weigh_equally(row, setting.depth(measure), setting), rational_terms(abs(divisor)))
+    row = [sign * gain for gain in gains[: setting.max_grade + 1]]
+    return Form(_weigh_equally(row, setting.find_depth(measure), setting), as_terms(abs(divisor)))
 
 
-def rank_biased_form(measure: stopping.RankBiasedPrecision, setting: Setting) -> Form:
-    exact, ranks = make_exact(measure), range(1, setting.depth(measure) + 1)
+def make_rank_biased_form(measure: stopping.RankBiasedPrecision, setting: Setting) -> Form:
+    exact, ranks = make_exact(measure), range(1, setting.find_depth(measure) + 1)
     weights = [(ONE, (1 - exact.p) * exact.views(rank)) for rank in ranks]
-    return Form(Additive.weigh(setting.unit_gains(measure), weights, setting.length))
+    return Form(Additive.weigh(setting.compute_unit_gains(measure), weights, setting.length))
 
 
-def dcg_form(measure: Any, setting: Setting) -> Form:
+def make_dcg_form(measure: Any, setting: Setting) -> Form:
     """Return the form of DCG or nDCG."""
-    gains, ranks = setting.gains(measure.gains), range(1, setting.depth(measure) + 1)
+    gains, ranks = setting.compute_gains(measure.gains), range(1, setting.find_depth(measure) + 1)
     weights = [invert_discount(measure.discount, rank) for rank in ranks]
-    shape = Additive.weigh(gains, weights, setting.length)
-    return Form(shape, _find_divisor(measure, setting, gains))
+    rank_sum = Additive.weigh(gains, weights, setting.length)
+    return Form(rank_sum, _find_divisor(measure, setting, gains))
 
 
-def first_relevant_form(measure: Any, setting: Setting) -> Form:
+def make_first_relevant_form(measure: Any, setting: Setting) -> Form:
     """Return the form of RR, WRR or Success."""
-    exact, relevant = make_exact(measure), setting.is_relevant(measure)
+    exact, relevant = make_exact(measure), setting.mask_relevant(measure)
     rows = []
-    for rank in range(1, setting.depth(measure) + 1):
+    for rank in range(1, setting.find_depth(measure) + 1):
         row: Row = (ONE,) * len(relevant)
         if isinstance(measure, precision.ReciprocalRank):
-            row = (exact.value_at_rank(Fraction(rank)),) * len(relevant)
+            row = (exact.score_rank(Fraction(rank)),) * len(relevant)
         elif isinstance(measure, precision.WeightedReciprocalRank):
-            highest = 0 if measure.betas else setting.highest_grade(measure)
-            row = to_row(exact.value_at_rank(rank, fraction_range(setting.grades), highest))
+            highest = 0 if measure.betas else setting.find_max_grade(measure)
+            row = to_row(exact.score_rank(rank, list_fractions(setting.max_grade), highest))
         rows.append(row)
-    return Form(_first_relevant_shape(rows, relevant, setting))
+    return Form(_sum_first_relevant(rows, relevant, setting))
 
 
-def _first_relevant_shape(
+def _sum_first_relevant(
     values: Sequence[Row], relevant: Sequence[Any], setting: Setting
 ) -> Stateful:
-    """Return a shape with the value of the first relevant document by rank and grade."""
+    """Make the sum with the value of the first relevant document, by rank and grade."""
     factors = [Fraction(bool(is_relevant)) for is_relevant in relevant]
     rows = tuple(tuple(map(mul, row, factors)) for row in values)
     continuation = tuple(1 - factor for factor in factors)
-    return cascade_form(setting.length, setting.grades, rows, (continuation,) * len(rows))
+    return make_cascade(setting.length, setting.max_grade, rows, (continuation,) * len(rows))
 
 
-def cascade_measure_form(measure: Any, setting: Setting) -> Form:
+def make_err_form(measure: Any, setting: Setting) -> Form:
     """Return the form of ERR, nERR or iRBU: users stop at the document that satisfies them."""
-    exact, stops = make_exact(measure), setting.stop_probabilities(measure)
+    exact, stops = make_exact(measure), setting.compute_stops(measure)
     is_utility = isinstance(measure, stopping.IntentwiseRankBiasedUtility)
-    ranks = range(1, max(setting.depth(measure), len(setting.judgments)) + 1)
-    values = [exact.utility(rank) if is_utility else exact.stop_value(ONE, rank) for rank in ranks]
-    shape = _stopping_shape(stops, values[: setting.depth(measure)], [ONE] * len(values), setting)
+    ranks = range(1, max(setting.find_depth(measure), len(setting.judgments)) + 1)
+    values = [exact.utility(rank) if is_utility else exact.score_stop(ONE, rank) for rank in ranks]
+    rank_sum = _sum_until_stop(
+        stops, values[: setting.find_depth(measure)], [ONE] * len(values), setting
+    )
     if not isinstance(measure, stopping.NormalisedExpectedReciprocalRank):
-        return Form(shape)
+        return Form(rank_sum)
     ideal_stops = sorted((stops[grade] for grade in setting.judgments), reverse=True)
     ideal, view_probability = ZERO, ONE
     for stop, value in zip(ideal_stops[: measure.cutoff], values, strict=False):
         ideal += view_probability * stop * value
         view_probability *= 1 - stop
-    return Form(shape, rational_terms(ideal))
+    return Form(rank_sum, as_terms(ideal))
 
 
-def _stopping_shape(
+def _sum_until_stop(
     stops: Row, values: Sequence[Fraction], patience: Sequence[Fraction], setting: Setting
 ) -> Stateful:
-    """Return the shape of users who stop with a probability by grade, with a value by rank."""
+    """Make the sum in which users stop with a probability by grade, and gain a value by rank."""
     rows = tuple(tuple(stop * value for stop in stops) for value in values)
     continuation = tuple(
         tuple((1 - stop) * probability for stop in stops) for probability in patience[: len(values)]
     )
-    return cascade_form(setting.length, setting.grades, rows, continuation)
+    return make_cascade(setting.length, setting.max_grade, rows, continuation)
 
 
 def _find_divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
@@ -178,17 +180,17 @@ def _find_divisor(measure: Any, setting: Setting, gains: Row) -> Terms:
     by 1 / ln b for DCG, and by the same sum of the ideal ranking for nDCG.
     """
     if not isinstance(measure, dcg.nDCG):
-        base, exponent = root(to_fraction(measure.discount.base))
+        base, exponent = find_root(to_fraction(measure.discount.base))
         return make_terms({base: Fraction(1, exponent)})
     cutoff = measure.cutoff if measure.ideal == "cut" else None
-    ideal = enumerate(setting.ideal_gains(gains)[:cutoff], 1)
+    ideal = enumerate(setting.list_ideal_gains(gains)[:cutoff], 1)
     weights = ((gain, *invert_discount(measure.discount, rank)) for rank, gain in ideal)
     return add_terms((base, gain * factor) for gain, base, factor in weights)
 
 
 def invert_discount(discount: Discount, rank: int) -> tuple[Fraction, Fraction]:
     """Return r and c such that 1 / ln x = c / ln r, where x is the discount's argument."""
-    base, exponent = root(discount.log_argument(rank))
+    base, exponent = find_root(discount.find_log_argument(rank))
     return base, Fraction(1, exponent)
 
 
@@ -199,41 +201,42 @@ NO_DOCUMENTS: Cumulated = (0, ZERO)
 
 
 @dataclass(frozen=True)
-class Ratios:
+class BlendedRatios:
     """Exact blended ratios of a measure.
 
-    `relevant` and `gains` are by grade, with a gain of 0 for grades that are not relevant; `ideal`
-    has the cumulated gain cg* of the ideal ranking by rank. Ranks below `depth` are ignored.
+    `is_relevant` and `gains` are by grade, with a gain of 0 for grades that are not relevant;
+    `ideal` has the cumulated gain cg* of the ideal ranking by rank. Ranks beyond `depth` are
+    ignored.
     """
 
     measure: Any
-    relevant: tuple[bool, ...]
+    is_relevant: tuple[bool, ...]
     gains: Row
     depth: int
     ideal: Row
 
     @classmethod
-    def from_measure(cls, measure: Any, setting: Setting) -> Ratios:
-        relevant = setting.is_relevant(measure)
+    def from_measure(cls, measure: Any, setting: Setting) -> BlendedRatios:
+        is_relevant = setting.mask_relevant(measure)
         # With beta = 0, gains would only distinguish states that are equivalent.
-        has_gain = [is_relevant and measure.beta > 0 for is_relevant in relevant]
-        gains = tuple(map(mul, setting.gains(measure.gains), has_gain))
-        ideal_gains = [*setting.ideal_gains(gains), *[ZERO] * setting.length][: setting.length]
+        has_gain = [relevant and measure.beta > 0 for relevant in is_relevant]
+        gains = tuple(map(mul, setting.compute_gains(measure.gains), has_gain))
+        ideal_gains = [*setting.list_ideal_gains(gains), *[ZERO] * setting.length][: setting.length]
         ideal = tuple(accumulate(ideal_gains))
-        return cls(make_exact(measure), relevant, gains, setting.depth(measure), ideal)
+        return cls(make_exact(measure), is_relevant, gains, setting.find_depth(measure), ideal)
 
     def is_counted(self, rank: int, grade: int) -> bool:
-        return self.relevant[grade] and rank <= self.depth
+        return self.is_relevant[grade] and rank <= self.depth
 
     def add_document(self, cumulated: Cumulated, grade: int) -> Cumulated:
         return cumulated[0] + 1, cumulated[1] + self.gains[grade]
 
-    def ratio(self, rank: int, cumulated: Cumulated) -> Fraction:
+    def compute_ratio(self, rank: int, cumulated: Cumulated) -> Fraction:
         ratio: Fraction = self.measure.blend(*cumulated, rank, self.ideal[rank - 1])
         return ratio
 
 
-def ratio_sum_form(ratios: Ratios, values: Row, continuation: Row, setting: Setting) -> Stateful:
+def sum_ratios(ratios: BlendedRatios, values: Row, continuation: Row, setting: Setting) -> Stateful:
     """Return the form of a sum of weighted blended ratios, such as AP, Q, NCU or EBR.
 
     The state consists of the cumulated documents and gain, and of a weight, which is 1 at the
@@ -245,77 +248,79 @@ def ratio_sum_form(ratios: Ratios, values: Row, continuation: Row, setting: Sett
         if not ratios.is_counted(rank, grade):
             return ZERO, state
         cumulated, weight = ratios.add_document(state[0], grade), state[1]
-        ratio = ratios.ratio(rank, cumulated)
+        ratio = ratios.compute_ratio(rank, cumulated)
         return weight * values[grade] * ratio, (cumulated, weight * continuation[grade])
 
-    return setting.stateful((ratios, values, continuation), (NO_DOCUMENTS, ONE), step)
+    return setting.make_stateful((ratios, values, continuation), (NO_DOCUMENTS, ONE), step)
 
 
-def q_form(measure: ntcir.QMeasure, setting: Setting) -> Form:
-    constants = (ONE,) * (setting.grades + 1)
-    shape = ratio_sum_form(Ratios.from_measure(measure, setting), constants, constants, setting)
-    divisor = precision.sum_divisor(measure, setting.recall_base(measure))
-    return Form(shape, rational_terms(int(divisor)))
+def make_q_form(measure: ntcir.QMeasure, setting: Setting) -> Form:
+    constants = (ONE,) * (setting.max_grade + 1)
+    rank_sum = sum_ratios(
+        BlendedRatios.from_measure(measure, setting), constants, constants, setting
+    )
+    divisor = precision.find_divisor(measure, setting.count_relevant(measure))
+    return Form(rank_sum, as_terms(int(divisor)))
 
 
-def average_precision_form(measure: Any, setting: Setting) -> Form:
+def make_ap_form(measure: Any, setting: Setting) -> Form:
     """Return the form of AP or GMAP; on a topic both equal Q with beta = 0."""
     parameters = {name: getattr(measure, name) for name in ("rel", "cutoff", "denominator")}
-    return q_form(ntcir.QMeasure(beta=0, **parameters), setting)
+    return make_q_form(ntcir.QMeasure(beta=0, **parameters), setting)
 
 
-def cumulative_utility_form(measure: ntcir.NormalisedCumulativeUtility, setting: Setting) -> Form:
-    values = continuation = (ONE,) * (setting.grades + 1)
+def make_ncu_form(measure: ntcir.NormalisedCumulativeUtility, setting: Setting) -> Form:
+    values = continuation = (ONE,) * (setting.max_grade + 1)
     if measure.stopping == "graded":
-        values = setting.gains(measure.stops or measure.gains)
-        relevant = setting.is_relevant(measure)
+        values = setting.compute_gains(measure.stops or measure.gains)
+        relevant = setting.mask_relevant(measure)
         total = sum((values[grade] for grade in setting.judgments if relevant[grade]), ZERO)
     else:
-        exact, base = make_exact(measure), setting.recall_base(measure)
-        continuation = (exact.stop_weight(2),) * (setting.grades + 1)
-        total = sum((exact.stop_weight(count) for count in range(1, base + 1)), ZERO)
+        exact, base = make_exact(measure), setting.count_relevant(measure)
+        continuation = (exact.weigh_stop(2),) * (setting.max_grade + 1)
+        total = sum((exact.weigh_stop(count) for count in range(1, base + 1)), ZERO)
     # Precision is the blended ratio with beta = 0.
     ratio_measure = measure(beta=0) if measure.utility == "P" else measure
-    ratios = Ratios.from_measure(ratio_measure, setting)
-    return Form(ratio_sum_form(ratios, values, continuation, setting), rational_terms(total))
+    ratios = BlendedRatios.from_measure(ratio_measure, setting)
+    return Form(sum_ratios(ratios, values, continuation, setting), as_terms(total))
 
 
-def expected_ratio_form(measure: ntcir.ExpectedBlendedRatio, setting: Setting) -> Form:
-    ratios, stops = Ratios.from_measure(measure, setting), setting.stop_probabilities(measure)
+def make_ebr_form(measure: ntcir.ExpectedBlendedRatio, setting: Setting) -> Form:
+    ratios, stops = (BlendedRatios.from_measure(measure, setting), setting.compute_stops(measure))
     continuation = tuple(1 - stop for stop in stops)
-    return Form(ratio_sum_form(ratios, stops, continuation, setting))
+    return Form(sum_ratios(ratios, stops, continuation, setting))
 
 
-def r_measure_form(measure: ntcir.RMeasure, setting: Setting) -> Form:
+def make_r_measure_form(measure: ntcir.RMeasure, setting: Setting) -> Form:
     """Return the form of R-measure, whose numerator is the sum of 1 + beta g over documents."""
     # The numerator of a document is its blended ratio at rank 1 without ideal gain.
-    ratios, base = Ratios.from_measure(measure, setting), setting.recall_base(measure)
+    ratios, base = BlendedRatios.from_measure(measure, setting), setting.count_relevant(measure)
     blend = ratios.measure.blend
-    pairs = zip(ratios.relevant, ratios.gains, strict=True)
+    pairs = zip(ratios.is_relevant, ratios.gains, strict=True)
     row = [blend(int(is_relevant), gain, ONE, ZERO) for is_relevant, gain in pairs]
     total_gain = sum((ratios.gains[grade] for grade in setting.judgments), ZERO)
     divisor = 1 / blend(ONE, ZERO, base, total_gain) if base else ZERO
-    return Form(_weigh_equally(row, base, setting), rational_terms(divisor))
+    return Form(_weigh_equally(row, base, setting), as_terms(divisor))
 
 
-def o_measure_form(measure: ntcir.OMeasure, setting: Setting) -> Form:
-    ratios = Ratios.from_measure(measure, setting)
-    cumulated = [ratios.add_document(NO_DOCUMENTS, grade) for grade in range(setting.grades + 1)]
-    ranks = range(1, setting.depth(measure) + 1)
-    rows = [tuple(ratios.ratio(rank, document) for document in cumulated) for rank in ranks]
-    return Form(_first_relevant_shape(rows, ratios.relevant, setting))
+def make_o_measure_form(measure: ntcir.OMeasure, setting: Setting) -> Form:
+    ratios = BlendedRatios.from_measure(measure, setting)
+    cumulated = [ratios.add_document(NO_DOCUMENTS, grade) for grade in range(setting.max_grade + 1)]
+    ranks = range(1, setting.find_depth(measure) + 1)
+    rows = [tuple(ratios.compute_ratio(rank, document) for document in cumulated) for rank in ranks]
+    return Form(_sum_first_relevant(rows, ratios.is_relevant, setting))
 
 
-def p_measure_form(measure: Any, setting: Setting) -> Form | None:
+def make_p_measure_form(measure: Any, setting: Setting) -> Form | None:
     """Return the form of P-measure: the ratio at the first document of the run's highest grade."""
     # The first document of a higher grade replaces the ratio: its contribution is the difference.
     # The state consists of the highest grade so far, the ratio at its first document, and the
     # cumulated documents and gain.
     # P+ averages all ratios down to this document, and has too many distinct values. With a single
     # relevant grade it equals P-measure.
-    if isinstance(measure, ntcir.PPlusMeasure) and max(measure.rel, 0) < setting.grades:
+    if isinstance(measure, ntcir.PPlusMeasure) and max(measure.rel, 0) < setting.max_grade:
         return None
-    ratios, highest = Ratios.from_measure(measure, setting), setting.grades
+    ratios, highest = BlendedRatios.from_measure(measure, setting), setting.max_grade
 
     def step(rank: int, state: Any, grade: int) -> tuple[Fraction, Hashable]:
         best_grade, best_ratio, cumulated = state
@@ -324,12 +329,12 @@ def p_measure_form(measure: Any, setting: Setting) -> Form | None:
         cumulated = ratios.add_document(cumulated, grade)
         if grade <= best_grade:
             return ZERO, (best_grade, best_ratio, cumulated)
-        ratio = ratios.ratio(rank, cumulated)
+        ratio = ratios.compute_ratio(rank, cumulated)
         # No grade exceeds the highest, so that later ranks do not matter.
         final_state = (highest, ZERO, NO_DOCUMENTS)
         return ratio - best_ratio, final_state if grade == highest else (grade, ratio, cumulated)
 
-    return Form(setting.stateful(("best ratio", ratios), (-1, ZERO, NO_DOCUMENTS), step))
+    return Form(setting.make_stateful(("best ratio", ratios), (-1, ZERO, NO_DOCUMENTS), step))
 
 
 def _cut_ideal(values: list[Fraction], measure: Any) -> list[Fraction]:
@@ -337,28 +342,28 @@ def _cut_ideal(values: list[Fraction], measure: Any) -> list[Fraction]:
     return values[: measure.cutoff] if measure.denominator == "min" else values
 
 
-def mean_gain_form(measure: average_precision.KishidaAveragePrecision, setting: Setting) -> Form:
+def make_gain_ap_form(measure: average_precision.KishidaAveragePrecision, setting: Setting) -> Form:
     """Return the form of gAP, a sum of mean gains; the state is the sum of gains."""
-    gains, depth = setting.gains(measure.gains), setting.depth(measure)
+    gains, depth = setting.compute_gains(measure.gains), setting.find_depth(measure)
 
     def step(rank: int, state: Fraction, grade: int) -> tuple[Fraction, Fraction]:
         if not gains[grade] or rank > depth:
             return ZERO, state
         total = state + gains[grade]
-        return measure.mean_at_rank(total, rank), total
+        return measure.average_at_rank(total, rank), total
 
-    ideal = accumulate(_cut_ideal(setting.ideal_gains(gains), measure))
-    divisor = sum((measure.mean_at_rank(gain, rank) for rank, gain in enumerate(ideal, 1)), ZERO)
-    return Form(setting.stateful((depth, gains, measure), ZERO, step), rational_terms(divisor))
+    ideal = accumulate(_cut_ideal(setting.list_ideal_gains(gains), measure))
+    divisor = sum((measure.average_at_rank(gain, rank) for rank, gain in enumerate(ideal, 1)), ZERO)
+    return Form(setting.make_stateful((depth, gains, measure), ZERO, step), as_terms(divisor))
 
 
-def shared_grade_form(measure: average_precision.GradedAveragePrecision, setting: Setting) -> Form:
+def make_gap_form(measure: average_precision.GradedAveragePrecision, setting: Setting) -> Form:
     """Return the form of GAP; the state is the number of documents of each grade so far."""
     # G by grade, which does not decrease.
     weights = to_row(
-        [make_exact(measure).sum_weights(grade) for grade in range(setting.grades + 1)]
+        [make_exact(measure).sum_weights(grade) for grade in range(setting.max_grade + 1)]
     )
-    depth = setting.depth(measure)
+    depth = setting.find_depth(measure)
 
     def step(rank: int, state: tuple[int, ...], grade: int) -> tuple[Fraction, tuple[int, ...]]:
         if not grade or rank > depth:
@@ -370,7 +375,7 @@ def shared_grade_form(measure: average_precision.GradedAveragePrecision, setting
 
     divisor = sum(_cut_ideal([weights[grade] for grade in setting.judgments], measure), ZERO)
     return Form(
-        setting.stateful((depth, weights), (0,) * setting.grades, step), rational_terms(divisor)
+        setting.make_stateful((depth, weights), (0,) * setting.max_grade, step), as_terms(divisor)
     )
 
 
@@ -394,8 +399,11 @@ class UtilityRequest(NamedTuple):
     last_scored_rank: int
 
 
-def _view_probability(model: StaticModel) -> Callable[[int], tuple[Fraction, Fraction]]:
-    """Return the probability of reading a rank as a function: base r and factor of 1 / ln r."""
+def _make_view_function(model: StaticModel) -> Callable[[int], tuple[Fraction, Fraction]]:
+    """Return a function from a rank to the pair (r, c): its view probability is c / ln r.
+
+    If r is 1, the view probability is c.
+    """
     if isinstance(model, ScaledDCG):
         # Without the factor ln 2, which cancels out in sum V g / sum V; ETU divides by 1 / ln 2.
         return lambda rank: invert_discount(model.discount, rank)
@@ -403,39 +411,39 @@ def _view_probability(model: StaticModel) -> Callable[[int], tuple[Fraction, Fra
     return lambda rank: (ONE, exact.views(Fraction(rank)))
 
 
-def _user_divisor(
+def _compute_user_divisor(
     model: StaticModel, end: int | None, request: UtilityRequest
 ) -> tuple[Terms, float]:
     """Return the exact divisor of sum V g, and the factor if the divisor has no exact value."""
     if request.is_total:
         return make_terms({Fraction(2): ONE}) if isinstance(model, ScaledDCG) else UNITY, 1.0
     if end is None and isinstance(model, stopping.RankBiasedPrecision):
-        return rational_terms(make_exact(model).total_depth()), 1.0
+        return as_terms(make_exact(model).total_depth()), 1.0
     if end is None or end > MAX_EXACT_RANKS:
         return UNITY, 1.0 / model.expected_depth(end)
-    return add_terms(map(_view_probability(model), range(1, end + 1))), 1.0
+    return add_terms(map(_make_view_function(model), range(1, end + 1))), 1.0
 
 
-def _static_form(model: StaticModel, setting: Setting, request: UtilityRequest) -> Form:
+def _make_static_form(model: StaticModel, setting: Setting, request: UtilityRequest) -> Form:
     end = model.limit_rank(request.depth)
     last_scored_rank = min(request.last_scored_rank, end or request.last_scored_rank)
-    weights = list(map(_view_probability(model), range(1, last_scored_rank + 1)))
-    shape = Additive.weigh(setting.unit_gains(model), weights, setting.length)
-    divisor, factor = _user_divisor(model, end, request)
-    return Form(shape, divisor, factor=factor)
+    weights = list(map(_make_view_function(model), range(1, last_scored_rank + 1)))
+    rank_sum = Additive.weigh(setting.compute_unit_gains(model), weights, setting.length)
+    divisor, factor = _compute_user_divisor(model, end, request)
+    return Form(rank_sum, divisor, factor=factor)
 
 
-def _satisfied_form(
+def _make_satisfied_form(
     model: stopping.SatisfiedModel, setting: Setting, request: UtilityRequest
 ) -> Form | None:
     end = min(setting.length, model.limit_rank(request.depth) or DEFAULT_MAX_RANK)
     views = [make_exact(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
-    weigh = setting.stop_probabilities if isinstance(model, ERRUser) else setting.unit_gains
+    weigh = setting.compute_stops if isinstance(model, ERRUser) else setting.compute_unit_gains
     gains = weigh(model)
     last_scored_rank = min(end, request.last_scored_rank)
     if request.is_total:
         patience = [later / view for view, later in pairwise(views)]
-        return Form(_stopping_shape(gains, [ONE] * last_scored_rank, patience, setting))
+        return Form(_sum_until_stop(gains, [ONE] * last_scored_rank, patience, setting))
     if not set(gains) <= {ZERO, ONE}:
         return None
     if end > MAX_EXACT_VIEWS and set(views) != {ONE}:
@@ -446,14 +454,14 @@ def _satisfied_form(
     # Users stop at the first relevant document: V of its rank divided by the sum of V so far.
     pairs = zip(views, accumulate(views), strict=True)
     rows = [(view / total,) * len(gains) for view, total in pairs][:last_scored_rank]
-    return Form(_first_relevant_shape(rows, gains, setting))
+    return Form(_sum_first_relevant(rows, gains, setting))
 
 
 _LIMITS = ("T", "K", "hb", "hc", "median")
 """Parameters of Bejeweled player models that limit gain and effort."""
 
 
-def _player_form(model: Any, setting: Setting, request: UtilityRequest) -> Form | None:
+def _make_player_form(model: Any, setting: Setting, request: UtilityRequest) -> Form | None:
     """Return the form of a Bejeweled player model; the state is the sum of gains, None at the end.
 
     Whether a player stops depends on comparisons of sums in floats. Therefore gains and limits such
@@ -461,14 +469,14 @@ def _player_form(model: Any, setting: Setting, request: UtilityRequest) -> Form 
     """
     if model.unit is not None:
         return None
-    exact, gains = make_exact(model), setting.unit_gains(model)
+    exact, gains = make_exact(model), setting.compute_unit_gains(model)
     limits = [vars(exact)[name] for name in _LIMITS if name in vars(exact)]
     if any(number.denominator & (number.denominator - 1) for number in (*limits, *gains)):
         return None
     end, length = model.limit_rank(request.depth) or DEFAULT_MAX_RANK, setting.length
 
     def does_stop(rank: int, total: Fraction, gain: Fraction) -> bool:
-        target, last_rank = exact.limits(rank, total)
+        target, last_rank = exact.compute_limits(rank, total)
         return bool(rank >= end or total + gain >= target or rank >= last_rank)
 
     def step(rank: int, state: Fraction | None, grade: int) -> tuple[Fraction, Fraction | None]:
@@ -485,19 +493,21 @@ def _player_form(model: Any, setting: Setting, request: UtilityRequest) -> Form 
         return total if request.is_total else total / rank, None
 
     key = (exact, gains, request.last_scored_rank, end, request.is_total)
-    return Form(setting.stateful(key, ZERO, step))
+    return Form(setting.make_stateful(key, ZERO, step))
 
 
 _NERR = (stopping.NERR8, stopping.NERR9, stopping.NERR10, stopping.NERR11)
 _MODELS: dict[type[Measure], Callable[[Any, Setting, UtilityRequest], Form | None]] = {
-    **dict.fromkeys((PrecisionUser, stopping.RankBiasedPrecision, INSQ, ScaledDCG), _static_form),
-    **dict.fromkeys((*_NERR, ReciprocalRankUser, ERRUser), _satisfied_form),
-    **dict.fromkeys((BPM, BPMDynamic), _player_form),
+    **dict.fromkeys(
+        (PrecisionUser, stopping.RankBiasedPrecision, INSQ, ScaledDCG), _make_static_form
+    ),
+    **dict.fromkeys((*_NERR, ReciprocalRankUser, ERRUser), _make_satisfied_form),
+    **dict.fromkeys((BPM, BPMDynamic), _make_player_form),
 }
 """Functions that return the form of a user model, by class."""
 
 
-def user_form(measure: UserModel | Expectation, setting: Setting) -> Form | None:
+def make_user_form(measure: UserModel | Expectation, setting: Setting) -> Form | None:
     """Return the form of EU, ETU, or a user model, whose value as a measure is its EU."""
     model, is_total, depth = measure, False, None
     if isinstance(measure, Expectation):
@@ -505,52 +515,54 @@ def user_form(measure: UserModel | Expectation, setting: Setting) -> Form | None
             return None  # Expected costs and depths have no form.
         model, is_total, depth = measure.model, isinstance(measure, ETU), measure.depth
     maker = _MODELS.get(type(model))
-    return maker and maker(model, setting, UtilityRequest(is_total, depth, setting.depth(measure)))
+    return maker and maker(
+        model, setting, UtilityRequest(is_total, depth, setting.find_depth(measure))
+    )
 
 
-def chain_form(measure: ChainMeasure, setting: Setting) -> Form:
+def make_chain_form(measure: ChainMeasure, setting: Setting) -> Form:
     """Return the form of a measure such as uM, rrM or EBU; additive if users always continue."""
-    exact, grades = make_exact(measure), fraction_range(setting.grades)
+    exact, grades = make_exact(measure), list_fractions(setting.max_grade)
     zeros = np.full(grades.size, ZERO)
 
-    def probabilities(gain: Gain | None) -> Any:
+    def look_up(gain: Gain | None) -> Any:
         return zeros if gain is None else gain.look_up_gains(grades) + zeros
 
     values, continuation = [], []
-    for rank in range(1, setting.depth(measure) + 1):
+    for rank in range(1, setting.find_depth(measure) + 1):
         if isinstance(measure, EffortMeasure):
-            gains = (exact.satisfaction_probability(probabilities, rank) + zeros) / Fraction(rank)
+            gains = (exact.compute_satisfaction(look_up, rank) + zeros) / Fraction(rank)
         else:
-            gains = np.array(setting.unit_gains(measure), dtype=object)
-        values.append(to_row(exact.examination(rank) * probabilities(exact.clicks) * gains))
-        continuation.append(to_row(exact.continuation(probabilities, rank) + zeros))
+            gains = np.array(setting.compute_unit_gains(measure), dtype=object)
+        values.append(to_row(exact.examination(rank) * look_up(exact.clicks) * gains))
+        continuation.append(to_row(exact.continuation(look_up, rank) + zeros))
     if all(probability == 1 for row in continuation for probability in row):
         empty = [(ZERO,) * grades.size] * (setting.length - len(values))
         return Form(Additive((ONE,) * setting.length, (*values, *empty)))
-    return Form(cascade_form(setting.length, setting.grades, tuple(values), tuple(continuation)))
+    return Form(make_cascade(setting.length, setting.max_grade, tuple(values), tuple(continuation)))
 
 
 FormMaker = Callable[[Any, Setting], Form | None]
 
 _MAKERS: dict[FormMaker, str] = {
-    count_form: "P R RelP NumRelRet SetP SetR SetRelP SetAP SetF SetE Utility",
-    r_precision_form: "Rprec",
-    gain_form: "gP gR",
-    rank_biased_form: "RBP",
-    dcg_form: "DCG nDCG",
-    first_relevant_form: "RR Success WRR",
-    average_precision_form: "AP GMAP",
-    mean_gain_form: "gAP",
-    shared_grade_form: "GAP",
-    cascade_measure_form: "ERR nERR iRBU",
-    chain_form: "uM rrM EBU uDCM rrDCM uCCM rrCCM",
-    q_form: "Q",
-    cumulative_utility_form: "NCU",
-    expected_ratio_form: "EBR",
-    r_measure_form: "RMeasure",
-    o_measure_form: "OMeasure",
-    p_measure_form: "PMeasure PPlus",
-    user_form: "INSQ SDCG BPM BPMDynamic NERR8 NERR9 NERR10 NERR11 EU ETU",
+    make_count_form: "P R RelP NumRelRet SetP SetR SetRelP SetAP SetF SetE Utility",
+    make_r_precision_form: "Rprec",
+    make_gain_form: "gP gR",
+    make_rank_biased_form: "RBP",
+    make_dcg_form: "DCG nDCG",
+    make_first_relevant_form: "RR Success WRR",
+    make_ap_form: "AP GMAP",
+    make_gain_ap_form: "gAP",
+    make_gap_form: "GAP",
+    make_err_form: "ERR nERR iRBU",
+    make_chain_form: "uM rrM EBU uDCM rrDCM uCCM rrCCM",
+    make_q_form: "Q",
+    make_ncu_form: "NCU",
+    make_ebr_form: "EBR",
+    make_r_measure_form: "RMeasure",
+    make_o_measure_form: "OMeasure",
+    make_p_measure_form: "PMeasure PPlus",
+    make_user_form: "INSQ SDCG BPM BPMDynamic NERR8 NERR9 NERR10 NERR11 EU ETU",
 }
 
 FORMS: dict[type[Measure], FormMaker] = {
@@ -559,7 +571,7 @@ FORMS: dict[type[Measure], FormMaker] = {
 """Functions that return the form of a measure, by class."""
 
 
-def form(
+def find_form(
     measure: Measure, length: int, grades: int = 1, judgments: Sequence[int] | int | None = None
 ) -> Form | None:
     """Return the form of a measure's values on runs of a length; None if it has no form.
@@ -568,11 +580,11 @@ def form(
     highest grade; by default there are as many documents of the highest grade as ranks.
 
     >>> from cranfield.measures import DCG, IPrec
-    >>> form(DCG, 3).shape.bases, form(IPrec @ 0.1, 3) is None
+    >>> find_form(DCG, 3).rank_sum.bases, find_form(IPrec @ 0.1, 3) is None
     ((Fraction(2, 1), Fraction(3, 1), Fraction(2, 1)), True)
     """
     maker = FORMS.get(type(measure))
     if maker is None:
         return None
     measure.require_complete()
-    return maker(measure, Setting(length, grades, document_grades(judgments, length, grades)))
+    return maker(measure, Setting(length, grades, check_judgments(judgments, length, grades)))

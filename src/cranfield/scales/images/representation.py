@@ -1,4 +1,4 @@
-"""Tables of the values of an image, and functions that all representations of images use.
+"""Tables of the values of an image, and functions shared by the representations of images.
 
 Images too large for a table are represented by sums of parts (`sums.py`), by windows of values
 (`windows.py`) or by a sample (`sampling.py`).
@@ -38,14 +38,14 @@ class NearPairs(NamedTuple):
     inner: Ints
 
 
-def join_ranges(start: Ints, count: Ints) -> tuple[Ints, Ints]:
+def join_counted_ranges(starts: Ints, counts: Ints) -> tuple[Ints, Ints]:
     """Concatenate ranges of integers; return the range of each integer, and the integers.
 
-    >>> [part.tolist() for part in join_ranges(np.array([5, 9]), np.array([2, 1]))]
+    >>> [part.tolist() for part in join_counted_ranges(np.array([5, 9]), np.array([2, 1]))]
     [[0, 0, 1], [5, 6, 9]]
     """
-    range_index = np.repeat(np.arange(count.size), count)
-    shift = start - (np.cumsum(count) - count)
+    range_index = np.repeat(np.arange(counts.size), counts)
+    shift = starts - (np.cumsum(counts) - counts)
     return range_index, np.arange(range_index.size) + shift[range_index]
 
 
@@ -76,11 +76,11 @@ def count_pairs(
     outer_ends = np.searchsorted(outer, x[:, None] - piece_bounds, side="right").astype(np.int64)
     cumulative = None if weights is None else np.concatenate([[0], np.cumsum(weights[0])])
 
-    def task(bounds: tuple[int, int, int]) -> tuple[int, Ints, NearPairs]:
+    def count_task(bounds: tuple[int, int, int]) -> tuple[int, Ints, NearPairs]:
         piece, first, last = bounds
         begin = outer_ends[first:last, piece + 1]
         n_outer = outer_ends[first:last, piece] - begin
-        query, outer_index = join_ranges(begin, n_outer)
+        query, outer_index = join_counted_ranges(begin, n_outer)
         keys = x[first:last][query] - outer[outer_index]
         values = inner[starts[piece] : ends[piece]]
         position = np.searchsorted(values, keys - slack)
@@ -89,7 +89,7 @@ def count_pairs(
         n_near = np.searchsorted(values, keys[near] + slack, side="right") - position[near]
         if n_near.sum() > MAX_NEAR:
             raise make_near_error()
-        pair, inner_index = join_ranges(position[near] + starts[piece], n_near)
+        pair, inner_index = join_counted_ranges(position[near] + starts[piece], n_near)
         near = near[pair]
         position += starts[piece]
         terms = position
@@ -103,7 +103,7 @@ def count_pairs(
     counts = np.zeros(x.size, dtype=np.int64)
     near_pairs = []
     n_near = 0
-    for first, n_below, pairs in iterate_in_threads(task, _yield_tasks(outer_ends), jobs):
+    for first, n_below, pairs in iterate_in_threads(count_task, _yield_tasks(outer_ends), jobs):
         counts[first : first + n_below.size] += n_below
         near_pairs.append(pairs)
         n_near += pairs.query.size
@@ -122,7 +122,7 @@ def make_near_error() -> PolicyError:
 
 
 def _find_pieces(inner: Floats, gap: float) -> Ints:
-    """Split inner values at the widest gap near each multiple of the chunk size."""
+    """Return starts of pieces: the widest gaps above `gap` near multiples of the chunk size."""
     multiples = np.arange(CHUNK_SIZE, inner.size - 64, CHUNK_SIZE)
     window = multiples[:, None] + np.arange(-32, 32)[None, :]
     gaps = inner[window] - inner[window - 1]
@@ -182,7 +182,7 @@ def check_n_runs(total: int) -> None:
 
 
 class ExactImage:
-    """Base class of representations with exact comparisons and exact ranks."""
+    """Base class of representations whose ranks are exact, up to their `tolerance`."""
 
     tolerance = 0.0
     is_approximate = False
@@ -200,7 +200,7 @@ MERGE_TOLERANCE = 2.0**-40
 class ListedImage(ExactImage):
     """Base class of images with a table of values.
 
-    The unit and the offset of the image are not yet applied to the values. Values within the
+    `Image.unit` and `Image.offset` are not yet applied to the values. Values within the
     relative distance `tolerance` count as equal.
     """
 
@@ -217,7 +217,7 @@ class ListedImage(ExactImage):
         """Number of runs with a value below each value, followed by the number of all runs."""
         raise NotImplementedError
 
-    def ranks(self, runs: Ints) -> Ints:
+    def rank_runs(self, runs: Ints) -> Ints:
         """Return the number of distinct values up to the value of each run."""
         raise NotImplementedError
 
@@ -225,34 +225,34 @@ class ListedImage(ExactImage):
         """Return all values, ascending; requires at most `MAX_VALUES` values."""
         return self.values
 
-    def gaps(self) -> Gaps:
+    def find_gaps(self) -> Gaps:
         lowest, highest = float(self.values[0]), float(self.values[-1])
         if self.size == 1:
             return Gaps(True, None, None, lowest, highest)
-        is_equal, smallest, largest = self.extreme_gaps()
+        is_equal, smallest, largest = self.find_extreme_gaps()
         return Gaps(is_equal, smallest, largest, lowest, highest)
 
-    def extreme_gaps(self) -> tuple[bool, float, float]:
+    def find_extreme_gaps(self) -> tuple[bool, float, float]:
         """Return whether all gaps are equal up to the tolerance, and the extreme gaps."""
         steps = np.diff(self.values)
         smallest, largest = float(steps.min()), float(steps.max())
         ends = abs(float(self.values[0])), abs(float(self.values[-1]))
         return largest - smallest <= 4 * self.tolerance * max(ends), smallest, largest
 
-    def require(self, n_runs: int, *, by_runs: bool) -> None:
+    def check_rankable(self, n_runs: int, *, by_runs: bool) -> None:
         """Raise an error if this number of runs cannot be ranked, with `by_runs` among all runs."""
         if by_runs:
             check_n_runs(self.runs)
 
     def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
         """Return for each run the number of runs with a lower value and with an equal value."""
-        indices = self.ranks(runs) - 1
+        indices = self.rank_runs(runs) - 1
         check_n_runs(self.runs)
         n_lower, n_equal = self.n_runs_below[indices], np.diff(self.n_runs_below)[indices]
         return n_lower.astype(np.int64), n_equal.astype(np.int64)
 
     def find_ranks(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
-        """Find the values within a radius of floats; return their lowest ranks and numbers."""
+        """Return, for each float, the lowest rank of the values in its radius, and their number."""
         widths = np.maximum(radius, self.tolerance * np.abs(values))
         first = np.searchsorted(self.values, values - widths)
         last = np.searchsorted(self.values, values + widths, side="right")
@@ -267,10 +267,10 @@ class ConstantImage(ListedImage):
     def __init__(self, runs: int) -> None:
         self.runs, self.values = runs, np.zeros(1)
 
-    def require(self, n_runs: int, *, by_runs: bool) -> None:
+    def check_rankable(self, n_runs: int, *, by_runs: bool) -> None:
         """Do nothing: any number of runs can be ranked."""
 
-    def ranks(self, runs: Ints) -> Ints:
+    def rank_runs(self, runs: Ints) -> Ints:
         return np.ones(len(runs), dtype=np.int64)
 
     def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
@@ -293,23 +293,23 @@ class TableImage(ListedImage):
 
     @cached_property
     def n_runs_below(self) -> Exact:
-        counts_by_state = self.walk.end_counts(by_runs=True)
+        counts_by_state = self.walk.make_end_counts(by_runs=True)
         for rank in reversed(range(len(self.walk.gains))):
             counts_by_state = self.walk.prepend_rank(counts_by_state, rank)
         zero = np.zeros(1, dtype=self.walk.run_dtype)
         return np.concatenate([zero, np.cumsum(counts_by_state[0].n_runs)])
 
-    def extreme_gaps(self) -> tuple[bool, float, float]:
+    def find_extreme_gaps(self) -> tuple[bool, float, float]:
         steps, unit = np.diff(self.keys), self.walk.unit
         smallest, largest = int(steps.min()), int(steps.max())
         return smallest == largest, float(smallest * unit), float(largest * unit)
 
-    def ranks(self, runs: Ints) -> Ints:
-        return np.searchsorted(self.keys, self.walk.values(runs)) + 1
+    def rank_runs(self, runs: Ints) -> Ints:
+        return np.searchsorted(self.keys, self.walk.compute_values(runs)) + 1
 
 
 class EnumeratedImage(ListedImage):
-    """The image of a measure without a form: the scores of all runs, up to a tolerance."""
+    """The image of a measure without an exact form: the scores of all runs, up to a tolerance."""
 
     tolerance = MERGE_TOLERANCE
 
@@ -334,6 +334,6 @@ class EnumeratedImage(ListedImage):
             ]
         )
 
-    def ranks(self, runs: Ints) -> Ints:
+    def rank_runs(self, runs: Ints) -> Ints:
         scores = self._score(runs)
         return np.searchsorted(self.values, scores + self.tolerance * np.abs(scores), side="right")

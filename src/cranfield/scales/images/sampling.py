@@ -37,7 +37,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.parallel import in_threads
 from cranfield.base.streams import named_stream
 from cranfield.scales.forms.exact_values import Walk
-from cranfield.scales.images.representation import Gaps, join_ranges
+from cranfield.scales.images.representation import Gaps, join_counted_ranges
 
 CONFIDENCE = 0.99
 """Confidence level of the simultaneous bound on the errors of all values."""
@@ -77,7 +77,7 @@ class UnestimableRanksError(PolicyError):
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class WalkSteps:
     """The steps of a walk at one rank, sorted by the state after the rank.
 
     Each step has a `state_before`, a `gain` and `residues` of the gain, shape (moduli, steps). For
@@ -119,7 +119,7 @@ class SearchableWalk:
             start, gain = np.cumsum(n_steps) - n_steps, gains[state, grade]
             self.gains.append(gains)
             self.residues.append(residues)
-            self.steps.append(Steps(state, gain, residues[:, state, grade], start, n_steps))
+            self.steps.append(WalkSteps(state, gain, residues[:, state, grade], start, n_steps))
             self.lowest.append(np.minimum.reduceat(self.lowest[-1][state] + gain, start))
             self.highest.append(np.maximum.reduceat(self.highest[-1][state] + gain, start))
         self.extremes = float(self.lowest[-1].min()), float(self.highest[-1].max())
@@ -137,7 +137,7 @@ class SearchableWalk:
         n_nodes = 0
         for rank in reversed(range(cut, len(self.steps))):
             steps, low, high = self.steps[rank], self.lowest[rank], self.highest[rank]
-            node, step = join_ranges(steps.start[state], steps.n_steps[state])
+            node, step = join_counted_ranges(steps.start[state], steps.n_steps[state])
             value, state = value[node] - steps.gain[step], steps.state_before[step]
             is_possible = value >= low[state] - self.slack
             is_possible &= value <= high[state] + self.slack
@@ -289,7 +289,7 @@ class SampledImage:
         self.n_samples = self._choose_n_samples()
 
     def _has_unequal_gaps(self) -> bool:
-        """Return True if the lowest gap does not divide the values of runs with one document."""
+        """Return True if some value minus the lowest is not a multiple of the lowest gap."""
         lowest: list[list[int]] = [[0]]
         for gains, targets in zip(self.walk.gains, self.walk.targets, strict=True):
             sums: list[set[int]] = [set() for _ in range(int(targets.max()) + 1)]
@@ -299,21 +299,21 @@ class SampledImage:
             lowest = [sorted(values)[:2] for values in sums]
         first, second = sorted({value for values in lowest for value in values})[:2]
         length, max_grade = len(self.walk.gains), self.walk.gains[0].shape[1] - 1
-        values = self.walk.values(np.eye(length, dtype=np.int64) * max_grade)
+        values = self.walk.compute_values(np.eye(length, dtype=np.int64) * max_grade)
         return any((int(value) - first) % (second - first) for value in values)
 
     def _choose_n_samples(self) -> int:
         """Estimate from one chunk the number of pairs whose ties can be counted in `MAX_NODES`."""
         cut = int(np.log(MAX_HEADS) / np.log(self.walk.gains[0].shape[1]) + 1e-9)
         heads = Heads.list_values(self.search, 1)
-        values, residues, _ = draw_pairs(self.search, heads, 0.0, CHUNK_SIZE, self._stream(0))
+        values, residues, _ = draw_pairs(self.search, heads, 0.0, CHUNK_SIZE, self._make_stream(0))
         *_, n_nodes = self.search.walk_back(values, residues, cut)
         n_samples = min(MAX_SAMPLES, MAX_NODES // max(1, n_nodes // CHUNK_SIZE))
         if n_samples < MIN_SAMPLES:
             raise UnestimableRanksError(TOO_MANY_TIES)
         return n_samples - n_samples % CHUNK_SIZE
 
-    def _stream(self, index: int) -> np.random.Generator:
+    def _make_stream(self, index: int) -> np.random.Generator:
         return named_stream(self.seed, "image", index)
 
     @property
@@ -338,10 +338,14 @@ class SampledImage:
     def curve(self) -> Curve:
         """The estimated distribution of values."""
         search, heads = self.search, Heads.list_values(self.search, MAX_HEADS)
-        deviation = float(draw_pairs(search, heads, 0.0, MAX_SAMPLES, self._stream(1))[0].std())
+        deviation = float(
+            draw_pairs(search, heads, 0.0, MAX_SAMPLES, self._make_stream(1))[0].std()
+        )
         thetas = [tilt / deviation for tilt in TILTS]
         draws = [
-            draw_pairs(search, heads, theta, int(proportion * N_DRAWS), self._stream(2 + index))
+            draw_pairs(
+                search, heads, theta, int(proportion * N_DRAWS), self._make_stream(2 + index)
+            )
             for index, (theta, proportion) in enumerate(zip(thetas, PROPORTIONS, strict=True))
         ]
         values = np.concatenate([drawn_values for drawn_values, _, _ in draws])
@@ -357,11 +361,11 @@ class SampledImage:
         values, residues, weights = values[order], residues[:, order], weights[order]
         starts = np.arange(self.n_samples) * values.size // self.n_samples
         ends = np.append(starts[1:], values.size)
-        samples = self._stream(1000).integers(starts, ends)
+        samples = self._make_stream(1000).integers(starts, ends)
         ties = self._count_ties(heads, values[samples], residues[:, samples])
         totals, total_squares = (np.add.reduceat(x, starts) for x in (weights, weights**2))
         masses, standard_errors = _estimate_masses(totals, total_squares, 1 / ties)
-        bounds = _simulate_errors(masses, standard_errors, self._stream(1001))
+        bounds = _simulate_errors(masses, standard_errors, self._make_stream(1001))
         cumulated = np.cumsum(masses)
         points, slack = values[ends - 1], search.slack
         # Of equal points only the last has the full proportion. The ends are fixed at 0 and 1.
@@ -374,7 +378,7 @@ class SampledImage:
     def _count_ties(self, heads: Heads, values: Floats, residues: Ints) -> Ints:
         """Count the pairs that have each value."""
 
-        def task(start: int) -> Ints:
+        def count_chunk(start: int) -> Ints:
             chunk = slice(start, start + CHUNK_SIZE)
             index, state, residue, _ = self.search.walk_back(
                 values[chunk], residues[:, chunk], heads.cut
@@ -382,18 +386,20 @@ class SampledImage:
             matches = heads.find_matches(state, residue)
             return np.bincount(index[matches], minlength=values[chunk].size)
 
-        ties = np.concatenate(in_threads(task, range(0, values.size, CHUNK_SIZE), self.jobs))
+        ties = np.concatenate(in_threads(count_chunk, range(0, values.size, CHUNK_SIZE), self.jobs))
         # The pair that was drawn itself has its value.
         assert ties.min() > 0
         return ties
 
-    def relative_ranks(self, runs: Ints) -> Floats:
+    def compute_relative_ranks(self, runs: Ints) -> Floats:
         """Return the estimated proportion of values up to the value of each run."""
         unit = self.walk.unit
-        values = (self.walk.values(runs) * unit.numerator / unit.denominator).astype(np.float64)
+        values = (self.walk.compute_values(runs) * unit.numerator / unit.denominator).astype(
+            np.float64
+        )
         return np.interp(values, self.curve.values, self.curve.proportions)
 
-    def gaps(self) -> Gaps:
+    def find_gaps(self) -> Gaps:
         """Return the extreme values; gaps are unequal, as checked at construction."""
         return Gaps(False, None, None, self.lowest, self.highest)
 

@@ -28,7 +28,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import counted
 from cranfield.scales.forms.exact_values import Exact, FormPart, count_runs, count_sums
-from cranfield.scales.forms.form import inverse_log, iterate_precisions, scaled_inverse_log
+from cranfield.scales.forms.form import compute_inverse_log, iterate_precisions, scale_inverse_log
 from cranfield.scales.images.representation import (
     INT64_BOUND,
     MAX_VALUES,
@@ -143,7 +143,7 @@ class Side:
     n_runs: Ints
     """Number of runs with each sum."""
 
-    def digits(self, indices: Ints) -> list[Ints]:
+    def find_digits(self, indices: Ints) -> list[Ints]:
         """Return for each part the indices of its sums, from the indices of total sums."""
         if not self.parts:
             return []
@@ -166,10 +166,10 @@ class Sides(NamedTuple):
     inner: Side
     outer: Side
 
-    def digits(self, inner: Ints, outer: Ints) -> Ints:
+    def find_digits(self, inner: Ints, outer: Ints) -> Ints:
         """Return the indices of the sums of all parts for pairs of an inner and an outer sum."""
-        columns = dict(zip(self.inner.parts, self.inner.digits(inner), strict=True))
-        columns.update(zip(self.outer.parts, self.outer.digits(outer), strict=True))
+        columns = dict(zip(self.inner.parts, self.inner.find_digits(inner), strict=True))
+        columns.update(zip(self.outer.parts, self.outer.find_digits(outer), strict=True))
         return np.stack([columns[part] for part in range(len(columns))], axis=1)
 
     def limit_relevant(self, limit: int | None) -> Iterator[Sides]:
@@ -183,7 +183,7 @@ class Sides(NamedTuple):
             yield Sides(inner.select(inner.min_relevant <= room), outer.select(rooms == room))
 
 
-class Split(NamedTuple):
+class SideSplit(NamedTuple):
     """Indices of the parts of the inner and of the outer side, and number of outer sums."""
 
     inner: list[int]
@@ -193,7 +193,7 @@ class Split(NamedTuple):
 
 def split_sides(
     parts: tuple[FormPart, ...], limit: int | None, by_runs: bool, memory: int
-) -> Split:
+) -> SideSplit:
     """Assign parts to sides; raise an error if the outer side is too long.
 
     With `by_runs`, sums are weighted by numbers of runs; `memory` is the maximum size of the inner
@@ -216,7 +216,7 @@ def split_sides(
     n_outer = prod(lengths[index] for index in outer)
     if n_outer > max_length:
         raise make_size_error(prod(lengths))
-    return Split(inner, outer, n_outer)
+    return SideSplit(inner, outer, n_outer)
 
 
 @lru_cache(maxsize=1)
@@ -267,8 +267,8 @@ MAX_COMPARED = 2**16
 """Maximum number of candidates for the smallest gap that are compared exactly."""
 
 
-class Sums:
-    """The image of an additive measure."""
+class SummedImage:
+    """The image of an additive measure, whose values are counted as sums of parts."""
 
     tolerance = 0.0
     confidence = 1.0
@@ -295,11 +295,11 @@ class Sums:
         largest = sum(float(np.abs(part.values).max()) for part in self.parts)
         return (4 * len(self.parts) + 32) * EPSILON * largest
 
-    def digits(self, runs: Ints) -> Ints:
+    def find_digits(self, runs: Ints) -> Ints:
         """Return for each run the index of its sum in each part; shape (runs, parts)."""
         return np.stack([part.find_sums(runs) for part in self.parts], axis=1)
 
-    def floats(self, digits: Ints) -> Floats:
+    def compute_floats(self, digits: Ints) -> Floats:
         """Return the values as floats, from the indices of the sums in all parts."""
         columns = zip(self.parts, digits.T, strict=True)
         return np.asarray(sum(part.values[column] for part, column in columns), dtype=np.float64)
@@ -322,12 +322,12 @@ class Sums:
     def precision(self) -> str:
         return f"accurate to {self.error:.1g}" if self.is_approximate else "exact"
 
-    def relative_ranks(self, runs: Ints) -> Floats:
+    def compute_relative_ranks(self, runs: Ints) -> Floats:
         """Return the proportion of values up to the value of each run, within the error."""
         shift = sum(float(part.values[0]) for part in self.parts if part.values.size == 1)
-        return self.distribution.cdf(self.floats(self.digits(runs)) - shift)
+        return self.distribution.cdf(self.compute_floats(self.find_digits(runs)) - shift)
 
-    def require(self, n_runs: int, *, by_runs: bool) -> None:
+    def check_rankable(self, n_runs: int, *, by_runs: bool) -> None:
         if by_runs:
             check_n_runs(self.runs)
         else:
@@ -336,12 +336,12 @@ class Sums:
             n_outer = split_sides(self.parts, self.limit, by_runs, self.memory).n_outer
             self._check_lookups(n_outer, n_runs)
 
-    def ranks(self, runs: Ints) -> Ints:
-        return self._rank_digits(self.digits(runs))
+    def rank_runs(self, runs: Ints) -> Ints:
+        return self._rank_digits(self.find_digits(runs))
 
     def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
         check_n_runs(self.runs)
-        return self._count_below(self.digits(runs), by_runs=True)
+        return self._count_below(self.find_digits(runs), by_runs=True)
 
     def _is_lexicographic(self, by_runs: bool) -> bool:
         return self.lexicographic is not None and (not by_runs or self.lexicographic.has_run_counts)
@@ -362,7 +362,7 @@ class Sums:
             n_lower, n_equal = self.lexicographic.count_below(unique, by_runs=by_runs)
             return n_lower[inverse], n_equal[inverse]
         n_lower, n_equal = np.zeros((2, len(unique)), dtype=np.int64)
-        x = self.floats(unique)
+        x = self.compute_floats(unique)
         for sides in self._find_sides(by_runs).limit_relevant(self.limit):
             inner, outer = sides
             self._check_lookups(outer.values.size, x.size)
@@ -371,7 +371,7 @@ class Sums:
                 inner.values, outer.values, x, self.slack, weights=weights, jobs=self.jobs
             )
             n_lower += n_below
-            sums = sides.digits(near.inner, near.outer)
+            sums = sides.find_digits(near.inner, near.outer)
             sign = self._compare(sums, unique[near.query])
             weight = outer.n_runs[near.outer] * inner.n_runs[near.inner]
             np.add.at(n_lower, near.query[sign < 0], weight[sign < 0])
@@ -385,8 +385,8 @@ class Sums:
         if n_outer * n_runs > MAX_LOOKUPS:
             raise PolicyError(
                 f"the measure has {self.size:,} possible values, and ranking"
-                f" {counted(n_runs, 'run')} among them exactly would take days; use shorter runs,"
-                " fewer grades or fewer runs"
+                f" {counted(n_runs, 'run')} among them exactly would take many hours; use shorter"
+                " runs, fewer grades or fewer runs"
             )
 
     def _compare(self, a: Ints, b: Ints) -> Ints:
@@ -412,7 +412,7 @@ class Sums:
         for part, column_a, column_b in zip(self.parts, a.T, b.T, strict=True):
             step = part.keys[column_a].astype(object) - part.keys[column_b].astype(object)
             step = step * int(part.unit * self._common_denominator)
-            difference = difference + step * scaled_inverse_log(part.base, bits)
+            difference = difference + step * scale_inverse_log(part.base, bits)
             max_error = max_error + np.abs(step)
         return difference, max_error
 
@@ -430,7 +430,7 @@ class Sums:
             is_close = np.abs(sums - values[near.query]) <= radius[near.query]
             query = near.query[is_close]
             np.add.at(matches, query, 1)
-            digits[query] = sides.digits(near.inner[is_close], near.outer[is_close])
+            digits[query] = sides.find_digits(near.inner[is_close], near.outer[is_close])
         ranks = np.zeros(values.size, dtype=np.int64)
         is_unique = matches == 1
         if is_unique.any():
@@ -450,9 +450,9 @@ class Sums:
             i, j = i[is_allowed], j[is_allowed]
         values = outer.values[i] + inner.values[j]
         order = np.argsort(values, kind="stable")
-        return values[order], sides.digits(j[order], i[order])
+        return values[order], sides.find_digits(j[order], i[order])
 
-    def gaps(self) -> Gaps:
+    def find_gaps(self) -> Gaps:
         lowest, highest = map(float, self._find_extremes([part.values for part in self.parts]))
         active = [part for part in self.parts if part.keys.size > 1]
         if self.size == 1:
@@ -465,7 +465,7 @@ class Sums:
             ]
             lowest_multiple, highest_multiple = self._find_extremes(multiples, active)
             if highest_multiple - lowest_multiple + 1 == self.size:
-                gap = float(step) * inverse_log(active[0].base)
+                gap = float(step) * compute_inverse_log(active[0].base)
                 return Gaps(True, gap, gap, lowest, highest)
         if self.size > MAX_VALUES:
             return Gaps(False, None, None, lowest, highest)

@@ -30,10 +30,10 @@ from cranfield.scales.forms.form import (
     Stateful,
     check_depends_on_grades,
     count_ranks_read,
+    get_lowest_relevant,
     limit_relevant,
-    lowest_relevant,
 )
-from cranfield.scales.forms.measure_forms import form
+from cranfield.scales.forms.measure_forms import find_form
 from cranfield.scales.images.representation import (
     MAX_VALUES,
     ConstantImage,
@@ -43,19 +43,19 @@ from cranfield.scales.images.representation import (
     TableImage,
 )
 from cranfield.scales.images.sampling import SampledImage, UnestimableRanksError
-from cranfield.scales.images.sums import Sums
-from cranfield.scales.images.windows import TooManyRunsError, Windows, cut_ranks
+from cranfield.scales.images.sums import SummedImage
+from cranfield.scales.images.windows import TooManyRunsError, WindowedImage, cut_ranks
 from cranfield.scales.runs import (
     all_runs,
     as_measure,
+    check_judgments,
     check_runs,
     check_size,
     depends_on_recall_base,
-    document_grades,
     has_more,
 )
 
-Representation = ListedImage | Sums | Windows | SampledImage
+Representation = ListedImage | SummedImage | WindowedImage | SampledImage
 """Representation of an image: a table of values, or counts or estimates of their ranks."""
 
 TIES = ("unique", "mid", "min", "max")
@@ -104,7 +104,7 @@ class Image:
         return self._representation.is_approximate
 
     @property
-    def _exact_representation(self) -> ListedImage | Sums | Windows:
+    def _exact_representation(self) -> ListedImage | SummedImage | WindowedImage:
         if isinstance(self._representation, SampledImage) or self.is_approximate:
             # The number of values of a sampled image takes long to estimate.
             is_sampled = isinstance(self._representation, SampledImage)
@@ -175,9 +175,11 @@ class Image:
 
     @cached_property
     def _listing(self) -> Floats:
-        return np.asarray(self._times_unit(self._exact_representation.list_values()) + self.offset)
+        return np.asarray(
+            self._multiply_by_unit(self._exact_representation.list_values()) + self.offset
+        )
 
-    def _times_unit(self, values: Any) -> Any:
+    def _multiply_by_unit(self, values: Any) -> Any:
         """Multiply by the unit; if it is 1 / n, divide by n as measures do."""
         divisor = round(1 / self.unit) if self.unit <= 1 else 0
         return values / divisor if divisor and 1 / divisor == self.unit else values * self.unit
@@ -196,10 +198,11 @@ class Image:
 
     @cached_property
     def _gaps(self) -> Gaps:
-        raw = self._representation.gaps()
-        low, high = (self._times_unit(x) + self.offset for x in (raw.lowest, raw.highest))
+        raw = self._representation.find_gaps()
+        low, high = (self._multiply_by_unit(x) + self.offset for x in (raw.lowest, raw.highest))
         smallest, largest = (
-            None if gap is None else self._times_unit(gap) for gap in (raw.smallest, raw.largest)
+            None if gap is None else self._multiply_by_unit(gap)
+            for gap in (raw.smallest, raw.largest)
         )
         min_score, max_score = self.measure.info.range
         unused = None
@@ -219,8 +222,8 @@ class Image:
         Raises
         ------
         PolicyError
-            For a score that is not a number, and for a score that has no value of the image, or
-            several values, within a relative distance of 2^-44.
+            For a score that is not a number, for a score that has no value of the image, or several
+            values, within a relative distance of 2^-44, and if the image is too large.
 
         Notes
         -----
@@ -290,7 +293,7 @@ class Image:
         cranfield.PolicyError: there are about 2^60 possible values, too many for exact ranks; ...
         """
         _check_ties(ties)
-        self._exact_representation.require(n_runs, by_runs=ties != "unique")
+        self._exact_representation.check_rankable(n_runs, by_runs=ties != "unique")
 
     def rank_runs(self, runs: Any, ties: str = "unique") -> Any:
         """Return the exact ranks of runs.
@@ -328,14 +331,14 @@ class Image:
         _check_ties(ties)
         rows = check_runs(runs, self.length, self.grades)
         if self.at_most is not None:
-            n_relevant = (rows >= lowest_relevant(self.measure)).sum(axis=1)
+            n_relevant = (rows >= get_lowest_relevant(self.measure)).sum(axis=1)
             if n_relevant.max() > self.at_most:
                 raise PolicyError(
                     f"runs must have at most at_most={self.at_most} relevant documents, got a run"
                     f" with {int(n_relevant.max())}"
                 )
         if ties == "unique":
-            return self._exact_representation.ranks(rows)
+            return self._exact_representation.rank_runs(rows)
         n_lower, n_equal = self._exact_representation.count_lower_and_equal(rows)
         if ties == "min":
             return n_lower + 1
@@ -362,8 +365,10 @@ class Image:
         >>> long.relative_ranks([[0], [1], [1] * 500]).round(4).tolist()
         [0.0, 0.0351, 1.0]
         """
-        if isinstance(self._representation, Sums | SampledImage) and self.is_approximate:
-            return self._representation.relative_ranks(check_runs(runs, self.length, self.grades))
+        if isinstance(self._representation, SummedImage | SampledImage) and self.is_approximate:
+            return self._representation.compute_relative_ranks(
+                check_runs(runs, self.length, self.grades)
+            )
         return self.normalise_ranks(self.rank_runs(runs))
 
     def normalise_ranks(self, ranks: ArrayLike) -> Floats:
@@ -451,8 +456,9 @@ def image(
 
     Notes
     -----
-    Most measures have exact images. Other measures are scored on all runs, of which there may be at
-    most 2^20, and scores within a relative distance of 2^-40 (`tolerance`) count as equal.
+    The images of measures with an exact form are exact. Other measures are scored on
+    all runs, of which there may be at most 2^20, and scores within a relative distance of 2^-40
+    (`tolerance`) count as equal.
 
     Examples
     --------
@@ -470,7 +476,7 @@ def image(
         raise PolicyError(f"length is required, such as image({str(measure)!r}, 10)")
     check_size(length, grades)
     length, grades = int(length), int(grades)
-    documents, limit = document_grades(judgments, length, grades), _check_limit(at_most, length)
+    documents, limit = check_judgments(judgments, length, grades), _check_limit(at_most, length)
     return _cached_image(measure, length, grades, documents, limit, memory, jobs, int(seed))
 
 
@@ -483,10 +489,10 @@ def make_topic_image(
 ) -> Image:
     """Return the image of a measure for one topic, if its order of runs depends on the topic."""
     # Values that cannot be listed raise an error, as counting them for each topic would be slow.
-    has_no_form = form(measure, length, grades) is None
+    has_no_form = find_form(measure, length, grades) is None
     max_runs = MAX_TOPIC_RUNS[has_no_form]
     if not (has_no_form and has_more(max_runs, length, grades)):
-        documents, limit = document_grades(ideal, length, grades), _check_limit(at_most, length)
+        documents, limit = check_judgments(ideal, length, grades), _check_limit(at_most, length)
         topic_image = _make_image(
             measure, length, grades, documents, limit, 2**30, None, 0, represent.__wrapped__
         )
@@ -495,7 +501,8 @@ def make_topic_image(
     max_length = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
     raise PolicyError(
         f"the possible values of {measure} differ between topics and must be listed for each topic;"
-        f" with {counted(grades + 1, 'grade')} use a length of at most about {max_length}"
+        f" with {counted(grades + 1, 'grade')} use a length of at most about {max_length}, got"
+        f" {length}"
     )
 
 
@@ -509,24 +516,24 @@ def _check_limit(at_most: int | None, length: int) -> int | None:
 
 @lru_cache(maxsize=8)
 def represent(
-    shape: Additive | Stateful,
+    rank_sum: Additive | Stateful,
     limit: int | None,
     rel: int,
     memory: int,
     jobs: int | None,
     seed: int,
 ) -> Representation:
-    """Represent the values of the shape of a form, which is the same for all recall bases."""
-    stateful = shape
-    if isinstance(shape, Additive):
+    """Represent the values of the rank sum of a form, which is the same for all recall bases."""
+    stateful = rank_sum
+    if isinstance(rank_sum, Additive):
         try:
-            return Sums(split_form(shape, rel), limit, memory, jobs)
+            return SummedImage(split_form(rank_sum, rel), limit, memory, jobs)
         except TooManySumsError:
-            single_state = shape.stateful()
+            single_state = rank_sum.make_stateful()
             if single_state is None:
                 raise PolicyError(
-                    f"runs of length {shape.length} with {shape.grades + 1} grades have too many"
-                    " ties to rank their values exactly; use shorter runs or fewer grades"
+                    f"runs of length {rank_sum.length} with {rank_sum.max_grade + 1} grades have"
+                    " too many ties to rank their values exactly; use shorter runs or fewer grades"
                 ) from None
             stateful = single_state
     assert isinstance(stateful, Stateful)
@@ -542,7 +549,7 @@ def represent(
         return TableImage(walk, counts_by_state[0])
     rank, _ = cut_ranks(walk, memory // (2048 if is_wide else 128))
     try:
-        return Windows(walk, rank, jobs)
+        return WindowedImage(walk, rank, jobs)
     except TooManyRunsError as error:
         try:
             return SampledImage(walk, seed, jobs)
@@ -561,17 +568,17 @@ def _make_image(
     seed: int,
     make: Callable[..., Representation] = represent,
 ) -> Image:
-    rel = lowest_relevant(measure)
+    rel = get_lowest_relevant(measure)
     if limit is not None and rel < 1:
         raise PolicyError(
             f"at_most cannot be combined with {measure}, which counts every document as relevant"
         )
-    exact = form(measure, length, grades, judgments)
+    exact = find_form(measure, length, grades, judgments)
     unit, offset = (1.0, 0.0) if exact is None else (exact.unit, exact.offset)
     if exact is None:
         representation: Representation = _enumerate_image(measure, length, grades, judgments, limit)
     else:
-        representation = make(exact.shape, limit, rel, memory, jobs, seed)
+        representation = make(exact.rank_sum, limit, rel, memory, jobs, seed)
     if not unit:
         # Every run has the value of the offset.
         representation, unit = ConstantImage(representation.runs), 1.0
@@ -598,5 +605,5 @@ def _enumerate_image(
         )
     runs = all_runs(length, grades)
     if limit is not None:
-        runs = runs[(runs >= lowest_relevant(measure)).sum(axis=1) <= limit]
+        runs = runs[(runs >= get_lowest_relevant(measure)).sum(axis=1) <= limit]
     return EnumeratedImage(measure, runs, grades, judgments)

@@ -30,7 +30,7 @@ from cranfield.scales.images.representation import (
     ExactImage,
     Gaps,
     check_n_runs,
-    join_ranges,
+    join_counted_ranges,
 )
 
 MAX_PAIRS = 2**32
@@ -43,7 +43,7 @@ MAX_HEADS = 2**21
 
 def cut_ranks(walk: Walk, max_values: int) -> tuple[int, list[ValueCounts]]:
     """Return the first rank, from 0, with at most `max_values` tails, and the tails by state."""
-    rank, counts_by_state = len(walk.gains), walk.end_counts(by_runs=False)
+    rank, counts_by_state = len(walk.gains), walk.make_end_counts(by_runs=False)
     while rank:
         sizes = [
             sum(counts_by_state[state].values.size for state in row if state >= 0)
@@ -89,7 +89,7 @@ class Halves:
 
     @cached_property
     def tail_keys(self) -> Any:
-        """Keys for searching the tails: the tails as int64, or else as floats."""
+        """Keys for searching the tails: the tails as int64 if they fit, otherwise as floats."""
         return self.tails.astype(np.float64) if self.slack else self.tails
 
     @cached_property
@@ -107,37 +107,43 @@ class Halves:
         return int(counts.sum())
 
     def find_first_tails(self, borders: Exact, *, is_above: bool = False) -> Ints:
-        """Return the first tail whose sum with a head may reach a border; shape (borders, heads).
+        """Return the index of the first tail whose sum with a head may reach a border.
 
-        With `is_above`, return the first tail whose sum with a head is certainly above the border.
+        The shape is (borders, heads). With `is_above`, it is the first tail whose sum with a head
+        is certainly above the border.
         """
         keys = borders[:, None] - self.heads[None, :]
         side: Any = "right" if is_above else "left"
         if self.slack:
             keys = keys.astype(np.float64) + (self.slack if is_above else -self.slack)
         indices = np.empty(keys.shape, dtype=np.int64)
-        head = tail = 0
+        head_start = tail_start = 0
         for head_end, tail_end in zip(self.head_ends, self.tail_ends, strict=True):
-            tail_keys = self.tail_keys[tail:tail_end]
-            indices[:, head:head_end] = (
-                np.searchsorted(tail_keys, keys[:, head:head_end], side) + tail
+            tail_keys = self.tail_keys[tail_start:tail_end]
+            indices[:, head_start:head_end] = (
+                np.searchsorted(tail_keys, keys[:, head_start:head_end], side) + tail_start
             )
-            head, tail = head_end, tail_end
+            head_start, tail_start = head_end, tail_end
         return indices
 
     def find_tails(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
-        """Return for each interval and head the first tail with a sum inside, and their number."""
+        """Return, for each interval and head, the index of the first tail whose sum may be inside.
+
+        Also return the number of such tails, which are consecutive.
+        """
         first = self.find_first_tails(low)
         return first, np.maximum(self.find_first_tails(high, is_above=True) - first, 0)
 
     def list_sums(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
-        """Return the interval and the distance from its lower end of all sums in intervals."""
-        return self.write_sums(*self.find_tails(low, high), low, high)
+        """Return the interval of each sum that is in one, and the distance from its lower end."""
+        return self.compute_sums(*self.find_tails(low, high), low, high)
 
-    def write_sums(self, first: Ints, n_tails: Ints, low: Exact, high: Exact) -> tuple[Ints, Ints]:
+    def compute_sums(
+        self, first: Ints, n_tails: Ints, low: Exact, high: Exact
+    ) -> tuple[Ints, Ints]:
         """Return the result of :meth:`list_sums` for `n_tails` tails of each head, from `first`."""
         shift = self.head_words[None, :] - to_words(low)[:, None]
-        pair, tail = join_ranges(first.ravel(), n_tails.ravel())
+        pair, tail = join_counted_ranges(first.ravel(), n_tails.ravel())
         sums = self.tail_words[tail]
         sums += shift.ravel()[pair]
         interval = pair // self.heads.size if len(low) > 1 else np.zeros(1, dtype=np.int64)
@@ -159,12 +165,12 @@ def to_words(numbers: Exact) -> Ints:
 @lru_cache(maxsize=2)
 def make_halves(walk: Walk, cut: int, by_runs: bool) -> Halves:
     """Make the two halves of an image; with `by_runs`, count the runs with each value."""
-    heads = walk.start_counts(by_runs)
+    heads = walk.make_start_counts(by_runs)
     for rank in range(cut):
         heads = walk.append_rank(heads, rank)
         if sum(counts.values.size for counts in heads) > MAX_HEADS:
             raise make_runs_error(walk)
-    tails = walk.end_counts(by_runs)
+    tails = walk.make_end_counts(by_runs)
     for rank in reversed(range(cut, len(walk.gains))):
         tails = walk.prepend_rank(tails, rank)
     halves = Halves.join(heads, tails)
@@ -217,19 +223,19 @@ class Marks:
     """Highest value of the image."""
 
 
-class Windows(ExactImage):
+class WindowedImage(ExactImage):
     """The image of a stateful measure, whose values are counted window by window."""
 
-    def __init__(self, walk: Walk, rank: int, jobs: int | None) -> None:
-        self.walk, self.rank, self.jobs = walk, rank, jobs
+    def __init__(self, walk: Walk, cut: int, jobs: int | None) -> None:
+        self.walk, self.cut, self.jobs = walk, cut, jobs
         self.runs = walk.count_runs()
         # Computed at once, so that too many runs raise an error here.
-        make_halves(walk, rank, False)
+        make_halves(walk, cut, False)
 
     @property
     def halves(self) -> Halves:
         """The two halves, from a cache shared by all images."""
-        return make_halves(self.walk, self.rank, False)
+        return make_halves(self.walk, self.cut, False)
 
     @property
     def size(self) -> int:
@@ -265,16 +271,16 @@ class Windows(ExactImage):
         head_stride = min(int(stride**0.5) + 1, max(1, halves.heads.size // 64))
         tail_stride = max(1, stride // head_stride)
         sample: list[Floats] = []
-        head = tail = 0
+        head_start = tail_start = 0
         ends: list[tuple[Any, Any]] = []
         for head_end, tail_end in zip(halves.head_ends, halves.tail_ends, strict=True):
-            heads, tails = halves.heads[head:head_end], halves.tails[tail:tail_end]
+            heads, tails = halves.heads[head_start:head_end], halves.tails[tail_start:tail_end]
             ends.append((heads.min() + tails[0], heads.max() + tails[-1]))
             sampled_heads = np.sort(heads)[::head_stride].astype(np.float64)
             sample.append(
                 (sampled_heads[:, None] + tails[::tail_stride].astype(np.float64)[None, :]).ravel()
             )
-            head, tail = head_end, tail_end
+            head_start, tail_start = head_end, tail_end
         low, high = int(min(start for start, _ in ends)), int(max(end for _, end in ends))
         sorted_sample = np.sort(np.concatenate(sample))
         n_windows = halves.n_pairs // WINDOW_SIZE + 1
@@ -286,8 +292,8 @@ class Windows(ExactImage):
         n_pieces = [(b - a) // MAX_WIDTH + 1 for a, b in pairwise(borders)]
         if sum(n_pieces) > MAX_WINDOWS:
             raise PolicyError(
-                f"values of runs of length {len(self.walk.gains)} have too many digits to rank them"
-                " exactly; use shorter runs or fewer grades"
+                f"values of runs of length {len(self.walk.gains)} have too many digits for exact"
+                " ranks; use shorter runs or fewer grades"
             )
         # Windows that are too wide are divided into equal pieces.
         pieces = [
@@ -308,20 +314,20 @@ class Windows(ExactImage):
                 middle = low + (high - low) // 2
                 remaining += [(middle + 1, high), (low, middle)]
                 continue
-            _, sums = self.halves.write_sums(first, n_tails, *ends)
+            _, sums = self.halves.compute_sums(first, n_tails, *ends)
             if sums.size:
                 sums.sort()
                 pieces.append((low, *_summarise_sums(sums)))
         return pieces
 
-    def require(self, n_runs: int, *, by_runs: bool) -> None:
+    def check_rankable(self, n_runs: int, *, by_runs: bool) -> None:
         if by_runs:
             check_n_runs(self.runs)
         else:
             _ = self._borders
 
-    def ranks(self, runs: Ints) -> Ints:
-        return self._rank_values(self.walk.values(runs))
+    def rank_runs(self, runs: Ints) -> Ints:
+        return self._rank_values(self.walk.compute_values(runs))
 
     def _rank_values(self, values: Exact) -> Ints:
         unique, inverse = np.unique(values, return_inverse=True)
@@ -339,7 +345,7 @@ class Windows(ExactImage):
         step = int(min(max(1, 2**19 // self.halves.heads.size), 2 ** (62 - bits)))
         slices = [slice(start, start + step) for start in range(0, len(low), step)]
 
-        def task(block: slice) -> tuple[slice, Ints, Ints]:
+        def list_block(block: slice) -> tuple[slice, Ints, Ints]:
             interval, sums = self.halves.list_sums(low[block], high[block])
             sums |= interval << bits
             sums.sort()
@@ -348,11 +354,11 @@ class Windows(ExactImage):
             distinct = sums[is_first]
             return block, distinct >> bits, distinct & ((1 << bits) - 1)
 
-        yield from iterate_in_threads(task, slices, self.jobs)
+        yield from iterate_in_threads(list_block, slices, self.jobs)
 
     def find_ranks(self, values: Floats, radius: Floats) -> tuple[Ints, Ints]:
         unit = self.walk.unit.numerator / self.walk.unit.denominator
-        gaps = self.gaps()
+        gaps = self.find_gaps()
         candidates = np.flatnonzero(
             (values + radius >= gaps.lowest) & (values - radius <= gaps.highest)
         )
@@ -377,19 +383,19 @@ class Windows(ExactImage):
 
     def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
         check_n_runs(self.runs)
-        unique, inverse = np.unique(self.walk.values(runs), return_inverse=True)
-        halves = make_halves(self.walk, self.rank, True)
+        unique, inverse = np.unique(self.walk.compute_values(runs), return_inverse=True)
+        halves = make_halves(self.walk, self.cut, True)
         before = np.concatenate([[0], np.cumsum(halves.tail_runs)])
         # For each head the number of runs before the tails of its state.
         state_starts = before[np.concatenate([[0], halves.tail_ends[:-1]])]
         start_runs = np.repeat(state_starts, np.diff(halves.head_ends, prepend=0))
         step = max(1, 2**19 // halves.heads.size)
 
-        def task(start: int) -> tuple[Ints, Ints]:
+        def count_block(start: int) -> tuple[Ints, Ints]:
             x = unique[start : start + step]
             first, n_tails = halves.find_tails(x, x)
             n_lower = ((before[first] - start_runs) * halves.head_runs).sum(axis=1)
-            pair, tail = join_ranges(first.ravel(), n_tails.ravel())
+            pair, tail = join_counted_ranges(first.ravel(), n_tails.ravel())
             query, head = np.divmod(pair, halves.heads.size)
             difference = halves.tail_words[tail] + halves.head_words[head] - to_words(x)[query]
             weight = halves.tail_runs[tail] * halves.head_runs[head]
@@ -398,7 +404,7 @@ class Windows(ExactImage):
             np.add.at(n_equal, query[difference == 0], weight[difference == 0])
             return n_lower, n_equal
 
-        blocks = in_threads(task, range(0, unique.size, step), self.jobs)
+        blocks = in_threads(count_block, range(0, unique.size, step), self.jobs)
         n_lower, n_equal = (
             np.concatenate(arrays)[inverse.ravel()] for arrays in zip(*blocks, strict=True)
         )
@@ -414,7 +420,7 @@ class Windows(ExactImage):
         unit = self.walk.unit
         return (np.concatenate(values) * unit.numerator / unit.denominator).astype(np.float64)
 
-    def gaps(self) -> Gaps:
+    def find_gaps(self) -> Gaps:
         marks, unit = self.marks, self.walk.unit
         lowest, highest = float(int(marks.values[0]) * unit), float(marks.highest * unit)
         smallest, largest = float(marks.min_gap * unit), float(marks.max_gap * unit)
@@ -427,9 +433,9 @@ def _summarise_sums(sums: Ints) -> tuple[Ints, Ints, int, tuple[int, int], int]:
     # True if a sum differs from its predecessor; padded to full rows between marks.
     is_new = np.zeros(-(-sums.size // MARK_SPACING) * MARK_SPACING, dtype=bool)
     np.greater(steps, 0, out=is_new[1 : sums.size])
-    rows = np.add.reduce(is_new.reshape(-1, MARK_SPACING), axis=1, dtype=np.int64)
-    n_below = np.cumsum(rows) - rows + is_new[::MARK_SPACING]
-    n_distinct = int(rows.sum()) + 1
+    n_new = np.add.reduce(is_new.reshape(-1, MARK_SPACING), axis=1, dtype=np.int64)
+    n_below = np.cumsum(n_new) - n_new + is_new[::MARK_SPACING]
+    n_distinct = int(n_new.sum()) + 1
     gaps = (0, 0)
     if n_distinct > 1:
         # A step of 0 becomes the largest unsigned number.

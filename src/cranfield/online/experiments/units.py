@@ -246,19 +246,19 @@ def _read_table(
     is_by_row = unit == ROW and ROW not in spellings
     if is_by_row:
         schema, unit = replace(schema, columns=schema.columns[:-1]), None
-    tabulate_units = UnitTable(columns, schema, variant)
-    check_second_variants(tabulate_units)
+    unit_table = UnitTable(columns, schema, variant)
+    check_second_variants(unit_table)
     metrics = [name for name, kind in kinds.items() if kind is _METRIC_KIND]
     if unit is None and not is_by_row:
-        check_rows(tabulate_units, metrics, denominators)
-    table, notes = columns.table(schema), note_unused_labels(tabulate_units, unit)
-    notes += note_users_of_rows(tabulate_units, unit) if variant else ()
-    id_columns = [tabulate_units.positions[unit]] if unit else tabulate_units.unused
-    tabulate_units.check_last_row(id_columns, table.frame.select(metrics))
+        check_rows(unit_table, metrics, denominators)
+    table, notes = columns.table(schema), note_unused_labels(unit_table, unit)
+    notes += note_users_of_rows(unit_table, unit) if variant else ()
+    id_columns = [unit_table.positions[unit]] if unit else unit_table.unused
+    unit_table.check_last_row(id_columns, table.frame.select(metrics))
     if unit:
         table.check(refuse_totals(unit))
-        warn_of_long_table(tabulate_units, unit)
-        warn_of_repeated_rows(tabulate_units, unit)
+        warn_of_long_table(unit_table, unit)
+        warn_of_repeated_rows(unit_table, unit)
         if n_without := table.frame[unit].null_count():
             rows = counted(n_without, "row")
             if missing == "error":

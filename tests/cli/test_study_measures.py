@@ -124,7 +124,7 @@ def test_missing_scores(scores: Path, tmp_path: Path) -> None:
         _, err = cranfield(tmp_path, *START, *option, status=2)
         assert "system 'b' on topic 'q3' has no score" in err and err.count("\n") == 1
     for missing, whole, note in (
-        ("drop", "dropped.csv", "1 topic excluded: no score"),
+        ("drop", "dropped.csv", "1 topic excluded: no score of some systems"),
         ("zero", "filled.csv", "1 missing score counted as 0"),
     ):
         more = ("--gold", "sharp", "--format", "json")

@@ -136,7 +136,7 @@ def test_missing_scores() -> None:
     scores = {**THREE, "two": replace(THREE["two"], values=values)}
     dropped = correlate(scores, missing="drop")
     assert dropped.topics == ("q1", "q3", "q4")
-    assert dropped.notes == ("1 topic excluded: no score",)
+    assert dropped.notes == ("1 topic excluded: no score of some systems",)
     kept = [0, 2, 3]
     picked = {
         name: replace(one, values=one.values[kept], topics=dropped.topics)

@@ -129,7 +129,7 @@ def test_missing_scores() -> None:
     values[3, 2] = np.nan
     found = discriminative_power({"M": scored(values)}, resamples=50, missing="drop")
     assert found.topics == {"M": 19} and found.missing == "drop"
-    assert found.notes["M"][0] == "1 topic excluded: no score"
+    assert found.notes["M"][0] == "1 topic excluded: no score of some systems"
 
 
 def test_scores_by_shard() -> None:

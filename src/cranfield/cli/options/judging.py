@@ -19,7 +19,6 @@ from cranfield.cli.options.output import show_judging_progress
 from cranfield.cli.options.signatures import options_of, parse_pairs
 from cranfield.collection.policies import JUDGMENT_FORMATS, Policies, make_policies
 from cranfield.sources.archives import path_is
-from cranfield.sources.values import parse_number
 
 if TYPE_CHECKING:
     from cranfield.collection.files.named_columns import RequestedColumns
@@ -52,6 +51,8 @@ def parse_grades(text: str) -> dict[str, str | None] | list[str] | str:
             grades[value.strip()] = grade.strip() or None
             value = ""
     if not grades:
+        from cranfield.sources.values import parse_number
+
         cuts = text.strip("[] ").split(",")
         return cuts if all(parse_number(cut) is not None for cut in cuts) else [text]
     return {**grades, value.strip(): ""} if value.strip() else grades

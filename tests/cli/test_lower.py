@@ -224,7 +224,9 @@ def test_excluded_topics_are_reported_in_every_form(folder: Path, view: str, for
     (folder / "gap.csv").write_text(
         "topic,a,b\n" + "".join(f"{k},0.{k},0.{k + 5}\n" for k in range(10, 30)) + "30,,0.4\n"
     )
-    excluded = "1 missing score" if view == "summary" else "1 topic excluded: no score of some systems"
+    excluded = (
+        "1 missing score" if view == "summary" else "1 topic excluded: no score of some systems"
+    )
     call = ("compare", "--scores", "gap.csv", "--as", view, "--format", format)
     out, err = cranfield(folder, *call, *(() if view == "summary" else ("--missing", "drop")))
     assert excluded in (err if format == "csv" else out)

@@ -138,8 +138,8 @@ class Rankings(PairTable):
 
     topics: tuple[str, ...]  # in numerical order if all are numbers, else by bytes
     systems: tuple[str, ...]
-    depth: int  # number of ranks used of each ranking; 0, and without a use, in fusion
-    docs: pl.Series  # ids of documents by topic; other arrays contain indices into it
+    depth: int  # number of ranks used of each ranking; fusion sets it to 0 and uses all
+    docs: pl.Series  # ids of documents by topic; `ranked` contains indices into it
     starts: Ints
     """Documents of topic t are `starts[t]:starts[t + 1]`; shape (topics + 1,)."""
     ranked: NDArray[np.int32]

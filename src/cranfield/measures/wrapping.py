@@ -99,7 +99,7 @@ class Wrapper(Measure):
         return [name for name in cls.parameters if name not in {"cutoff", "judged_only"}]
 
     def score(self, judged: JudgedRuns) -> Floats:
-        """Score each ranking; the inner measure cuts off and condenses rankings."""
+        """Score each ranking; unless `scores_cut_rankings`, only the inner measure cuts it off."""
         if self.scores_cut_rankings:
             return super().score(judged)
         self.require_complete()

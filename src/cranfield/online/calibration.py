@@ -110,7 +110,7 @@ class ClickMoves(Result):
     def heading(self) -> list[str]:
         sizes = {"move": self.counts.sum(), "rank": len(self.counts), "page": self.pages}
         texts = [counted(int(size), noun) for noun, size in sizes.items()]
-        texts += [f"{self.excluded:,} excluded"] if self.excluded else []
+        texts += [f"{self.excluded:,} moves excluded"] if self.excluded else []
         return [", ".join(texts)]
 
 
@@ -449,9 +449,10 @@ def calibrate_tbg(
     r"""Estimate the parameters of time-biased gain from a log.
 
     =================  ============================================================================
-    `h`                half-life: :math:`\ln 2` times the time from the first page of a unit to the
-                       end of its last click, summed over units, divided by the number of units
-                       whose end is known (maximum likelihood of an exponential distribution)
+    `h`                half-life: :math:`\ln 2` times the time from the first page with a click of
+                       a unit to the end of its last click, summed over units, divided by the
+                       number of units whose end is known (maximum likelihood of an exponential
+                       distribution)
     `summary`          total seconds from pages to their first clicks / total rank of these clicks
     `click`            proportion of relevant results above the lowest click of their page (which
                        users must have read) that were clicked

@@ -198,8 +198,9 @@ def read_sessions(
         `snippet` and `time` (to check the order of queries): a CSV, TSV, JSON or Parquet file, a
         data frame of any library, a dict of columns, or an iterable of mappings or named tuples.
         Files may be compressed (gz, bz2, xz, zst).
-        Queries are numbered from 1; if they are not all integers, they are numbered in order of
-        appearance. Equal scores are ordered by document, descending, as in trec_eval.
+        `query` is the position of the query in its session, from 1; if any is not an integer,
+        queries are numbered in order of appearance. Equal scores are ordered by document,
+        descending, as in trec_eval.
     clicks
         A table in any of these forms with a row for each click: `session`, `query`, `rank` or
         `doc`, and optionally `system`, `start` (or `time`) and `end`, in seconds or as times of ISO
@@ -435,7 +436,7 @@ def _read_session_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) 
     if "user" in table.names:
         _read_value_by_session(frame.drop_nulls("user"), "user", source)
         if frame["user"].n_unique() > 1:
-            warn(f"{source}: columns not used: 'user', because each session has one user")
+            warn(f"{source}: columns not used: 'user', as sessions are scored, not users")
     topic_of |= {} if topics is None else read_session_topics(topics)
     names = frame["session"].unique(maintain_order=True).to_list()
     systems = frame["system"].unique(maintain_order=True).to_list()

@@ -298,7 +298,7 @@ ITEMS: dict[str, tuple[str, Callable[[_ChecklistInput], Decision] | str, str]] =
         _FUHR_AND_SAKAI,
     ),
     "best-baseline": (
-        "Only the best competitor on the same data tested",
+        "Only the competitor that is best on the tested topics compared",
         _check_best_baseline,
         _FUHR_AND_SAKAI,
     ),
@@ -419,8 +419,8 @@ def checklist(scores: Any, **options: Any) -> Checklist:
     -----
     Sources: Fuhr (2017) lists most of the mistakes; Sakai (2020) and Moffat (2022) object, and
     Ferrante, Ferro and Fuhr (2022) reply; Zobel (2022) describes limitations of batch evaluation.
-    Items on which papers disagree are `disputed`. A mean with standard error s supports
-    :math:`\lceil -\log_{10} s \rceil + 1` decimals. If all null hypotheses hold, c independent
+    A mistake on which papers disagree is `disputed` instead of `made`. A mean with standard error
+    s supports :math:`\lceil -\log_{10} s \rceil + 1` decimals. If all null hypotheses hold, c independent
     uncorrected tests at level alpha make at least one Type I error with probability
     :math:`1 - (1 - \alpha)^c`.
 
@@ -460,7 +460,7 @@ def checklist(scores: Any, **options: Any) -> Checklist:
 
 
 def _collect_notes(inputs: _ChecklistInput) -> tuple[str, ...]:
-    """Return the notes except those on scales; a note that measures do not share names its own."""
+    """Return the notes except those on scales, with the measure unless all measures share one."""
     comparisons = inputs.comparisons
     return tuple(
         dict.fromkeys(

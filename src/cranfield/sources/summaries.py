@@ -79,7 +79,7 @@ def find_summaries(labels: Iterable[str | None]) -> set[str]:
 
 
 def ends_in_summary(labels: pl.Series, values: Callable[[], pl.DataFrame]) -> bool:
-    """Return True if the last row seems to be a sum or mean: only its label has no digit.
+    """Return True if the last values are sums or means, and only their label has no digit.
 
     >>> values = pl.DataFrame({"a": [0.25, 0.5, 0.375], "b": [1.0, 0.0, 0.5]})
     >>> ends_in_summary(pl.Series(["q1", "q2", "Ø"]), lambda: values)

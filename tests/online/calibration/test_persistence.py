@@ -154,7 +154,7 @@ def test_moves_are_counted_in_order() -> None:
     moves = cf.online.click_moves(log_of_moves(), ranks=4)
     assert moves.counts.tolist() == [[1, 0, 1, 0], [1, 0, 0, 0], [0] * 4, [0] * 4]
     assert (moves.pages, moves.excluded, moves.unknown) == (1, 2, 1)
-    assert repr(moves) == "ClickMoves(3 moves, 4 ranks, 1 page, 2 excluded)"
+    assert repr(moves) == "ClickMoves(3 moves, 4 ranks, 1 page, 2 moves excluded)"
     assert moves.to_polars()["moves"].sum() == 3
 
 

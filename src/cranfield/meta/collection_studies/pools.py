@@ -176,7 +176,7 @@ def mask_pool(runs: JudgedRuns, contributes: Bools, depth: int) -> Bools:
 def count_judged(
     runs: JudgedRuns, contributes: Bools, depth: int | None, is_judged: Bools, top: int, rel: int
 ) -> dict[str, Any]:
-    """Count judged documents, and unjudged documents in the top ranks of runs."""
+    """Count judged documents, and compute proportions of unjudged documents in the top ranks."""
     top_runs = restrict(runs, is_judged).top(top)
     n_retrieved = top_runs.retrieved.sum(axis=0)
     n_unjudged = n_retrieved - top_runs.judged().count.sum(axis=0)

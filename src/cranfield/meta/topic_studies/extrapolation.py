@@ -245,13 +245,10 @@ class Extrapolation(Study):
             ),
             "significant": Column("Expected number of significant pairs.", decimals=1),
             "tau truth": Column(
-                "Expected Kendall's tau with the ranking by the true means; null for `normal low`"
-                " and `normal high`.",
-                decimals=2,
+                "Expected Kendall's tau with the ranking by the true means.", decimals=2
             ),
             "tau repeat": Column(
-                "Expected Kendall's tau with the ranking by the same number of other topics; null"
-                " for `normal low` and `normal high`.",
+                "Expected Kendall's tau with the ranking by the same number of other topics.",
                 decimals=2,
             ),
         }

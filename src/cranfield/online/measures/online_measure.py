@@ -315,7 +315,7 @@ class Sums:
     total: pl.Expr
     count: pl.Expr | None = None  # By default 1 for each row with a total
     censored: pl.Expr = _ZERO  # Number of values for which only a lower bound is known
-    missing: pl.Expr = _ZERO  # Number of unknown values, if values are not rows
+    missing: pl.Expr = _ZERO  # Number of clicks with an unknown value
     until: pl.Expr = _ZERO  # Lower bound of censored values
 
     def get_expressions(self) -> dict[str, pl.Expr]:
@@ -471,7 +471,10 @@ def parse_online_measure(text: str | OnlineMeasure) -> OnlineMeasure:
     if not isinstance(text, str) or not (match := _AT_CUTOFF.fullmatch(text)):
         return MEASURES.parse(text)
     if not match[2].isdecimal() or len(match[2]) > 9:
-        raise MeasureError(f"{quoted(text)}: cutoff must be an integer, got {quoted(match[2])}")
+        raise MeasureError(
+            f"{quoted(text)}: cutoff must be a positive integer of at most 9 digits, got"
+            f" {quoted(match[2])}"
+        )
     return MEASURES.parse(match[1]) @ int(match[2])
 
 

@@ -63,7 +63,7 @@ MAX_COUNT_PROBABILITY = 0.1  # a number of clear differences that is more probab
 
 
 def describe_scale(scores: Scores, info: TestInfo, options: Options) -> list[str]:
-    """Return notes on whether the test suits the scale of the measure."""
+    """Return notes on the scores and the options, and on the scale that the test assumes."""
     name = scores.measure or "the measure"
     notes = describe_clusters(scores)
     notes.extend(scores.direction_notes())
@@ -224,9 +224,12 @@ class AppliedTest:
         factor = raw_pvalues.size if correction.multiplies else 1
         is_minimal = raw_pvalues.min() <= min_pvalue * 1.5
         if min_pvalue * factor > options.alpha or (is_minimal and correction.controls == "FDR"):
+            reason = f"{limitation} cannot give a p-value below {min_pvalue:.2g}, which is"
+            if raw_pvalues.size == 1:
+                yield f"{reason} above alpha: {advice.partition(',')[0]}"
+                return
             yield (
-                f"{limitation} cannot give a p-value below {min_pvalue:.2g}, which is too large for"
-                f" {counted(raw_pvalues.size, 'pair')} with this correction: {advice}"
+                f"{reason} too large for {raw_pvalues.size:,} pairs with this correction: {advice}"
             )
 
 
@@ -298,9 +301,9 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     means
         Mean or other statistic of each system, or mean rank of tests on ranks. Rank 1 is the best.
     mean_of
-        Name of the statistic: `mean`, `sum`, `geometric mean`, `median`, or `mean rank`.
+        Name of the values in `means`: `mean`, `sum`, `geometric mean`, `median`, or `mean rank`.
     statistic_of_topics
-        The statistic that was compared; see :func:`cranfield.compare`.
+        The option `statistic` of :func:`cranfield.compare`.
     topics
         Number of topics.
     first, second

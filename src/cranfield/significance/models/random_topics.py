@@ -219,7 +219,8 @@ def random_topics_test(pairs: Pairs, options: Options) -> Outcome:
         estimated by restricted maximum likelihood, differences by generalised least squares,
         and degrees of freedom by Satterthwaite's formula, as in lme4 and lmerTest. A negative
         estimate of the variance of topics or of cells is reported as 0, without changing the other
-        estimates; lme4 estimates them again under that bound, which may change errors by 10%.
+        estimates; lme4 estimates them again under that bound, which may change standard errors
+        by 10%.
     """
     return compare_by_analysis(fit_random_topics, pairs, options)
 
@@ -266,9 +267,9 @@ def describe_fixed_topics(table: AnovaTable, values: Floats) -> tuple[str, ...]:
     if np.isnan([fixed_f, fixed_p, random_f, random_p]).any():
         return (f"{note}; the error of the test random-topics includes this variation",)
     return (
-        f"{note}: F of System divided by Error is {fixed_f:.4g} (p {format_pvalue(fixed_p)}); F of"
-        " System divided by Topic:System, as in the test random-topics, holds for other topics too"
-        f" and is {random_f:.4g} (p {format_pvalue(random_p)})",
+        f"{note}: with Error as the denominator, F of System is {fixed_f:.4g} (p"
+        f" {format_pvalue(fixed_p)}); with Topic:System, as in the test random-topics, which holds"
+        f" for other topics too, it is {random_f:.4g} (p {format_pvalue(random_p)})",
     )
 
 

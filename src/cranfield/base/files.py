@@ -29,8 +29,8 @@ def whole_file(
 
     Only the owner can read a `private` file. A `synced` file survives a power failure after the end
     of the context. A `new` file does not replace a file that another process has created meanwhile,
-    if the file system has hard links. With any of these options a link is replaced; otherwise its
-    target is written.
+    if the file system has hard links. A link is replaced with `private` or `synced`, and kept
+    with `new`; otherwise its target is written.
     """
     target = Path(fspath(path))
     temporary_name = descriptor = None

@@ -2,8 +2,8 @@
 
 A measure, a pooling method or a click model is a :class:`Spec`: a small immutable object whose text
 form, such as `RBP(p=0.8)`, is its identity. A :class:`Registry` holds components of one kind, such
-as specs, statistical tests, corrections, charts or studies. It accepts any spelling of names, reads
-text forms, suggests similar names, and lists its components.
+as specs, statistical tests, corrections, charts or studies. It finds names regardless of case,
+blanks, hyphens and underscores, reads text forms, suggests similar names, and lists its components.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ class NamedWeights:
 
 def named_weights(value: Any) -> NamedWeights:
     """Check a mapping of names to weights."""
-    description = "a mapping of names to numbers >= 0, such as {'a': 2, 'b': 1}"
+    description = "a mapping of names to numbers from 0 to 1e15, such as {'a': 2, 'b': 1}"
     if isinstance(value, NamedWeights):
         return value
     if not isinstance(value, Mapping) or not value:
@@ -497,7 +497,8 @@ class Registry(MutableMapping[str, T]):
 
     def __getitem__(self, name: str) -> T:
         # A decorator adds a component before its module is complete: `import_module` waits for the
-        # thread that imports it. Sources are not read only to find the module of a component.
+        # thread that imports it. Sources are not read just to find the module of a
+        # component that is there already.
         needs_module = name not in self.components or "module_by_name" in vars(self)
         if needs_module and name in self.module_by_name:
             module = import_module(self.module_by_name[name])
@@ -544,7 +545,7 @@ class Registry(MutableMapping[str, T]):
         return [alias for alias, target in self.aliases.items() if target == name]
 
     def find(self, name: Any) -> str:
-        """Return the name of a component by its name or alias, in any spelling."""
+        """Return a name by a name or alias, regardless of case, blanks, hyphens and underscores."""
         if not isinstance(name, str):
             raise self.error(f"expected the name of a {self.noun}, got {name!r}")
         spellings = {_normalise(spelling): spelling for spelling in (*self.aliases, *self.names())}
@@ -561,7 +562,7 @@ class Registry(MutableMapping[str, T]):
         return self.aliases.get(spelling, spelling)
 
     def named(self, name: Any) -> T:
-        """Return a component by any spelling of its name; see :meth:`find`."""
+        """Return a component by its name as for :meth:`find`."""
         return self[self.find(name)]
 
     def parse(self: Registry[type[S]], text: str | S) -> S:

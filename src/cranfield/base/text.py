@@ -190,7 +190,7 @@ _LATEX = {
     **{char: "\\" + char for char in "&%$#_{}"},
 }
 
-# Pairs that fonts of LaTeX draw as one character; an empty group does not stop all engines.
+# Pairs that fonts of LaTeX draw as ligatures; `{}` between them does not prevent this everywhere.
 _LIGATURES = re.compile(r"-(?=-)|'(?=')|,(?=,)")
 
 _MARKDOWN = {

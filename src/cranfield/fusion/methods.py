@@ -135,7 +135,7 @@ class LogInverseSquareRank(InverseSquareRank):
 
 
 class Borda(Fusion):
-    """Borda count: n - r + 1 points for rank r, n documents in all runs; others share the rest."""
+    """Borda count: n - r + 1 points for rank r of n; unranked documents share the other points."""
 
     name = "Borda"
     aliases = ("bordafuse", "Borda-count")
@@ -152,7 +152,7 @@ class Borda(Fusion):
 
 
 def compute_borda_points(rankings: Rankings) -> Ints:
-    """Compute twice the points of each row, minus those of documents that its run does not rank."""
+    """Compute twice the difference between a row's points and those of one unranked document."""
     n_docs = np.diff(rankings.starts)[rankings.topic[rankings.ranked]]
     return np.asarray(n_docs - 2 * rankings.rank + _get_lengths(rankings) + 1)
 
@@ -311,8 +311,9 @@ class DocumentScores:
 class Combination(Fusion):
     """Base class of methods that combine the scores of each document.
 
-    Runs without any document for the topic do not count. With norm `borda`, each other run has a
-    score for all documents of the topic.
+    Runs without any document for the topic do not count. With norm `borda`, every
+    other run has a score for each document of the topic, ranked or not; with other norms, for the
+    documents that it ranks.
     """
 
     source = "Fox and Shaw 1994"
@@ -350,7 +351,7 @@ class CombSum(Combination):
 
 
 class CombMnz(Combination):
-    """Sum of the scores, times the number of runs that have the document."""
+    """Sum of the scores, times their number."""
 
     name = "CombMNZ"
     aliases = ("mnz",)
@@ -360,7 +361,7 @@ class CombMnz(Combination):
 
 
 class CombGmnz(Combination):
-    """Sum of the scores, times a power of the number of runs that have the document."""
+    """Sum of the scores, times a power of their number."""
 
     name = "CombGMNZ"
     aliases = ("gmnz",)
@@ -404,7 +405,7 @@ class CombMed(Combination):
 
 
 class CombAnz(Combination):
-    """Mean of the scores over the runs that have the document."""
+    """Mean of the scores."""
 
     name = "CombANZ"
     aliases = ("anz", "mean")

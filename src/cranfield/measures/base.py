@@ -62,8 +62,8 @@ class Info:
     beyond_grades
         Data, other than grades and `inputs`, on which scores depend, in words.
     beyond_length
-        Data, other than grades, on which comparisons of rankings of different lengths or topics
-        depend, in words.
+        Data, other than grades, on which comparisons of rankings of different lengths depend, in
+        words.
     monotone
         Whether swaps and replacements that improve a run never lower its score, provided that
         gains increase with the grade.
@@ -210,7 +210,7 @@ class Measure(Spec):
         return cls.info.name
 
     def score(self, judged: JudgedRuns) -> Floats:
-        """Score each ranking; shape (topics, systems), mostly with 0 for undefined scores."""
+        """Score each ranking; shape (topics, systems). Undefined scores are usually 0."""
         self.require_complete()
         self.require_readable(judged)
         return self.values(self.cut_off(judged))

@@ -484,12 +484,12 @@ def define(
     source: str = "user-defined",
     scale: Scale | str | None = None,
 ) -> Measure:
-    """Define a measure by a function; it then has a text form, a cutoff and condensed lists.
+    """Define a measure by a function; text forms, cutoffs and condensed lists then work as usual.
 
     Parameters
     ----------
     name
-        A Python identifier that differs, in any case, from all names of measures that the library
+        A Python identifier that differs, ignoring case, from all names of measures that the library
         accepts, including those of other programs.
     function
         Function that takes the judged runs, already cut off and condensed as requested, and returns

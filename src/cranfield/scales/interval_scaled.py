@@ -154,7 +154,7 @@ class Interval(Wrapper):
             inner.info,
             name="interval",
             aliases=(),
-            summary=f"Rank of {inner} among all values that it can take, from {bounds}.",
+            summary=f"Rank of {inner} among all its values, or those of all runs; range: {bounds}.",
             formula=_FORMULA,
             source=self.outer_info.source,
             parameter_sources={},

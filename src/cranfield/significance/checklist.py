@@ -420,8 +420,8 @@ def checklist(scores: Any, **options: Any) -> Checklist:
     Sources: Fuhr (2017) lists most of the mistakes; Sakai (2020) and Moffat (2022) object, and
     Ferrante, Ferro and Fuhr (2022) reply; Zobel (2022) describes limitations of batch evaluation.
     A mistake on which papers disagree is `disputed` instead of `made`. A mean with standard error
-    s supports :math:`\lceil -\log_{10} s \rceil + 1` decimals. If all null hypotheses hold, c independent
-    uncorrected tests at level alpha make at least one Type I error with probability
+    s supports :math:`\lceil -\log_{10} s \rceil + 1` decimals. If all null hypotheses hold, c
+    independent uncorrected tests at level alpha make at least one Type I error with probability
     :math:`1 - (1 - \alpha)^c`.
 
     Examples

@@ -113,8 +113,9 @@ def power_of_published(
     ----------
     tests
         Rows of t, number of topics, and optionally a name; or a file or data frame with the columns
-        `t`, `topics` (or `n`) and optionally `name`. Columns `test`, `alternative` and `alpha` must
-        agree with the options in all rows. t is positive if the first system is better.
+        `t`, `topics` (or `n`) and optionally `name`. In all rows, a column `test` must name a
+        paired t-test, and columns `alternative` and `alpha` must agree with the options. t is
+        positive if the first system is better.
     alpha
         Significance level; below one half for a one-sided test.
     power
@@ -130,8 +131,8 @@ def power_of_published(
     Raises
     ------
     InputError
-        For a test with fewer than 2 topics, or with a `test`, `alternative` or `alpha` that differs
-        from the options; the message names file and line.
+        For a test with fewer than 2 topics, another test, or an `alternative` or `alpha` that
+        differs from the options; the message names file and line.
     PolicyError
         For an option out of its range.
 
@@ -185,7 +186,7 @@ def power_of_published(
 
 
 def _check_settings(table: Table, alpha: float, alternative: str) -> None:
-    """Refuse rows whose test, alternative or alpha contradicts the options."""
+    """Refuse rows of other tests, or whose alternative or alpha contradicts the options."""
     sides = _TWO_SIDED if alternative == "two-sided" else (alternative, *_ONE_SIDED)
     for column, names, expected in (
         ("test", _PAIRED_T, "a paired t-test"),

@@ -31,7 +31,7 @@ from cranfield.texts.gold import (
 
 
 def _read_answers(data: Any, source: str) -> tuple[dict[str, Cells], list[int]] | None:
-    """Convert answers of TREC RAG to columns with a row for each citation; None for other JSON."""
+    """Convert answers of TREC RAG to columns, a row for each citation; None for another list."""
     records = data if isinstance(data, list) else [data]
     if not all(isinstance(r, Mapping) and _find_sentences(r) is not None for r in records):
         if isinstance(data, list):
@@ -156,8 +156,7 @@ class JudgedCitations(Scorable):
     place
         Position of the citation in its sentence, from 1; shape (citations,).
     support
-        Support of the sentence by the citation alone, from 0 to 1; NaN if missing; shape
-        (citations,).
+        Support of the sentence by the citation alone, from 0 to 1; shape (citations,).
     without
         Whether the other citations of the sentence support it without this one: 1, 0, or NaN if
         unknown; shape (citations,).
@@ -333,7 +332,8 @@ def _iterate_citations(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
 
 def _check_list(value: Any, topic: Any) -> list[Any]:
     if not isinstance(value, (list, tuple)):
-        expected = "expected a list of sentences, each a list of degrees of support from 0 to 1"
+        labels = "support labels (full, partial, none, or a number from 0 to 1)"
+        expected = f"expected a list of sentences, each a list of {labels}"
         got = type(value).__name__
         raise InputError(f"{expected}, got {got}", source="citations", topic=str(topic))
     return list(value)

@@ -299,4 +299,4 @@ def test_pages_without_results_of_a_team_are_reported() -> None:
     log = replace(log, results=log.results.filter(pl.col("page") != 2))
     found = preference(log, resamples=10)
     assert (found.wins, found.losses, found.ties) == (1, 0, 2)
-    assert "1 page without results of a team, counted as ties" in found.notes
+    assert "1 page on which no result has a team, counted as ties" in found.notes

@@ -258,10 +258,10 @@ def ppi_scores(
     as by :func:`ppi_mean`, for any measure.
 
     If the unit is `document`, people judged a random sample of the documents of each topic. For a
-    measure that is a sum over documents, where a document with label d at its rank adds w(d),
+    measure that is a sum over documents d, where a document with label y adds :math:`w_d(y)`,
 
-    .. math:: \hat M_t = \lambda \sum_d w(f_d) + \sum_{d \in S}
-        \frac{w(y_d) - \lambda w(f_d)}{\pi_d}
+    .. math:: \hat M_t = \lambda \sum_d w_d(f_d) + \sum_{d \in S}
+        \frac{w_d(y_d) - \lambda w_d(f_d)}{\pi_d}
 
     is unbiased over all samples for any judge; lambda is learned from other topics. Estimates of
     other measures, such as AP and nDCG, would be biased; they are refused. The columns of human
@@ -269,7 +269,7 @@ def ppi_scores(
 
     - with a column `inclusion` only, documents were sampled independently with this probability;
     - with a column `stratum`, a fixed number of documents was sampled from each stratum; documents
-      outside the sample have grades below 0, or `inclusion` is present too;
+      outside the sample are listed with grades below 0, unless there is a column `inclusion`;
     - with neither, a fixed number of the judge's documents was sampled from each topic.
 
     Source: Angelopoulos, Duchi and Zrnic (2023), PPI++; Oosterhuis and others (2024), by topic;
@@ -319,7 +319,8 @@ def ppi_scores(
         For a topic that people judged but the judge did not, or a topic without sampled documents.
     PolicyError
         For an option out of its range; for the unit `topic` and fewer than three judged topics (two
-        if lambda is set); for the unit `document` and one topic, unless `fixed_topics`.
+        if lambda is set); for the unit `document` and one topic, unless `fixed_topics` and
+        lambda are set.
 
     Examples
     --------
@@ -500,7 +501,8 @@ def _estimate_by_document(
         )
     sample = sample_documents(judged, measure, labels)
     if not fixed_topics and len(judged.topics) < 2:
-        reason = "the variance over topics requires two topics, got one; use fixed_topics=True"
+        reason = "the variance over topics requires two topics, got one"
+        reason = f"{reason}; use fixed_topics=True and lambda_=1"
         raise PolicyError(reason)
     notes = _collect_label_notes(judged, measure, panel.judges[0].name)
     if labels.n_unlabelled:
@@ -564,8 +566,8 @@ class PPIAnswers(TableResult):
     def differences(self, baseline: str | None = None) -> pl.DataFrame:
         """Estimate the differences between all pairs of systems, or between each and a baseline.
 
-        People must have labelled the answers of both systems to the same topics. The rows are those
-        of :meth:`PPIScores.differences`.
+        People must have labelled the answers of both systems to the same topics. The columns are
+        those of :meth:`PPIScores.differences`.
 
         Raises
         ------

@@ -108,7 +108,7 @@ _PAIRS = Schema(
         ("topic", "doc"),
         2,
         split=_split_pair,
-        hint="; `cranfield pool` lists documents with --budget or --unjudged, and else reports",
+        hint="; `cranfield pool` lists the pairs only with --budget or --unjudged",
     ),
     tuples=("topic", "doc"),
     is_selected=True,
@@ -185,7 +185,7 @@ def make_prompts(pairs: Any, topics: Any, documents: Any, template: str) -> pl.D
     -------
     polars.DataFrame
         Columns `id`, `topic`, `doc` and `prompt`. The id is a hash of the other columns, so that
-        answers to other prompts are refused.
+        an answer to another prompt raises an error.
 
     Raises
     ------

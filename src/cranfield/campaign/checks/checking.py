@@ -57,7 +57,8 @@ def check_run(
 ) -> CheckReport:
     """Check a run by the rules of a task and report all faults at once.
 
-    Taken tags, limits and deadlines are not checked, because these checks need the registry.
+    Tags of other runs, limits on the number of runs, and deadlines are not checked, because these
+    checks need the registry.
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ def as_options(text: str, command: click.Command | None) -> str:
 
 
 def find_option(argument: str, command: click.Command) -> str:
-    """Return the option of the command for an argument of Python; empty if there is none."""
+    """Return the option of the command for a hint such as `own=[...]`; empty if there is none."""
     option = as_options(argument, command)
     return "" if option == argument else option
 

@@ -338,7 +338,7 @@ POLICIES = ("rel", "compat", *RANKING_OPTIONS)  # options that define how runs a
 _MEASURE_FILES = ("lengths", "groups", "intents", "aspects")
 
 DOCUMENT_OPTIONS = ("exclude", *_MEASURE_FILES)
-"""Options of judging that name files with data on documents and topics, except judgments."""
+"""Options that name files with data on documents and topics, except relevance judgments."""
 
 judging_options = _make_judging_options(subtopics_option)  # options of reading and judging
 

@@ -80,7 +80,7 @@ class SystemTable:
     unread_columns: the unread columns by name, each loaded on access.
     stem, path: name of the table, and path of its file.
     rows: positions of these rows in the whole table; None for all.
-    has_subtopics: whether the column is named subtopic rather than iteration.
+    has_subtopics: whether the judgments have a column of subtopics, not of iterations.
     empty_topics: topics with an empty ranking.
     """
 

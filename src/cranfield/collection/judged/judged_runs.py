@@ -41,7 +41,7 @@ View = TypeVar("View")
 
 @dataclass(frozen=True, eq=False)
 class Annotations:
-    """Inputs of :func:`cranfield.judge` other than judgments; None if absent.
+    """Optional inputs of :func:`cranfield.judge` besides judgments; None or empty if absent.
 
     Attributes
     ----------
@@ -130,7 +130,8 @@ class JudgedRuns(Scorable):
     annotations
         Other data on topics and documents.
     ties
-        Judged documents that are tied with unjudged documents, or those of another grade: an array
+        Judged documents that are tied with unjudged documents or documents of another grade: an
+        array
         whose rows are cell, rank, grade, first rank of the group of ties, and size of the group.
     tie_groups
         All groups of ties: an array whose rows are cell, first rank and size of the group.
@@ -248,7 +249,7 @@ class JudgedRuns(Scorable):
         )
 
     def judged(self) -> Rows:
-        """Return the retrieved documents that are judged by the policy for negative grades."""
+        """Return the retrieved documents that count as judged by the policy for negative grades."""
         return self._select_rows("judged", self.judgments.judged_from)
 
     def relevant(self, rel: int = 1) -> Rows:
@@ -377,10 +378,10 @@ def keep_first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
     """Return the runs with one relevant document per equivalence class: the first retrieved.
 
     Later documents of the class keep their ranks, and count as judged and not relevant. Each class
-    has a single judgment, with its highest grade: the recall base is the number of classes, and
-    ideal rankings have the best document of each class. A document without a class is a class of
-    its own. Annotations other than lengths are dropped. `name` is the measure that requires
-    classes.
+    has a single judgment, with its highest grade: the recall base is the number of classes
+    with a relevant document, and ideal rankings have the best document of each class. A document
+    without a class is a class of its own. Annotations other than lengths are dropped. `name` is the
+    measure that requires classes.
 
     As in NTCIREVAL (option -ec), a document judged not relevant may be the first of its class and
     make the relevant ones redundant. Such documents should therefore have no class, or a class of
@@ -461,7 +462,7 @@ def make_grade_runs(
 
 
 BLOCK = 2**19
-"""Maximum number of rows and judgments of a block of intents, unless it has a single intent."""
+"""Approximate number of rows and judgments of a block, which consists of whole intents."""
 
 
 @dataclass(frozen=True, eq=False)

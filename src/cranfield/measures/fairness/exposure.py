@@ -130,7 +130,7 @@ class ExpectedExposure(
     elsewhere={"TREC Fair Ranking 2019, 2020": "difference of expeval"},
 )
 class ExpectedExposureLoss(ExpectedExposure):
-    """EE-L, the loss; 0 is fair. A single ranking reaches 0 only if no grade occurs twice."""
+    """EE-L, the loss; 0 is fair. By default a single ranking reaches 0 only if grades differ."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         disparity, relevance, norm = self.compute_products(judged)
@@ -139,7 +139,7 @@ class ExpectedExposureLoss(ExpectedExposure):
 
 @measure(
     "EED",
-    summary="Inequality of the exposure of documents, or groups, regardless of relevance.",
+    summary="Squared norm of the exposure of documents, or groups, whatever its target.",
     formula=r"\|\varepsilon\|^2",
     source="Diaz and others (2020)",
     lower_is_better=True,

@@ -31,8 +31,8 @@ class Expectation(
     depth: int | None = parameter(
         None,
         optional(integer(1, 100_000)),
-        "last rank that a user reads; by default none for models with known infinite sums (RBP,"
-        " INST, INSQ), the cutoff for P, DCG, nDCG, SDCG, NERR8 and NERR9, otherwise 1000",
+        "last rank that a user reads; by default the cutoff of the measure; without a cutoff, none"
+        " for RBP, INST and INSQ, whose infinite sums are known, 10 for BPM, and otherwise 1000",
     )
     inner_example = "RBP"
     scores_cut_rankings = True

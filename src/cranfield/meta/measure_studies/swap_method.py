@@ -33,7 +33,10 @@ _COUNTS = {
         "Number of compared pairs of systems, summed over repeats; with a test, only pairs that are"
         " significant on the first set are compared."
     ),
-    "swaps": Column("Number of comparisons in which the two sets order the systems differently."),
+    "swaps": Column(
+        "Number of comparisons in which the two sets order the systems differently; with"
+        " ties='swaps', also of ties."
+    ),
     "ties": Column("Number of comparisons with a difference of 0 on at least one of the sets."),
     "rate": Column("`swaps` / `comparisons`; null if both are 0.", decimals=1, percent=True),
 }
@@ -432,7 +435,7 @@ def _count_swaps(shared: tuple[Any, ...], task: tuple[int, int, int]) -> pl.Data
         sets = np.stack(draw_topic_sets(n_topics, size, repeat, seed, replacement=replacement))
         sums = integers[sets].sum(axis=1)
         difference = sums[:, first] - sums[:, second]
-        # Rounding to integers adds an error of at most half a unit per score.
+        # Rounding to integers adds at most half a unit per score; twice this is tolerated.
         difference[np.abs(difference) <= 2 * size] = 0.0
         is_compared = np.ones(first.size, dtype=bool)
         if options is not None:

@@ -62,7 +62,7 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     Raises
     ------
     PolicyError
-        For arguments that are not verdicts, an empty list, and verdicts on different pairs.
+        For an empty list, and verdicts on different pairs.
 
     Notes
     -----
@@ -340,7 +340,8 @@ class SplitStudy(Study):
             A column of :meth:`summary`, such as `AA`, `jaccard` or `significant first`;
             `significant` is an alias of `significant first`.
         second
-            Test on the second set; by default the test of the row.
+            Test on the second set; by default the test of the row. Required for the sets `1-1` and
+            `2-2`.
         sets, group
             Topic sets: `1-2`, `1-1` or `2-2`; group of systems, by default the first.
         """
@@ -414,7 +415,9 @@ class SplitStudy(Study):
         ]
         lines += explain_tests(self.tests)
         if self.summary().filter(pl.col("sets") == "1-2")["failed"].sum():
-            lines.append("note: topic sets on which a test could not be computed are excluded")
+            lines.append(
+                "note: pairs of tests exclude repeats in which a test could not be computed"
+            )
         return lines
 
     def facts(self) -> dict[str, Any]:

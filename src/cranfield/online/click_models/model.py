@@ -255,7 +255,7 @@ before each step and after the last one; empty for other models."""
 
 
 def select_values(values: Floats, rank: int | Indices) -> Floats:
-    """Return values at ranks from 0; lower ranks have the value of the last trained rank."""
+    """Return values at ranks from 0; ranks beyond the last trained rank have its value."""
     return np.asarray(values[np.minimum(rank, values.size - 2)])  # The last value is the prior mean
 
 
@@ -315,7 +315,7 @@ class Model(Spec):
     def walk(
         self, values: Values, items: Sequence[Indices], decide: Callable[[int, Floats], Bools]
     ) -> None:
-        """Go down pages, the longest first; `decide` returns clicks from their probabilities."""
+        """Go down all pages rank by rank; `decide` returns clicks from their probabilities."""
         state = self.start_state(items[0].size if items else 0)
         for rank, item in enumerate(items):
             state = state[: item.size]
@@ -424,7 +424,7 @@ MODELS: Registry[type[Model]] = Registry(
 
 
 def models() -> pl.DataFrame:
-    """List the click models: name, parameters, description, source.
+    """List the click models: name, learned parameters, other parameters, description, source.
 
     Examples
     --------

@@ -64,7 +64,8 @@ class AATests(Result):
         "low": Column("Lower bound of the 95% confidence interval of the proportion (Wilson)."),
         "high": Column("Upper bound of the same confidence interval as `low`."),
         "uniform p": Column(
-            "p-value of the Kolmogorov-Smirnov test for uniform p-values; NaN unless most differ.",
+            "p-value of the Kolmogorov-Smirnov test for uniform p-values; NaN unless more than"
+            " half of them are distinct.",
             pvalue=True,
         ),
     }
@@ -109,8 +110,9 @@ def simulate_aa_tests(
     Units keep their data, and hashes with the salts `replay-0`, `replay-1` and so on, by default,
     assign them to new variants. The null hypothesis is true, so the p-values of a valid test are
     uniform, and the test rejects in a proportion alpha of the simulations. Metrics are tested by
-    Welch's test. A higher proportion means that dependent units are treated as independent, or that
-    there are too few units for the skewness of the metric and an unequal split.
+    Welch's test. A higher proportion means that there are too few units for the skewness of the
+    metric and an unequal split. Dependence between units is not detected, as units are assigned
+    one by one.
 
     Parameters
     ----------

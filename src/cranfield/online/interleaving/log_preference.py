@@ -133,7 +133,7 @@ def compute_team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     if n_single and len(rankers) == 2:
         notes.append(f"{counted(n_single, 'page')} with results of one team only are included")
     if n_empty and len(rankers) == 2:
-        notes.append(f"{counted(n_empty, 'page')} without results of a team, counted as ties")
+        notes.append(f"{counted(n_empty, 'page')} on which no result has a team, counted as ties")
     values = np.full((len(pages), len(rankers)), 0.0 if len(rankers) == 2 else np.nan)
     row = np.searchsorted(pages, weights["page"].to_numpy())
     values[row, weights["team"].to_numpy()] = weights["weight"].to_numpy()

@@ -54,7 +54,7 @@ def weigh_turns(prefixes: Prefixes, has_docs: Bools) -> Floats:
 
 
 class Balanced(InterleavingMethod):
-    """The ranking whose pointer is behind gives the next document; ties are broken at random.
+    """The ranking whose pointer is behind gives the next document; one coin toss breaks all ties.
 
     The list ends with the shorter ranking. A pointer also moves if its document is already in the
     list (algorithm 1 as printed in Ferro and Maistro, 2024, leaves it there and never ends).
@@ -447,8 +447,8 @@ class _OptimisedMethod(InterleavingMethod):
     candidates: int = parameter(
         2_000,
         integer(1, 100_000),
-        "maximum number of lists that get a probability; if more are possible, a random"
-        " sample of this size is used",
+        "number of lists to draw if more are possible; the distinct lists and the rankings"
+        " themselves get a probability",
     )
     seed: int = parameter(0, integer(0), "seed of the random sample of lists")
 

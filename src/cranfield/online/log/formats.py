@@ -106,7 +106,7 @@ def read_records(
     types: Types | None = None,
     events: bool | None = None,
 ) -> pl.DataFrame:
-    """Read JSON objects and, if known, their :data:`LINE`; by default all fields, as text."""
+    """Read JSON objects and, if known, their :data:`LINE`; by default all fields, nested too."""
     documents = extract_documents(raw, source, events)
     if not is_listing(raw):
         return _read_lines(documents, source, record_name, types)

@@ -138,7 +138,7 @@ def _scan_file(path: Any, schema: Schema) -> pl.LazyFrame:
 def _convert_columns(
     lazy: pl.LazyFrame, columns: Sequence[Column], source: str, has_lines: bool
 ) -> pl.LazyFrame:
-    """Convert columns whose values can all be converted; integer keys stay integers."""
+    """Convert columns; raise an error for the first invalid value. Integer keys stay integers."""
     types, sample = lazy.collect_schema(), lazy.head(1000).collect()
     kinds = {column.name: cast("Cell", column.kind) for column in columns}
     n_formats = {name: kind.count_formats(sample[name]) for name, kind in kinds.items()}

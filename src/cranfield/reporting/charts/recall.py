@@ -62,7 +62,9 @@ def precision_recall(
     Raises
     ------
     PolicyError
-        For unknown systems and topics, and for invalid levels or options.
+        For unknown systems and topics, and for invalid levels.
+    MeasureError
+        For an invalid `rel` or `rounding`.
     CranfieldError
         If the topic has no relevant documents, or a requested system has no ranking.
 
@@ -224,7 +226,9 @@ def _describe_curves(
         counts = runs.scored.sum(axis=0)[list(order)]
         topics = counted(len(runs.topics), "topic")
         if counts.min() < len(runs.topics):
-            topics = f"{counts.min()} to {counts.max()} topics"
+            topics = f"{counts.min()} to {counted(int(counts.max()), 'topic')}"
+            if counts.min() == counts.max():
+                topics = counted(int(counts.max()), "topic")
         title, lines = f"Interpolated precision, mean over {topics}", []
     else:
         title = f"Precision and recall for topic {make_labels(runs.topics)[row]}"

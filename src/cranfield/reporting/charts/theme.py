@@ -32,7 +32,7 @@ DASHES = ((1, 0), (6, 3), (2, 2), (8, 2, 2, 2), (12, 3), (12, 2, 2, 2, 2, 2), (1
 GREY = "#999999"
 
 FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
-"""Fonts with equal widths, as a file may be laid out with one font and displayed with another."""
+"""Metric-compatible fonts, as a file may be laid out with one font and displayed with another."""
 
 LABEL_LIMIT = 260  # maximum width of a name, in pixels
 COLUMN_LIMIT = 170  # maximum height of the vertical name of a column, in pixels

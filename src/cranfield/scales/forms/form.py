@@ -130,7 +130,7 @@ def iterate_precisions() -> Iterator[int]:
         yield bits
         bits *= 4
     raise PolicyError(
-        f"the order of two values is unknown, as their first {MAX_BITS:,} bits are equal"
+        f"the order of two values is unknown, as their first {bits // 4:,} bits are equal"
     )
 
 

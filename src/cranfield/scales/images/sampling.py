@@ -56,7 +56,7 @@ MAX_CHUNK_NODES = 2**22
 MAX_HEADS = 2**22
 """Maximum number of distinct values that the first ranks of a run can contribute."""
 TILTS = (0.0, -1.0, 1.0, -2.0, 2.0, -4.0, 4.0, -8.0, 8.0)
-"""Parameters theta of exponential tilting, divided by the standard deviation of the values."""
+"""Parameters of exponential tilting, in units of 1 / (standard deviation of the values)."""
 PROPORTIONS = (0.5, *(1 / 16,) * 8)
 """Proportion of the draws with each theta."""
 PRIME = 2**61 - 1

@@ -258,7 +258,7 @@ class _SignedRanks:
             for rows in row_slices(pattern.size, cdf.shape[1], BLOCK_VALUES):
                 p = cdf[pattern[rows]]
                 largest_p = np.where(p <= thresholds[rows], p, -1.0).max(axis=1, keepdims=True)
-                # Only the first of several sums with equal probabilities is possible.
+                # Where the CDF is constant, only the first sum is possible.
                 exact_sums.append(np.where(largest_p[:, 0] < 0, -1, (p < largest_p).sum(axis=1)))
             largest[self.is_exact] = np.concatenate(exact_sums)
         return np.where(self.n > 0, largest, -1)

@@ -392,8 +392,8 @@ def pool(
         Order of documents with equal scores; by default the order of the rules. Scores are ignored
         if `ties` is `rank` (the rank column decides) or `file` (the order of lines).
     mark
-        Whether to record the runs of the pool as pooled. Runs that were pooled before stay marked,
-        because their documents are judged.
+        Whether to record the runs of the pool as pooled, with the depth. Runs that were pooled
+        before stay marked, because their documents are judged.
     without
         Tags of runs to exclude from the pool; with `mark`, the tags are recorded.
 
@@ -425,13 +425,15 @@ def pool(
         raise make_no_readable_run_error(campaign, rules.name)
     readable = [run for run in submissions if run.id not in campaign.unreadable]
     _warn_of_blanks(campaign, rules, readable, new_pool)
-    unmarked_runs = [run for run in readable if not run.pooled]
-    if mark and (unmarked_runs or without):
-        tags = [run.tag for run in unmarked_runs]
+    # A deeper pool of runs that were pooled before is recorded too.
+    depths = campaign.registry.pool_depths(rules.name) if mark else {}
+    new_runs = [run for run in readable if not run.pooled or depths.get(run.tag, depth) < depth]
+    if mark and (new_runs or without):
+        tags = [run.tag for run in new_runs]
         details = {"depth": depth, "runs": tags, "without": [*without]}
         with campaign.registry.change("pool", rules.name, details) as change:
             accepted = {run.id: run for run in change.submissions(rules.name)}
-            for run in unmarked_runs:
+            for run in new_runs:
                 if run.id not in accepted:
                     reason = "was withdrawn while the pool was created; create the pool again"
                     raise PolicyError(f"run {quoted(run.tag)} {reason}")

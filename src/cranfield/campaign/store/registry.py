@@ -357,6 +357,14 @@ class RegistryReader:
             row = connection.execute(query).fetchone()
         return {} if row is None else dict(json.loads(row["details"])["about"])
 
+    def withdrawal_time(self, run: Submission) -> str:
+        """Return the time at which a withdrawn run was withdrawn."""
+        with self._connect() as connection:
+            query = "SELECT at, details FROM event WHERE action = 'withdraw'"
+            events = connection.execute(query).fetchall()
+        rows = ((event["at"], json.loads(event["details"])["rows"]) for event in events)
+        return next(str(at) for at, [(_, row), *_] in rows if row["id"] == run.id)
+
     def pool_depths(self, task: str) -> dict[str, int]:
         """Return the depth of the last recorded pool of each pooled run, by tag."""
         with self._connect() as connection:

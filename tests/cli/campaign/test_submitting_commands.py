@@ -141,7 +141,7 @@ def test_an_archive_by_a_table(folder: Path) -> None:
     )
     assert "bm25.run: type is missing; expected one of: automatic, manual [answers]" in out
     assert out.splitlines()[-1] == "0 of 2 runs accepted"
-    assert "cranfield: error: run 'lost': no file has the name 'lost'" in err
+    assert "cranfield: error: run 'lost': no file has the name 'lost'; rename" in err
 
 
 def test_what_does_not_go_together(folder: Path) -> None:

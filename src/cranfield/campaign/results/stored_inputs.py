@@ -170,7 +170,7 @@ def compare_versions(qrels: Qrels, earlier: Qrels) -> tuple[int, int, int]:
     """Return the numbers of added, changed and removed judgments."""
     new, old = (judgments.flat().to_polars() for judgments in (qrels, earlier))
     pairs = new.join(old, on=["topic", "doc"])
-    n_changed = (pairs["grade"] != pairs["grade_right"]).sum()
+    n_changed = int((pairs["grade"] != pairs["grade_right"]).sum())
     return new.height - pairs.height, n_changed, old.height - pairs.height
 
 

@@ -60,7 +60,8 @@ def test_a_version_without_many_judgments_of_the_newest_is_refused(tmp_path: Pat
         with pytest.raises(PolicyError, match="judgments of the newest version are missing; "):
             campaign.add_judgments(tmp_path / "qrels", version=version)
     # A tenth may be missing.
-    judged(campaign, "".join(lines[4:]), version="2")
+    (tmp_path / "qrels").write_text("".join(lines[4:]))
+    campaign.add_judgments(tmp_path / "qrels", version="2")
     (tmp_path / "qrels").write_text(only_new)
     campaign.add_judgments(tmp_path / "qrels", version="3", drop_judgments=True)
     assert [record.rows for record in campaign.registry.judgments("adhoc")] == [41, 37, 4]

@@ -314,8 +314,8 @@ def submit(
     Parameters
     ----------
     table
-        Table of runs to submit; the file of each run is found by its tag among RUN..., which are
-        files or folders.
+        Table of runs to submit; each run is the file in RUN..., files or folders, whose name is its
+        tag, such as TAG or TAG.run.gz, or the file in the column `file` of the table.
 
     Examples
     --------

@@ -112,7 +112,7 @@ def pool(
 @cli.task_option
 @cli.options_from(
     f"{cli.CAMPAIGN}.results.stored_inputs.add_judgments",
-    "version note drop_topics",
+    "version note drop_judgments",
     requires="QRELS",
     version={"metavar": "NAME"},
 )
@@ -145,9 +145,19 @@ def judgments(
         return
     if version is None:
         raise PolicyError("QRELS requires --version, such as --version 1")
+    earlier = campaign.registry.judgments(rules.name)
     record = campaign.add_judgments(qrels, rules.name, version=version, **options)
     rows = counted(record.rows, "judgment")
     print(f"{rules.name}: version {quoted(record.version)} of the judgments, {rows}")
+    if earlier and record not in earlier:
+        from cranfield.campaign.results.stored_inputs import compare_versions, read_stored_qrels
+
+        versions = [
+            read_stored_qrels(campaign, rules, version) for version in (record, earlier[-1])
+        ]
+        n_added, n_changed, n_removed = compare_versions(*versions)
+        counts = f"{n_added:,} added, {n_changed:,} changed, {n_removed:,} removed"
+        print(f"compared with version {quoted(earlier[-1].version)}: {counts}")
 
 
 MAX_RUNS = 200  # maximum number of runs in the text without --all

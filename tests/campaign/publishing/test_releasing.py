@@ -31,6 +31,7 @@ from cranfield.campaign.publishing.releasing import (
 )
 from cranfield.campaign.publishing.site import write_site
 from cranfield.campaign.results.sheet import Sheet
+from cranfield.campaign.results.stored_inputs import pool
 from cranfield.campaign.rules.reading import hash_rules, read_rules
 from cranfield.campaign.store import records
 from cranfield.campaign.store.folder import create_folder
@@ -437,6 +438,26 @@ def test_ties_and_unjudged_topics_are_told_by_readme_sheets_and_site(
     assert "Ties can change AP of" in page and "1 topic of the task has no judgments" in page
     pages = [path.read_text() for path in (tmp_path / "site/adhoc").glob("*.html")]
     assert sum("33% of its documents are tied" in text for text in pages) == 2
+
+
+@pytest.mark.parametrize("anonymous", (True, False))
+def test_the_depth_of_the_pool_is_the_recorded_one(tmp_path: Path, anonymous: bool) -> None:
+    opened = results_campaign(tmp_path / "c")
+    judged(opened, "".join(f"q{k + 1} 0 x 1\n" for k in range(4)))
+    page = tmp_path / "site/adhoc/index.html"
+    # The rules have depth 10, and the third pool has a new run only.
+    pools = [(3, 3, "the first 3 documents of 1 of 1 run"), (5, 5, "the first 5 documents of 2 of")]
+    for k, (depth, recorded, text) in enumerate([*pools, (4, None, "3 of 3 runs")]):
+        handed_in(opened, f"run{k}", {"q1": {"x": 2.0, "y": float(k)}})
+        pool(opened, depth=depth, mark=True)
+        new = release(opened, anonymous=anonymous)
+        assert json.loads((new.path / "data/about.json").read_text())["pool_depth"] == recorded
+        write_site(opened, tmp_path / "site")
+        assert (
+            f"ooled: {text}" in page.read_text() and "10 documents of runs" not in page.read_text()
+        )
+    sheets = [path.read_text() for path in (new.path / "data/sheets").glob("*.json")]
+    assert sorted(json.loads(sheet)["depth"] for sheet in sheets) == [4, 5, 5]
 
 
 def test_runs_accepted_under_earlier_rules_are_counted(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def judged(campaign: cf.campaign.Campaign, qrels: Rankings | str, version: str =
     else:
         rows = [(t, d, g) for t, docs in qrels.items() for d, g in docs.items()]
         path.write_text("".join(f"{t} 0 {d} {int(g)}\n" for t, d, g in rows))
-    campaign.add_judgments(path, version=version)
+    campaign.add_judgments(path, version=version, drop_judgments=True)
 
 
 TOPICS = 4

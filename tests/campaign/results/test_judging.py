@@ -38,14 +38,33 @@ def test_a_version_without_topics_of_the_newest_is_refused(tmp_path: Path) -> No
     campaign = made(tmp_path / "c")
     judged(campaign, QRELS)
     (tmp_path / "few").write_text("q1 0 x 1\n")
-    with pytest.raises(PolicyError, match="3 topics that .* 'q2', 'q3', 'q4'; .*drop_topics=True"):
+    with pytest.raises(
+        PolicyError, match="3 topics that .* 'q2', 'q3', 'q4'; .*drop_judgments=True"
+    ):
         campaign.add_judgments(tmp_path / "few", version="2")
     with pytest.warns(CranfieldWarning, match="3 topics of the task have no judgments"):
-        campaign.add_judgments(tmp_path / "few", version="2", drop_topics=True)
+        campaign.add_judgments(tmp_path / "few", version="2", drop_judgments=True)
     # All topics of the newest version.
     with pytest.warns(CranfieldWarning, match="same bytes as version '1'"):
         campaign.add_judgments(tmp_path / "qrels-1.txt", version="3")
     assert [record.version for record in campaign.registry.judgments("adhoc")] == ["1", "2", "3"]
+
+
+def test_a_version_without_many_judgments_of_the_newest_is_refused(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    lines = [f"q{k % 4 + 1} 0 d{k} 1\n" for k in range(41)]
+    judged(campaign, "".join(lines))
+    only_new = "".join(f"q{k + 1} 0 new 1\n" for k in range(4))
+    for version, text in (("2", only_new), ("2", "".join(lines[5:]))):
+        (tmp_path / "qrels").write_text(text)
+        with pytest.raises(PolicyError, match="judgments of the newest version are missing; "):
+            campaign.add_judgments(tmp_path / "qrels", version=version)
+    # A tenth may be missing.
+    (tmp_path / "qrels").write_text("".join(lines[4:]))
+    campaign.add_judgments(tmp_path / "qrels", version="2")
+    (tmp_path / "qrels").write_text(only_new)
+    campaign.add_judgments(tmp_path / "qrels", version="3", drop_judgments=True)
+    assert [record.rows for record in campaign.registry.judgments("adhoc")] == [41, 37, 4]
 
 
 def test_topics_that_do_not_fit_are_said_and_do_not_count(tmp_path: Path) -> None:
@@ -67,14 +86,14 @@ def test_documents_outside_the_collection_are_said(tmp_path: Path, rule: str) ->
     (tmp_path / "c-rules" / "documents.txt").write_text("x\ny\n")
     rules = RULES.replace("min_category", f"{rule}\nmin_category")
     campaign = made(tmp_path / "c", rules=rules)
+    judged(campaign, QRELS)
     (tmp_path / "qrels").write_text(QRELS + "q1 0 z 1\nq2 0 z 0\nq4 0 w 2\n")
     with pytest.warns(CranfieldWarning) as told:
-        campaign.add_judgments(tmp_path / "qrels", version="1")
+        campaign.add_judgments(tmp_path / "qrels", version="2")
     assert [str(one.message) for one in told] == [
         "3 of 7 judgments are of documents outside the collection ('w', 'z'), but are used for"
         " scores"
     ]
-    judged(campaign, QRELS, version="2")
 
 
 def test_what_cannot_be_judgments_is_refused(tmp_path: Path) -> None:
@@ -120,6 +139,10 @@ def test_the_rules_choose_what_is_pooled(tmp_path: Path) -> None:
     assert [one.tag for one in campaign.submissions() if one.pooled] == ["first"]
     pool(campaign, mark=True)
     assert [one.action for one in campaign.registry.events()].count("pool") == 1
+    assert campaign.registry.pool_depths("adhoc") == {"first": 10}
+    for depth, recorded in ((5, 10), (20, 20)):
+        pool(campaign, depth=depth, mark=True)
+        assert campaign.registry.pool_depths("adhoc") == {"first": recorded}
 
 
 def test_only_topics_of_the_task_are_pooled(tmp_path: Path) -> None:

@@ -43,6 +43,9 @@ class Model:
         old = [run for run in accepted if (run.team, run.tag) == (team, replaces)]
         if any((run.team, run.tag, run.data) == (team, tag, data) for run in accepted):
             return "error" if old and replaces != tag else "again"
+        past = self.in_state("withdrawn", "replaced")
+        if replaces is None and any((r.team, r.tag, r.data) == (team, tag, data) for r in past):
+            return "past"
         if replaces is not None and not old:
             return "error"
         day = now.date().isoformat()
@@ -93,6 +96,8 @@ def test_sequences(news: News, clock: Clock, tmp_path: Path, seed: int) -> None:
                 wanted = model.submit(clock.now, team, tag, data, replaces)
                 done = opened.submit(path, team=team, replaces=replaces)
                 found = "again" if done.is_repeat else done.submission.state
+                if done.is_repeat and not done.accepted:
+                    found = "past"
             elif action == "withdraw":
                 wanted = model.withdraw(tag)
                 found = opened.withdraw(tag, "why").state

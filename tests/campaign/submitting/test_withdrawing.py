@@ -34,6 +34,32 @@ def test_withdrawn_and_purged(news: News, write: Write) -> None:
     assert opened.verify().ok
 
 
+def test_a_repeated_command_does_not_restore_a_run(news: News, write: Write) -> None:
+    opened = news()
+    path = write()
+    opened.submit(path, team="padua")
+    opened.submit(write("other"), team="padua")
+    # The tag in another case, and another withdrawal before.
+    opened.withdraw("other", "a bug")
+    opened.withdraw("BM25", "a bug")
+    events = opened.registry.events()
+    again = opened.submit(path, team="padua")
+    assert (again.accepted, again.is_repeat, again.submission.state) == (False, True, "withdrawn")
+    date = events[-1].at[:10]
+    assert f"already submitted, withdrawn on {date}: not accepted again" in str(again)
+    assert not opened.check(path, team="padua").accepted
+    assert opened.registry.events() == events
+    assert opened.submit(path, team="delft").accepted
+    opened.withdraw("bm25", "a bug")
+    assert opened.submit(path, team="padua", description="a new run").accepted
+    # A replaced run stays replaced, unless it explicitly replaces its replacement.
+    opened.submit(write("new"), team="padua", replaces="bm25", description="a new run")
+    again = opened.submit(path, team="padua", description="a new run")
+    assert "replaced by 'new'" in str(again) and not again.accepted and again.is_repeat
+    again = opened.submit(path, team="padua", description="a new run", replaces="new")
+    assert again.accepted and not again.is_repeat
+
+
 def test_what_became_of_a_run_is_not_what_became_of_another_teams(news: News, write: Write) -> None:
     opened = news()
     opened.submit(write(), team="padua")

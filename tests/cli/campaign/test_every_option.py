@@ -36,7 +36,7 @@ USED: dict[str, str] = {
     "history --column": "history board.csv -m AP --column entry=team",
     "history --own": "history board.csv -m AP --own z",
     "history --lower-is-better": "history board.csv -m AP --lower-is-better",
-    "judgments --note": "judgments news second.txt --version 3 --note x",
+    "judgments --note": "judgments news second.txt --version 3 --drop-judgments --note x",
 }
 """Commands whose output, or what they leave behind, is another one with the option."""
 

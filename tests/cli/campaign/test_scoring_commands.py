@@ -81,6 +81,19 @@ def test_judgments(folder: Path) -> None:
     )
 
 
+def test_judgments_are_compared_with_the_last_version(tmp_path: Path) -> None:
+    made(tmp_path / "news")
+    first = [f"q{k % 4 + 1} 0 d{k} 1\n" for k in range(40)]
+    # Topic q9 is not a topic of the task.
+    second = ["q1 0 d0 0\n", *first[1:38], "q1 0 new 1\n", "q9 0 d1 1\n"]
+    compared = "compared with version '1': 1 added, 1 changed, 2 removed\n"
+    # The second file is added only once.
+    for version, rows, expected in (("1", first, ""), ("2", second, compared), ("2", second, "")):
+        (tmp_path / version).write_text("".join(rows))
+        out, _ = command(tmp_path, "judgments", "news", version, "--version", version)
+        assert out.partition("\n")[2] == expected
+
+
 def test_judgments_of_a_pipe_are_stored_whole(tmp_path: Path) -> None:
     campaign = made(tmp_path / "news")
     os.mkfifo(tmp_path / "pipe")

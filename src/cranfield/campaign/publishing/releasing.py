@@ -586,6 +586,7 @@ def _make_payload(
         "runs and judgments; only results computed from them are included": scores_only,
     }
     excluded = [*EXCLUDED, *(text for text, applies in conditional_exclusions.items() if applies)]
+    pool_depths = {inputs.pool_depths.get(run.tag) for run in runs if run.pooled}
     about = {
         "campaign": campaign.rules.id,
         "campaign_title": campaign.rules.title,
@@ -607,6 +608,8 @@ def _make_payload(
         "hidden_teams": len({run.public.team for run in public_runs if run.is_hidden}),
         "topics": len(evaluation.topics),
         "scores_only": scores_only,
+        # None if it was not recorded, or differs between runs.
+        "pool_depth": pool_depths.pop() if len(pool_depths) == 1 else None,
         "notes": [
             *([earlier_note] if n_earlier else []),
             *describe_effects(ties),
@@ -623,6 +626,11 @@ def _make_payload(
         warnings={},
         metadata={run.tag: run.metadata for run in public_records if run.metadata},
         ties=ties,
+        pool_depths={
+            run.public.tag: inputs.pool_depths[run.record.tag]
+            for run in public_runs
+            if run.record.tag in inputs.pool_depths
+        },
     )
     return Payload(campaign, submissions, public_runs, version, public_inputs, about)
 

@@ -412,7 +412,7 @@ def describe_task(leaderboard: TaskLeaderboard) -> str:
 
 def describe_judgments(leaderboard: TaskLeaderboard) -> str:
     """Describe the judgments of a task and the pool as text; empty if the release does not."""
-    about, pool = leaderboard.release.about, leaderboard.release.rules.get("pool", {})
+    about = leaderboard.release.about
     n_pooled = sum(row.get("pooled") == "true" for row in leaderboard.rows)
     parts = []
     if "judged" in about:
@@ -420,7 +420,8 @@ def describe_judgments(leaderboard: TaskLeaderboard) -> str:
         n_relevant = f"{about['relevant']:,} of relevant documents ({grade})"
         parts.append(f"{counted(about['judged'], 'judgment')}, {n_relevant}")
     if n_pooled:
-        documents = f"the first {counted(pool['depth'], 'document')} of " if pool else ""
+        depth = about.get("pool_depth")
+        documents = f"the first {counted(depth, 'document')} of " if depth else ""
         parts.append(f"pooled: {documents}{n_pooled:,} of {counted(len(leaderboard.rows), 'run')}")
     return sentence("; ".join(parts)) if parts else ""
 

@@ -88,7 +88,8 @@ class Sheet:
     tag, team, team_name, type, answers, priority, description
         Declaration of the team about the run; `answers` has the answers to questions by name.
     late, pooled, depth
-        Whether the run was late, and whether its first `depth` documents per topic were pooled.
+        Whether the run was late, and whether its first `depth` documents per topic were pooled. The
+        depth is 0 if only other runs were pooled, and None if it was not recorded.
     sha256, received
         SHA-256 of the submitted bytes; time of submission, in UTC.
     warnings
@@ -254,10 +255,12 @@ def make_sheet_titles(sheet: Sheet) -> tuple[str, str]:
 def list_run_facts(sheet: Sheet) -> list[tuple[str, str]]:
     """Return facts about the run, as pairs of name and value."""
     pooling = ""
-    if sheet.depth is not None and sheet.pooled:
+    if sheet.pooled and sheet.depth:
         pooling = (
             f"its first {counted(sheet.depth, 'document')} of each topic were pooled for judging"
         )
+    elif sheet.pooled:
+        pooling = "pooled for judging"
     elif sheet.depth is not None:
         pooling = "not pooled; its documents are judged only if pooled runs retrieved them"
     # Not a dict, because a question may have the name of another row.

@@ -43,7 +43,7 @@ from cranfield.campaign.results.sheet import (
     to_score,
 )
 from cranfield.campaign.results.topic_statistics import topic_statistics
-from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules, is_safe_name
+from cranfield.campaign.rules.task_rules import Rules, TaskRules, is_safe_name
 from cranfield.campaign.store.records import ACCEPTED, Submission
 from cranfield.collection.metadata.reading import read_metadata
 from cranfield.evaluation.evaluation import Evaluation, TieEffect, describe_effects
@@ -215,6 +215,7 @@ def make_sheet_inputs(
         warnings=warnings,
         metadata={run.tag: select_public_run_metadata(run)[0] for run in runs if run.metadata},
         ties=ties,
+        pool_depths=registry.pool_depths(rules.name),
         measure=measure,
     )
 
@@ -238,6 +239,7 @@ class SheetInputs:
     warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the check, by tag
     metadata: Mapping[str, str] = field(default_factory=dict)  # public part as YAML, by tag
     ties: Sequence[TieEffect] = ()  # effects on the measures of the task
+    pool_depths: Mapping[str, int] = field(default_factory=dict)  # recorded depths, by tag
     measure: str | None = None  # of charts, topics and comparisons; by default the first
 
     @cached_property
@@ -328,6 +330,7 @@ class SheetInputs:
         """Return the fields of a sheet about the run and its task."""
         # If no run is marked, the pooled runs are unknown.
         is_marked = any(submission.pooled for submission in self.runs)
+        depth = self.pool_depths.get(run.tag) if run.pooled else 0
         fields = ("tag", "team", "type", "priority", "description", "late", "pooled", "received")
         return {
             **{name: getattr(run, name) for name in fields},
@@ -338,7 +341,7 @@ class SheetInputs:
             "judgments": self.judgments,
             "team_name": self.teams.get(run.team, ""),
             "answers": dict(run.answers),
-            "depth": (self.task.pool or PoolRules()).depth if is_marked else None,
+            "depth": depth if is_marked else None,
             "sha256": run.object,
             "warnings": self.warnings.get(run.tag, ()),
             "metadata": self.metadata.get(run.tag, ""),

@@ -199,7 +199,9 @@ def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
     teams = {run.tag: run.team for run in pooled_runs}
     if len(set(teams.values())) < 2:
         return None
-    measure, depth = scoring.measures[0], (scoring.rules.pool or PoolRules()).depth
+    measure, depths = scoring.measures[0], scoring.campaign.registry.pool_depths(scoring.rules.name)
+    recorded_depths = (depths[run.tag] for run in pooled_runs if run.tag in depths)
+    depth = max(recorded_depths, default=(scoring.rules.pool or PoolRules()).depth)
     policies = scoring.policies.describe()
     objects = sorted((run.tag, run.team, run.object) for run in pooled_runs)
     basis = hash_values("left out", scoring.compute_basis(), str(measure), depth, objects)

@@ -46,6 +46,9 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 
+MAX_REMOVED = 0.1
+"""Maximum proportion of judgments that a new version may drop without `drop_judgments`."""
+
 
 def add_judgments(
     campaign: OpenedCampaign,
@@ -54,7 +57,7 @@ def add_judgments(
     *,
     version: str,
     note: str = "",
-    drop_topics: bool = False,
+    drop_judgments: bool = False,
 ) -> Judgments:
     """Add a version of a task's judgments.
 
@@ -69,8 +72,9 @@ def add_judgments(
         Name of the version, such as `1`. An existing version is never changed.
     note
         Note about the version.
-    drop_topics
-        Whether to accept judgments without some of the topics that the newest version judges.
+    drop_judgments
+        Whether to accept judgments without some of the topics, or more than a tenth of the
+        documents, that the newest version judges.
 
     Returns
     -------
@@ -84,7 +88,7 @@ def add_judgments(
         them, ids with blanks.
     PolicyError
         For an existing version with different bytes, a version that is not a valid file name, and
-        missing topics that the newest version judges.
+        missing topics or documents that the newest version judges.
 
     Warns
     -----
@@ -101,7 +105,7 @@ def add_judgments(
         copy = Path(folder) / f"judgments{source.suffix}"
         with source.open_raw() as raw, copy.open("xb") as out:
             shutil.copyfileobj(raw, out)
-        return _add_copy(campaign, rules, copy, source.name, version, note, drop_topics)
+        return _add_copy(campaign, rules, copy, source.name, version, note, drop_judgments)
 
 
 def _add_copy(
@@ -111,7 +115,7 @@ def _add_copy(
     name: str,
     version: str,
     note: str,
-    drop_topics: bool,
+    drop_judgments: bool,
 ) -> Judgments:
     """Check a copy of a file of judgments, and add it; `name` is the name of the file."""
     suffix, source = path.suffix, Source(str(path), label=name)
@@ -135,8 +139,9 @@ def _add_copy(
         _check_blanks(judgments)
     notes = make_topic_notes(judgments, rules, name)
     versions = campaign.registry.judgments(rules.name)
-    if versions and not drop_topics:
-        _check_topics_of_version(judgments, read_stored_qrels(campaign, rules, versions[-1]))
+    is_new = version not in {record.version for record in versions}
+    if versions and is_new and not drop_judgments:
+        _check_missing_judgments(judgments, read_stored_qrels(campaign, rules, versions[-1]))
     for topic_note in notes:
         warn(topic_note)
     if get_severity("document-unknown", rules) != "off":
@@ -161,14 +166,27 @@ def _add_copy(
         return change.insert(Judgments(rules.name, version, sha256, n_rows, added, note))
 
 
-def _check_topics_of_version(qrels: Qrels, newest: Qrels) -> None:
-    """Check that judgments have all topics that the newest version judges."""
+def compare_versions(qrels: Qrels, earlier: Qrels) -> tuple[int, int, int]:
+    """Return the numbers of added, changed and removed judgments."""
+    new, old = (judgments.flat().to_polars() for judgments in (qrels, earlier))
+    pairs = new.join(old, on=["topic", "doc"])
+    n_changed = int((pairs["grade"] != pairs["grade_right"]).sum())
+    return new.height - pairs.height, n_changed, old.height - pairs.height
+
+
+def _check_missing_judgments(qrels: Qrels, newest: Qrels) -> None:
+    """Check that judgments have the topics, and most documents, that the newest version judges."""
     topics = set(qrels.topics)
     if missing := [quoted(topic) for topic in newest.topics if topic not in topics]:
         verb = "has" if len(missing) == 1 else "have"
         reason = f"that the newest version judges {verb} no judgments: {some_of(missing, 5)}"
-        advice = "if these topics were dropped, set drop_topics=True"
+        advice = "if these topics were dropped, set drop_judgments=True"
         raise PolicyError(f"{counted(len(missing), 'topic')} {reason}; {advice}")
+    n_removed = compare_versions(qrels, newest)[2]
+    if n_removed > MAX_REMOVED * len(newest):
+        reason = f"{n_removed:,} of {counted(len(newest), 'judgment')} of the newest version"
+        advice = "if these judgments were dropped, set drop_judgments=True"
+        raise PolicyError(f"{reason} are missing; a version must contain all judgments; {advice}")
 
 
 def _check_blanks(qrels: Qrels) -> None:
@@ -392,8 +410,8 @@ def pool(
         Order of documents with equal scores; by default the order of the rules. Scores are ignored
         if `ties` is `rank` (the rank column decides) or `file` (the order of lines).
     mark
-        Whether to record the runs of the pool as pooled. Runs that were pooled before stay marked,
-        because their documents are judged.
+        Whether to record the runs of the pool as pooled, with the depth. Runs that were pooled
+        before stay marked, because their documents are judged.
     without
         Tags of runs to exclude from the pool; with `mark`, the tags are recorded.
 
@@ -425,13 +443,15 @@ def pool(
         raise make_no_readable_run_error(campaign, rules.name)
     readable = [run for run in submissions if run.id not in campaign.unreadable]
     _warn_of_blanks(campaign, rules, readable, new_pool)
-    unmarked_runs = [run for run in readable if not run.pooled]
-    if mark and (unmarked_runs or without):
-        tags = [run.tag for run in unmarked_runs]
+    # A deeper pool of runs that were pooled before is recorded too.
+    depths = campaign.registry.pool_depths(rules.name) if mark else {}
+    new_runs = [run for run in readable if not run.pooled or depths.get(run.tag, depth) < depth]
+    if mark and (new_runs or without):
+        tags = [run.tag for run in new_runs]
         details = {"depth": depth, "runs": tags, "without": [*without]}
         with campaign.registry.change("pool", rules.name, details) as change:
             accepted = {run.id: run for run in change.submissions(rules.name)}
-            for run in unmarked_runs:
+            for run in new_runs:
                 if run.id not in accepted:
                     reason = "was withdrawn while the pool was created; create the pool again"
                     raise PolicyError(f"run {quoted(run.tag)} {reason}")

@@ -357,6 +357,22 @@ class RegistryReader:
             row = connection.execute(query).fetchone()
         return {} if row is None else dict(json.loads(row["details"])["about"])
 
+    def withdrawal_time(self, run: Submission) -> str:
+        """Return the time at which a withdrawn run was withdrawn."""
+        with self._connect() as connection:
+            query = "SELECT at, details FROM event WHERE action = 'withdraw'"
+            events = connection.execute(query).fetchall()
+        rows = ((event["at"], json.loads(event["details"])["rows"]) for event in events)
+        return next(str(at) for at, [(_, row), *_] in rows if row["id"] == run.id)
+
+    def pool_depths(self, task: str) -> dict[str, int]:
+        """Return the depth of the last recorded pool of each pooled run, by tag."""
+        with self._connect() as connection:
+            query = "SELECT details FROM event WHERE action = 'pool' AND subject = ? ORDER BY seq"
+            rows = connection.execute(query, (task,)).fetchall()
+        pools = [json.loads(row["details"])["about"] for row in rows]
+        return {tag: pool["depth"] for pool in pools if "depth" in pool for tag in pool["runs"]}
+
     def _select_records(self, record_type: type[Any], **criteria: Any) -> tuple[Any, ...]:
         """Return records by values of columns; a tuple lists accepted values, None accepts any."""
         # Only names of columns, which come from the code, become SQL text.

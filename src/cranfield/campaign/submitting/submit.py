@@ -221,6 +221,15 @@ def decide(
                 warning = Fault("answers", "warning", message)
                 report = replace(report, faults=(*report.faults, warning))
             return SubmissionOutcome(repeat, report, is_repeat=True), report.faults, None
+    if declaration.replaces is None and declaration.tag in (None, tag):
+        # An interrupted command that is repeated must not restore runs that are gone since.
+        past_runs = [run for run in submissions if run.state in (WITHDRAWN, REPLACED)]
+        same_runs = [run for run in past_runs if get_fields(run) == declared_fields]
+        if same_runs:
+            past_run = same_runs[-1]
+            fault = _describe_past_run(registry, past_run, submissions)
+            report = replace(copy.report, faults=(*copy.report.faults, fault))
+            return SubmissionOutcome(past_run, report, is_repeat=True), report.faults, None
     replaced_run = next((run for run in accepted_runs if run.tag == declaration.replaces), None)
     if declaration.replaces is not None and replaced_run is None:
         replaces = quoted(declaration.replaces)
@@ -251,6 +260,19 @@ def decide(
     public_faults = tuple(fault for fault in faults if fault.severity != PRIVATE)
     report = replace(copy.report, faults=public_faults)
     return SubmissionOutcome(submission, report), faults, replaced_run
+
+
+def _describe_past_run(
+    registry: RegistryReader, run: Submission, submissions: Sequence[Submission]
+) -> Fault:
+    """Return the fault of a run that is the same as a withdrawn or replaced run."""
+    if run.state == WITHDRAWN:
+        state = f"withdrawn on {registry.withdrawal_time(run)[:10]}"
+    else:
+        tags = {other.id: other.tag for other in submissions}
+        state = f"replaced by {quoted(tags[run.replaced_by or run.id])}"
+    hint = "to submit it as a new run, change its file or its description"
+    return Fault("ranking-same", "error", f"already submitted, {state}: not accepted again; {hint}")
 
 
 def _make_submission(copy: CheckedCopy, received: datetime) -> Submission:
@@ -386,7 +408,8 @@ class SubmissionOutcome:
     report
         All faults of the run, except private faults, which name other teams.
     is_repeat
-        Whether the same run was already accepted with this tag, so that nothing was changed.
+        Whether the same run was already accepted with this tag, so that nothing was changed. If it
+        was withdrawn or replaced since, it is not accepted again.
     """
 
     submission: Submission
@@ -402,7 +425,7 @@ class SubmissionOutcome:
         report, run = self.report, self.submission
         lines = [fault.text(report.source) for fault in report.faults]
         tag = plain(run.tag) or plain(report.source)
-        if self.is_repeat:
+        if self.is_repeat and self.accepted:
             lines.append(f"already submitted: {tag} (sha256 {run.object})")
         elif self.accepted:
             late_text = ", late" if run.late else ""

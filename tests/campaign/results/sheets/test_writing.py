@@ -165,8 +165,14 @@ def test_who_was_pooled_is_said_only_where_it_is_known(small: Make) -> None:
     [first, *_] = campaign.submissions()
     with campaign.registry.change("pool", "adhoc") as change:
         change.update(replace(first, pooled=True))
+    # Without a recorded depth, that of the rules is not reported.
+    [sheet] = [one for one in of(campaign) if one.tag == first.tag]
+    assert sheet.depth is None
+    assert "pooled for judging" in (text := sheet.to_text()) and "its first" not in text
+    with campaign.registry.change("pool", "adhoc", {"depth": 7, "runs": [first.tag]}):
+        pass
     said = {one.tag: one.to_text() for one in of(campaign)}
-    assert "its first 5 documents of each topic were pooled for judging" in said.pop(first.tag)
+    assert "its first 7 documents of each topic were pooled for judging" in said.pop(first.tag)
     assert all("not pooled; its documents" in text for text in said.values())
 
 

@@ -148,7 +148,7 @@ def test_tests_of_these_topics_only_say_so() -> None:
     for name in ("anova-3", "bootstrap-anova"):
         found = cf.compare(values, test=name, resamples=99)
         assert found.anova is not None
-        own = f"F of System divided by Error is {found.anova.f_of('System')[0]:.4g} "
+        own = f"with Error as the denominator, F of System is {found.anova.f_of('System')[0]:.4g} "
         note = next(one for one in found.notes if "these topics only" in one)
         assert own in note
         assert "holds for other topics too and is 4.531 (p 0.0038)" in note

@@ -151,7 +151,7 @@ def test_tests_of_these_topics_only_say_so() -> None:
         own = f"with Error as the denominator, F of System is {found.anova.f_of('System')[0]:.4g} "
         note = next(one for one in found.notes if "these topics only" in one)
         assert own in note
-        assert "holds for other topics too and is 4.531 (p 0.0038)" in note
+        assert "which holds for other topics too, it is 4.531 (p 0.0038)" in note
     assert not any("these topics" in one for one in cf.compare(values[:, :, 0]).notes)
     # Without an F there is none to refer to.
     equal = cf.compare(np.full((4, 3, 2), 0.5), test="anova-3", correction="tukey")

@@ -35,10 +35,11 @@ class InScript(json.JSONEncoder):
 
 PIXELS_PER_MM = 96 / 25.4  # CSS pixels per millimetre
 MAX_NARROW = 450  # below this width in pixels, legends are below the plot
-MAX_NAMES = 0.4  # maximum proportion of the width for names of rows
-CHARACTER = 6.5  # usual width of a character, in pixels
-SYMBOL = 40  # width of a symbol in a legend with its distances
+MAX_ROW_NAME = 0.4  # maximum proportion of the width for names of rows
 MARGINS = 55  # width of the margins, in pixels
+CHARACTER = 6.5  # usual width of a character, in pixels
+SYMBOL = 40  # width of a symbol in a legend and the space around it, in pixels
+MIN_CHARACTERS = 8  # minimum length of a line in a legend
 POINTS_PER_PIXEL = 72 / 96
 _SIZE = re.compile(r'(?<= width=")([\d.]+)(" height=")([\d.]+)')  # size of an SVG
 
@@ -120,71 +121,56 @@ def _resize(chart: Any, width: float | None, title: bool) -> Any:
     return chart.properties(**changes)
 
 
-def _fit(spec: dict[str, Any], width: int) -> Any:
-    """Return a specification whose labels and legends fit into a width in pixels."""
-    row_names = [name for y in _find(spec, "y") for name in _list_domain(y)]
-    max_names = MAX_NAMES * width
-    name_width = min(CHARACTER * max(map(len, row_names), default=0), max_names)
-    return _narrow(spec, max_names, width - name_width - MARGINS, width < MAX_NARROW)
+def _fit(spec: dict[str, Any], width: int) -> dict[str, Any]:
+    """Change the labels and legends of a specification so that they fit into a width in pixels."""
+    channels = [
+        (name, channel)
+        for encoding in _find_encodings(spec)
+        for name, channel in encoding.items()
+        if isinstance(channel, dict)
+    ]
+    max_row_name = MAX_ROW_NAME * width
+    row_names = [name for key, channel in channels if key == "y" for name in _list_names(channel)]
+    row_name = min(CHARACTER * max(map(len, row_names), default=0), max_row_name)
+    for name, channel in channels:
+        legend, axis = channel.get("legend"), channel.get("axis")
+        if isinstance(legend, dict) and "gradientLength" not in legend:
+            _fit_legend(legend, _list_names(channel), width - row_name - MARGINS)
+            if width < MAX_NARROW and legend.get("orient", "right") == "right":
+                legend["orient"] = "bottom"
+        if name == "x" and isinstance(axis, dict):
+            axis["labelOverlap"] = "greedy"  # labels that would overlap are omitted
+        elif name == "y" and isinstance(axis, dict) and _list_names(channel):
+            axis["labelLimit"] = max_row_name
+    return spec
 
 
-def _find(spec: Any, key: str) -> Iterator[Any]:
-    """Yield the values of a key anywhere in a specification, except in its data."""
-    if isinstance(spec, list):
-        for item in spec:
-            yield from _find(item, key)
-    elif isinstance(spec, dict):
-        for name, value in spec.items():
-            if name == key:
-                yield value
-            if name != "datasets":
-                yield from _find(value, key)
+def _find_encodings(spec: Any) -> Iterator[dict[str, Any]]:
+    """Yield the encodings of a specification and of its layers."""
+    if "encoding" in spec:
+        yield spec["encoding"]
+    for layer in spec.get("layer", ()):
+        yield from _find_encodings(layer)
 
 
-def _list_domain(channel: Any) -> list[str]:
-    """Return the names on the scale of a channel, if it has a list of names."""
-    scale = channel.get("scale") if isinstance(channel, dict) else None
-    values = scale.get("domain") if isinstance(scale, dict) else None
-    return [value for value in values or () if isinstance(value, str)]
+def _list_names(channel: dict[str, Any]) -> list[str]:
+    """Return the names on the scale of a channel; empty for a scale of numbers."""
+    domain = (channel.get("scale") or {}).get("domain", ())
+    return [name for name in domain if isinstance(name, str)] if isinstance(domain, list) else []
 
 
-def _narrow(spec: Any, max_names: float, plot_width: float, is_narrow: bool) -> Any:
-    """Return a specification with names of rows and legends that are not wider than stated."""
-    sizes = max_names, plot_width, is_narrow
-    if isinstance(spec, list):
-        return [_narrow(item, *sizes) for item in spec]
-    if not isinstance(spec, dict):
-        return spec
-    narrowed_spec = {k: _narrow(v, *sizes) for k, v in spec.items() if k != "datasets"}
-    if isinstance(legend := narrowed_spec.get("legend"), dict):
-        narrowed_spec["legend"] = _narrow_legend(legend, _list_domain(spec), plot_width, is_narrow)
-    for channel, change in (("x", {"labelOverlap": "greedy"}), ("y", {"labelLimit": max_names})):
-        value = narrowed_spec.get(channel)
-        if not isinstance(value, dict) or not isinstance(axis := value.get("axis"), dict):
-            continue
-        # On x, labels that would overlap are omitted.
-        if channel == "x" or _list_domain(value):
-            narrowed_spec[channel] = {**value, "axis": axis | change}
-    return {**spec, **narrowed_spec}
-
-
-def _narrow_legend(
-    legend: dict[str, Any], names: Sequence[str], width: float, is_narrow: bool
-) -> dict[str, Any]:
-    """Return a legend of at most two columns; in a narrow chart it is below the plot."""
-    if "gradientLength" in legend:
-        return legend
-    longest = CHARACTER * max(map(len, names), default=0) + SYMBOL
-    columns = 1 if 2 * longest > width else min(2, legend.get("columns", 2))
-    legend = {**legend, "columns": columns}
-    n_characters = max(8, int((width - SYMBOL) / CHARACTER))
-    if wrapped := {name: wrap(name, n_characters) for name in names if len(name) > n_characters}:
-        legend["labelExpr"] = f"{json.dumps(wrapped)}[datum.label] || datum.label"
+def _fit_legend(legend: dict[str, Any], names: Sequence[str], width: float) -> None:
+    """Change the columns and lines of a legend of names so that it fits into a width in pixels."""
+    entry = CHARACTER * max(map(len, names), default=0) + SYMBOL
+    legend["columns"] = 1 if 2 * entry > width else min(2, legend.get("columns", 2))
+    n_characters = max(MIN_CHARACTERS, int((width - SYMBOL) / CHARACTER))
+    if long_names := [name for name in names if len(name) > n_characters]:
+        lines = json.dumps([wrap(name, n_characters) for name in long_names])
+        index = f"indexof({json.dumps(long_names)}, datum.label)"
+        legend["labelExpr"] = f"{lines}[{index}] || datum.label"
     if isinstance(title := legend.get("title"), str):
-        legend["title"] = wrap(title, max(8, int(width / CHARACTER)))
-    if is_narrow and legend.get("orient", "right") == "right":
-        legend["orient"] = "bottom"
-    return legend
+        legend["title"] = wrap(title, max(MIN_CHARACTERS, int(width / CHARACTER)))
+        legend["titleLimit"] = width
 
 
 def make_caption(chart: Any) -> str:

@@ -105,7 +105,7 @@ def test_digits_are_those_of_the_standard_error() -> None:
     supported = ceil(-log10(error)) + 1
     assert stats.sem(OLD) < error
     assert status == "cannot tell"
-    assert f", as shown with --places {supported}; does the paper show more?" in finding
+    assert f", as shown with --places {supported}; does the paper show more decimals?" in finding
     assert f"new has standard error {error:.4g}, which supports {supported} decimal" in finding
     # 0.0297 supports three decimals: the standard deviation 0.21 of 50 topics.
     spread = np.array([1.0, -1.0] * 25) * 0.21 * np.sqrt(49 / 50)

@@ -135,7 +135,7 @@ class Probabilities(FrameMixin):
         return np.asarray(self.values[:, self.grades >= grade].sum(axis=1).clip(0.0, 1.0))
 
     def to_qrels(self, grades: Ints) -> Qrels:
-        """Return judgments with these grades, an array of shape (judgments,)."""
+        """Return judgments with grades from an array of shape (judgments,)."""
         columns = {"row": np.arange(len(self))}
         arrays = self.codes.astype(np.int32), self.docs, grades.astype(np.int32)
         return Qrels(self.topics, *arrays, origin=self.origin, columns=columns)

@@ -66,7 +66,7 @@ class ProbableRuns:
     def cut_off(self, measure: Measure) -> tuple[Measure, Rows, Ints]:
         """Condense the rankings and cut them off, as a measure requires.
 
-        Return the measure for such rankings, their documents, and the row of their probabilities.
+        Return the measure for condensed rankings, their documents, and the probability row of each.
         """
         rows = measure.cut_off(self.judged).documents
         return measure(judged_only=False), rows, self.probability_rows[rows.judgment]

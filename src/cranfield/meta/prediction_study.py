@@ -124,8 +124,10 @@ class Prediction(Study):
             **_PREDICTOR_COLUMNS,
             "prediction": Column("Prediction."),
             "score": Column("Score."),
-            "predicted rank": Column("Rank of the prediction, from 1, the worst."),
-            "rank": Column("Rank of the score, from 1, the worst."),
+            "predicted rank": Column(
+                "Rank of the prediction; 1 is the worst predicted effectiveness."
+            ),
+            "rank": Column("Rank of the score; 1 is the worst score."),
             "sARE": Column("Scaled absolute rank error: |predicted rank - rank| / topics."),
         },
     }
@@ -329,7 +331,7 @@ def _check_names(systems: Sequence[str], predictors: Iterable[str]) -> None:
     if len({*system_names} - {""}) > 1:
         texts = some_of(map(quoted, compress(predictors, system_names)), 3)
         raise InputError(
-            f"predictors {texts} have names of systems, but without a column of systems each"
+            f"predictors {texts} are named like systems, but without a column of systems each"
             " predicts all systems; use the columns topic, system, predictor and prediction"
         )
     if names := [quoted(name) for name in systems if fold_name(name) in _USUAL_PREDICTORS]:

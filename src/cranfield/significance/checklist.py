@@ -120,7 +120,7 @@ def _check_digits(inputs: _ChecklistInput) -> Decision:
             * is_default_higher
         )
     if may_exceed:
-        return CANNOT_TELL, "; ".join([*findings, "does the paper show more?"])
+        return CANNOT_TELL, "; ".join([*findings, "does the paper show more decimals?"])
     return AVOIDED, "; ".join(findings)
 
 
@@ -204,7 +204,7 @@ def _check_topics(inputs: _ChecklistInput) -> Decision:
     if n < MIN_TOPICS:
         return MADE, f"{counted(n, 'topic')}, fewer than {MIN_TOPICS}"
     minimum = f"{MIN_TOPICS} but fewer than {USUAL_TOPICS}" if n < USUAL_TOPICS else USUAL_TOPICS
-    return AVOIDED, f"{n:,} topics, at least {minimum}"
+    return AVOIDED, f"{n:,} topics, which is at least {minimum}"
 
 
 def _check_one_collection(inputs: _ChecklistInput) -> Decision:

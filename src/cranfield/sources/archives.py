@@ -201,7 +201,7 @@ def hide_credentials(path: str) -> str:
 
 
 def get_file_of_url(path: str) -> str:
-    """Return the part of a URL that names a file, without its query or the archive around it."""
+    """Return the part of a URL that names a file, without the query or an enclosing archive."""
     if "://" not in path or not is_url(path):
         return path
     url = next(part for part in path.split("::") if "://" in part)

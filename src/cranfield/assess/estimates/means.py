@@ -217,7 +217,9 @@ def compute_intervals(
     remarks = [(is_affected & ~is_graded, note) for is_affected, note in notes]
     remarks = [(is_affected, note) for is_affected, note in remarks if is_affected.any()]
     texts = [
-        f"{is_affected.sum()} of {is_affected.size} means: {note}" if n_human.size > 1 else note
+        f"{is_affected.sum()} of {is_affected.size} estimated means: {note}"
+        if n_human.size > 1
+        else note
         for is_affected, note in remarks
     ]
     columns: Any = estimate, standard_error, low, high, lambda_, n_human, freedom

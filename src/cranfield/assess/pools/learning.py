@@ -25,7 +25,7 @@ class DocumentState(MethodState):
         self.cells = pool.cell[pool.by_document]
 
     def find_rows(self, docs: Indices) -> Ints:
-        """Find the indices into `cells` of the rankings that contain each of the documents."""
+        """Find, for each document, the rankings that contain it, as indices into `cells`."""
         return join_ranges(self.pool.document_starts[docs], self.pool.document_starts[docs + 1])[1]
 
 

@@ -51,8 +51,11 @@ def validate_bag(folder: Path) -> list[str]:
     for name in (TAG_MANIFEST, MANIFEST):
         for path, sha256 in _read_manifest(folder / name, problems):
             is_payload = PurePosixPath(path).parts[:1] == (PAYLOAD,)
-            if is_payload != (name == MANIFEST) or path in checksums:
-                problems[name] = f"lists {quoted(path)} twice, or the other manifest must list it"
+            if is_payload != (name == MANIFEST):
+                other = TAG_MANIFEST if name == MANIFEST else MANIFEST
+                problems[name] = f"lists {quoted(path)}, which only {other} may list"
+            elif path in checksums:
+                problems[name] = f"lists {quoted(path)} twice"
             else:
                 checksums[path] = sha256
     files = set(_list_files(folder))

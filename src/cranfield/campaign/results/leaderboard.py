@@ -158,9 +158,9 @@ class Leaderboard(TableResult):
             " null where runs were not compared."
         ),
         "low": Column(
-            "Lower bound of the comparison interval around the mean, or of the confidence interval"
-            " of the difference from the first run plus the mean of the first run; the notes state"
-            " which. Null where runs were not compared or the test has no intervals."
+            "Lower bound of the comparison interval around the mean, or the mean of the first run"
+            " plus the lower bound of the confidence interval of the difference from it; the notes"
+            " state which. Null where runs were not compared or the test has no intervals."
         ),
         "high": Column("Upper bound of the same interval as `low`."),
         "unjudged@10": Column(

@@ -198,7 +198,10 @@ def _choose_file(tag: str, files: Sequence[str]) -> tuple[str | None, str]:
     if len(files) == 1:
         return files[0], ""
     if not files:
-        return None, f"no file has the name {quoted(tag)}; rename it or add a column 'file'"
+        return (
+            None,
+            f"no file has the name {quoted(tag)}; rename the run's file, or add a column 'file'",
+        )
     names = " and ".join(quoted(Path(file).name) for file in files[:2])
     return None, f"{names} both match {quoted(tag)}; choose a file in the column 'file'"
 

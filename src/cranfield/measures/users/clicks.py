@@ -200,7 +200,7 @@ class ChainMeasure(ClickMeasure):
 class EffortMeasure(ClickMeasure):
     """Base class of measures of the expected reciprocal rank of a satisfying click.
 
-    Unjudged documents do not satisfy, unless a mapping has a probability for None.
+    Unjudged documents do not satisfy the user, unless None has a probability.
     """
 
     def compute_satisfaction(self, probabilities: ProbabilityLookup, rank: Any) -> Any:

@@ -243,7 +243,7 @@ class Concordance(Study):
             " standard."
         ),
         "missing": Column("Number of pairs of runs on a topic that lack a score."),
-        "disagreements": Column("Number of pairs of runs with opposite orders by both measures."),
+        "disagreements": Column("Number of pairs of runs that the two measures order oppositely."),
         "first concordant": Column(
             "Number of disagreements in which the first measure is concordant with the gold"
             " standard."

@@ -72,7 +72,7 @@ class PooledErrors:
         return standardised_difference(self.difference, errors)
 
     def resample(self, counts: Floats | Counts) -> tuple[Floats, Floats]:
-        """Return centred means, shape (systems, samples), and the error of a difference."""
+        """Return centred means, shape (systems, samples), and standard errors of differences."""
         means, variances = self.residuals.compute_moments(counts)
         # For scores centred by topic, the variances of systems determine those of differences.
         common_variance = 2 * np.maximum(variances, 0.0).sum(axis=0) / (self.pairs.n_systems - 1)

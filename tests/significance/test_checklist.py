@@ -113,7 +113,7 @@ def test_digits_are_those_of_the_standard_error() -> None:
     many = cf.Scores(values, tuple(map(str, range(50))), ("a", "b"), measure="P@5")
     found = items(cf.checklist(many, test="t"))
     assert "a has standard error 0.0297, which supports 3 decimals (0.500)" in found["digits"][1]
-    assert found["topics"] == ("avoided", "50 topics, at least 50")
+    assert found["topics"] == ("avoided", "50 topics, which is at least 50")
     # The default of four decimals is not too many for a standard error of 0.00297.
     narrow = cf.Scores(0.5 + (values - 0.5) / 10, many.topics, many.systems, measure="P@5")
     assert items(cf.checklist(narrow, test="t"))["digits"][0] == "avoided"

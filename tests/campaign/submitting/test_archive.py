@@ -97,7 +97,10 @@ def test_one_bad_run_does_not_stop_the_others(news: News, runs: Path, tmp_path: 
     assert [one.accepted for one in done] == [False, False, False, False, True]
     assert done[0].run_outcome is not None
     assert [one.code for one in done[0].run_outcome.report.errors] == ["score"]
-    assert done[1].reason == "no file has the name 'none'; rename it or add a column 'file'"
+    assert (
+        done[1].reason
+        == "no file has the name 'none'; rename the run's file, or add a column 'file'"
+    )
     assert (
         done[2].reason
         == "'a.run' and 'a.txt.gz' both match 'a'; choose a file in the column 'file'"

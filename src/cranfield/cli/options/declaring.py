@@ -392,7 +392,7 @@ class Command(click.Command):
         return [*super().get_params(ctx), _HELP_ALL]
 
     def list_options(self, ctx: click.Context, *, show_all: bool) -> list[Option]:
-        """Return the options that the help shows: all, or flags, or only the common of many flags."""
+        """Return the options that the help shows: all, flags, or the common of many flags."""
         options = [opt for opt in self.params if isinstance(opt, Option)]
         options = [opt for opt in options if opt.get_help_record(ctx) is not None]
         if show_all:

@@ -27,12 +27,7 @@ from cranfield.significance.comparison.compared_pairs import (
 )
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.rank_sets import name_method
-from cranfield.significance.differences import (
-    BONFERRONI,
-    Outcome,
-    Pairs,
-    orient,
-)
+from cranfield.significance.differences import Outcome, Pairs, orient
 from cranfield.significance.pairwise.means import apply_exact_permutations
 from cranfield.significance.prepare import describe_clusters
 from cranfield.significance.registry import (
@@ -93,6 +88,7 @@ class AppliedTest:
     options: Options
     outcome: Outcome
     correction: Correction
+    applied_correction: Correction  # replaces `correction` if the common error is 0
     corrected: Outcome
 
     def notes(self) -> list[str]:
@@ -101,8 +97,7 @@ class AppliedTest:
         # The note on few topics is omitted if no difference can be significant.
         assumptions = self._describe_assumptions(is_unreachable=bool(unreachable))
         alpha, notes = self.options.alpha, [*assumptions, *self._describe_sign_flips()]
-        has_one_error = self.correction.pooled or self.correction.one_variance
-        if has_one_error and self.corrected.interval_kind == BONFERRONI:
+        if self.applied_correction is not self.correction and len(self.pairs) > 1:
             title = self.correction.title
             notes.insert(0, f"Bonferroni's correction replaces {title}, as the error is 0")
         if alpha > MAX_ALPHA:
@@ -167,13 +162,16 @@ class AppliedTest:
 
     def _describe_borderline(self) -> Iterator[str]:
         """Yield a note if another seed could reverse the decision on a pair."""
-        options, details = self.options, self.outcome.details
-        is_random = "resamples" in details and not details.get("exact")
-        if not (self.correction.random or (is_random and self.correction.name == "none")):
+        options, pvalues = self.options, self.corrected.pvalue
+        is_drawn = self.applied_correction.random
+        if not (is_drawn or "resamples" in self.outcome.details):
             return
-        pvalues, variance = self.corrected.pvalue, options.alpha * (1 - options.alpha)
-        margin = ndtri(0.975) * np.sqrt(variance / options.resamples)
-        close_pairs = np.flatnonzero(np.abs(pvalues - options.alpha) <= margin)
+        # A correction that draws no random numbers multiplies the p-values of the test.
+        factors = np.ones(len(pvalues)) if is_drawn else pvalues / self.outcome.pvalue
+        # The factor times the margin of error of a proportion of alpha / factor.
+        variances = options.alpha * (factors - options.alpha) / options.resamples
+        margins = ndtri(0.975) * np.sqrt(variances)
+        close_pairs = np.flatnonzero(np.abs(pvalues - options.alpha) <= margins)
         if close_pairs.size:
             k, verb = close_pairs[0], "is" if close_pairs.size == 1 else "are"
             pair = (plain(self.systems[side[k]]) for side in (self.pairs.first, self.pairs.second))
@@ -181,7 +179,7 @@ class AppliedTest:
                 f"{counted(close_pairs.size, 'p-value')} {verb} so close to {options.alpha:g}"
                 f" that another seed may reverse the decision ({' and '.join(pair)}: p ="
                 f" {format_pvalue(pvalues[k])}; the 95% margin of error of {options.resamples:,}"
-                f" random samples is {margin:.4f}); {MORE_RESAMPLES}"
+                f" random samples is {margins[k]:.4f}); {MORE_RESAMPLES}"
             )
 
     def _describe_sign_flips(self) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -162,25 +162,15 @@ class AppliedTest:
 
     def _describe_borderline(self) -> Iterator[str]:
         """Yield a note if another seed could reverse the decision on a pair."""
-        options, pvalues = self.options, self.corrected.pvalue
-        is_drawn = self.applied_correction.random
-        if not (is_drawn or "resamples" in self.outcome.details):
-            return
-        # A correction that draws no random numbers multiplies the p-values of the test.
-        factors = np.ones(len(pvalues)) if is_drawn else pvalues / self.outcome.pvalue
-        # The factor times the margin of error of a proportion of alpha / factor.
-        variances = options.alpha * (factors - options.alpha) / options.resamples
-        margins = ndtri(0.975) * np.sqrt(variances)
-        close_pairs = np.flatnonzero(np.abs(pvalues - options.alpha) <= margins)
-        if close_pairs.size:
-            k, verb = close_pairs[0], "is" if close_pairs.size == 1 else "are"
-            pair = (plain(self.systems[side[k]]) for side in (self.pairs.first, self.pairs.second))
-            yield (
-                f"{counted(close_pairs.size, 'p-value')} {verb} so close to {options.alpha:g}"
-                f" that another seed may reverse the decision ({' and '.join(pair)}: p ="
-                f" {format_pvalue(pvalues[k])}; the 95% margin of error of {options.resamples:,}"
-                f" random samples is {margins[k]:.4f}); {MORE_RESAMPLES}"
-            )
+        pvalues, is_drawn = self.corrected.pvalue, self.applied_correction.random
+        if is_drawn or "resamples" in self.outcome.details:
+            # A correction that draws no random numbers multiplies the p-values of the test.
+            factors = np.ones(len(pvalues)) if is_drawn else pvalues / self.outcome.pvalue
+            yield from describe_borderline(pvalues, factors, self._name_pair, self.options)
+
+    def _name_pair(self, k: int) -> str:
+        pairs = self.pairs
+        return " and ".join(plain(self.systems[side[k]]) for side in (pairs.first, pairs.second))
 
     def _describe_sign_flips(self) -> Iterator[str]:
         """Yield a note on exact sign flips of one pair on few topics, if their p-value differs."""
@@ -229,6 +219,24 @@ class AppliedTest:
             yield (
                 f"{reason} too large for {raw_pvalues.size:,} pairs with this correction: {advice}"
             )
+
+
+def describe_borderline(
+    pvalues: Floats, factors: Floats, name_pair: Callable[[int], str], options: Options
+) -> Iterator[str]:
+    """Yield a note if random p-values, multiplied by factors, may be above or below alpha."""
+    # A factor times the margin of error of a proportion of alpha / factor.
+    variances = options.alpha * (factors - options.alpha) / options.resamples
+    margins = ndtri(0.975) * np.sqrt(variances)
+    close_pairs = np.flatnonzero(np.abs(pvalues - options.alpha) <= margins)
+    if close_pairs.size:
+        k, verb = int(close_pairs[0]), "is" if close_pairs.size == 1 else "are"
+        yield (
+            f"{counted(close_pairs.size, 'p-value')} {verb} so close to {options.alpha:g} that"
+            f" another seed may reverse the decision ({name_pair(k)}: p ="
+            f" {format_pvalue(pvalues[k])}; the 95% margin of error of {options.resamples:,}"
+            f" random samples is {margins[k]:.4f}); {MORE_RESAMPLES}"
+        )
 
 
 def describe_unreachable(smallest_pvalue: float, n_topics: int, options: Options) -> str:

@@ -626,6 +626,30 @@ def test_a_baseline_with_the_best_mean_has_a_note(
     assert "compare all pairs instead" not in found.prose()
 
 
+@pytest.mark.parametrize(
+    ("test", "correction"),
+    [
+        ("anova-2", "tukey"),
+        ("anova-2", "dunnett"),
+        ("anova-2", "bootstrap-tukey"),
+        ("randomisation", "randomised-tukey"),
+        ("randomisation", "max-t"),
+        ("friedman", "tukey"),
+        ("t", "holm"),
+    ],
+)
+def test_a_best_baseline_has_no_note_if_pvalues_are_those_of_all_pairs(
+    test: str, correction: str
+) -> None:
+    table = np.random.default_rng(7).normal(0, 1, (30, 4)) + [0.6, 0.3, 0.2, 0]
+    compare = partial(cf.compare, table, test=test, resamples=500)
+    found = compare(correction=correction, baseline=0)
+    # Dunnett's test has no counterpart for all pairs but Tukey's.
+    all_pairs = compare(correction="tukey" if correction == "dunnett" else correction)
+    is_larger = all_pairs.adjusted_pvalues[:3] > found.adjusted_pvalues + 1e-12
+    assert is_larger.any() == any("the best mean" in note for note in found.notes)
+
+
 def test_several_baselines_are_not_compared_with_each_other() -> None:
     table = np.random.default_rng(6).normal(0, 1, (20, 4))
     note = "baselines are not compared with each other"

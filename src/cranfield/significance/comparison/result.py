@@ -280,7 +280,8 @@ def describe_best_baseline(comparison: PairwiseComparison) -> list[str]:
     """Return a note if a test may find systems to be worse than a baseline with the best mean."""
     names = " and ".join(map(plain, find_best_baselines(comparison)))
     is_worse_tested = comparison.alternative == "two-sided" or comparison.tested_verdict == "worse"
-    if not (names and is_worse_tested):
+    # Some corrections cover all pairs, so that the choice of the baseline has no effect.
+    if not (names and is_worse_tested) or CORRECTIONS[comparison.correction].all_pairs:
         return []
     return [
         f"the baseline {names} has the best {comparison.mean_of} of these systems; if it was chosen"

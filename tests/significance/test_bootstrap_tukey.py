@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -222,6 +223,36 @@ def test_directions() -> None:
     turned = compare_measures(given, resamples=999, baseline="s0")
     assert turned.verdicts.tolist() == [[1, -1, 0]]
     assert turned.to_polars()["measure"].to_list() == ["up", "cost", "nothing"]
+
+
+@pytest.mark.parametrize("correction", ["bootstrap-tukey", "bootstrap-max-t"])
+def test_joint_decisions_that_depend_on_the_seed_have_a_note(correction: str) -> None:
+    rng = np.random.default_rng(3)
+    values = rng.normal(0, 1, (30, 3)) + [0.0, 0.3, 0.6]
+    given = {"x": scored(values), "y": scored(values + rng.normal(0, 1, (30, 3)))}
+    compare = partial(compare_measures, given, correction=correction, resamples=500)
+    pvalues = [p for p in compare().pvalues.ravel().tolist() if 0.01 < p < 0.9]
+    assert len({*pvalues}) > 2
+    for alpha in (*pvalues, min(pvalues) / 9):
+        found = compare(alpha=alpha)
+        error = 1.96 * np.sqrt(alpha * (1 - alpha) / 500)
+        n_close = int((np.abs(found.pvalues - alpha) <= error).sum())
+        notes = [note for note in found.notes if "another seed" in note]
+        assert len(notes) == (n_close > 0) == (alpha in pvalues)
+        for note in notes:
+            close = np.abs(found.pvalues - alpha).T.ravel() <= error
+            measure, pair = divmod(int(np.flatnonzero(close)[0]), len(found))
+            first, second = (found.systems[side[pair]] for side in (found.first, found.second))
+            assert note.startswith(f"{n_close} p-value")
+            assert f"({first} and {second} by {found.measures[measure]}: p = " in note
+            assert "more resamples" in note and "more resamples" not in found.prose()
+    # Constant differences have exact p-values.
+    constant = {"x": scored(np.arange(5)[:, None] + np.arange(3))}
+    compare = partial(compare_measures, constant, correction=correction, resamples=100)
+    alpha = float(compare().pvalues.min())
+    assert alpha < 1
+    found = compare(alpha=alpha)
+    assert not any("another seed" in note for note in found.notes)
 
 
 @pytest.mark.filterwarnings("error")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import pickle
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -536,6 +537,66 @@ def test_a_decision_that_depends_on_the_seed_has_a_note(n_systems: int) -> None:
                 assert f"reverse the decision ({a} and {b}: p = " in found.prose()
 
 
+@pytest.mark.parametrize("alternative", ["two-sided", "greater"])
+@pytest.mark.parametrize(
+    ("test", "correction"),
+    [
+        ("randomisation", "bonferroni"),
+        ("bootstrap", "holm"),
+        ("bootstrap-anova", "bh"),
+        ("bootstrap-unpaired", "by"),
+    ],
+)
+def test_corrections_of_random_pvalues_have_the_note(
+    test: str, correction: str, alternative: str
+) -> None:
+    """A note stands within 1.96 standard deviations, over seeds, of an adjusted p-value."""
+    # The second system is better than the baseline, the third is not.
+    table = np.random.default_rng(5).normal(0, 1, (30, 3))
+    table += [0.0, 0.35, 0.0] - table.mean(axis=0)
+    compare = partial(
+        cf.compare,
+        table,
+        test=test,
+        correction=correction,
+        alternative=alternative,
+        baseline=0,
+        resamples=500,
+    )
+    if test == "randomisation":
+        compare = partial(compare, exact=False)
+
+    def count_notes(alpha: float) -> int:
+        notes = (compare(alpha=alpha, seed=seed).notes for seed in range(40))
+        return sum("another seed" in str(notes_of_seed) for notes_of_seed in notes)
+
+    pvalues = np.array([compare(seed=seed).adjusted_pvalues[0] for seed in range(200)])
+    mean, deviation = pvalues.mean(), pvalues.std()
+    # Expected are 38, 33, 19 and 0 notes.
+    assert count_notes(mean + 0.2 * deviation) >= 34
+    assert count_notes(mean + 1.0 * deviation) >= 29
+    assert 12 <= count_notes(mean + 2.0 * deviation) <= 30
+    assert count_notes(mean + 4.5 * deviation) <= 3
+    assert count_notes(mean - 4.5 * deviation) <= 3
+
+
+def test_exact_pvalues_have_no_note_on_seeds() -> None:
+    """Neither the p-values of all sign flips nor those of a correction that is replaced vary."""
+    few = np.random.default_rng(5).normal(0, 1, (8, 3)) + np.arange(3) / 3
+    constant = np.arange(6)[:, None] / 9 + np.arange(2) / 9
+    for table, test, correction in (
+        (few, "randomisation", "bonferroni"),
+        (constant, "anova-2", "bootstrap-tukey"),
+        (np.c_[constant, constant[:, 1] + 1], "anova-2", "bootstrap-tukey"),
+    ):
+        compare = partial(cf.compare, table, test=test, correction=correction, resamples=100)
+        pvalues = compare().adjusted_pvalues
+        assert pvalues.tolist() == compare(seed=1).adjusted_pvalues.tolist()
+        assert (pvalues < 1).any()
+        for alpha in pvalues[pvalues < 1].tolist():
+            assert not any("another seed" in note for note in compare(alpha=alpha).notes)
+
+
 @pytest.mark.parametrize(
     ("order", "options", "has_note"),
     [
@@ -563,6 +624,30 @@ def test_a_baseline_with_the_best_mean_has_a_note(
     found = cf.compare(scores, **{"baseline": "0", "resamples": 200, **options})
     assert any("the best mean" in note for note in found.notes) == has_note
     assert "compare all pairs instead" not in found.prose()
+
+
+@pytest.mark.parametrize(
+    ("test", "correction"),
+    [
+        ("anova-2", "tukey"),
+        ("anova-2", "dunnett"),
+        ("anova-2", "bootstrap-tukey"),
+        ("randomisation", "randomised-tukey"),
+        ("randomisation", "max-t"),
+        ("friedman", "tukey"),
+        ("t", "holm"),
+    ],
+)
+def test_a_best_baseline_has_no_note_if_pvalues_are_those_of_all_pairs(
+    test: str, correction: str
+) -> None:
+    table = np.random.default_rng(7).normal(0, 1, (30, 4)) + [0.6, 0.3, 0.2, 0]
+    compare = partial(cf.compare, table, test=test, resamples=500)
+    found = compare(correction=correction, baseline=0)
+    # Dunnett's test has no counterpart for all pairs but Tukey's.
+    all_pairs = compare(correction="tukey" if correction == "dunnett" else correction)
+    is_larger = all_pairs.adjusted_pvalues[:3] > found.adjusted_pvalues + 1e-12
+    assert is_larger.any() == any("the best mean" in note for note in found.notes)
 
 
 def test_several_baselines_are_not_compared_with_each_other() -> None:

@@ -511,7 +511,7 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
             measure, _, clause = note.partition(" is declared ")
             ordinal.setdefault(clause, []).append(measure)
         else:
-            yield [f"{start_sentence(note)}."]
+            yield _write_note(note)
     for clause, measures in ordinal.items():
         verb = "is" if len(measures) == 1 else "are"
         yield [
@@ -644,8 +644,13 @@ def _write_sentences(comparison: Any, margin: float | str | None) -> Iterator[Se
     yield from _describe_assumptions(comparison)
     for note in comparison.notes:
         if not (note.startswith("lower scores of") or note.endswith(OMITTED)):
-            yield [f"{start_sentence(note).removesuffix(f'; {MORE_RESAMPLES}')}."]
+            yield _write_note(note)
     yield COMPUTED_WITH
+
+
+def _write_note(note: str) -> Sentence:
+    """Write a note, without advice for the author, as a sentence."""
+    return [f"{start_sentence(note.removesuffix(f'; {MORE_RESAMPLES}'))}."]
 
 
 def _describe_design(comparison: PairwiseComparison) -> Iterator[Sentence]:

@@ -265,7 +265,14 @@ def compare(
             *outcome.notes,
             *describe_scale(scores, info, options),
             *AppliedTest(
-                scores.systems, pairs, info, options, outcome, selected_correction, corrected
+                scores.systems,
+                pairs,
+                info,
+                options,
+                outcome,
+                selected_correction,
+                applied_correction,
+                corrected,
             ).notes(),
         ),
     )

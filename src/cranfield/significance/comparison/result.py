@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -27,12 +27,7 @@ from cranfield.significance.comparison.compared_pairs import (
 )
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.rank_sets import name_method
-from cranfield.significance.differences import (
-    BONFERRONI,
-    Outcome,
-    Pairs,
-    orient,
-)
+from cranfield.significance.differences import Outcome, Pairs, orient
 from cranfield.significance.pairwise.means import apply_exact_permutations
 from cranfield.significance.prepare import describe_clusters
 from cranfield.significance.registry import (
@@ -93,6 +88,7 @@ class AppliedTest:
     options: Options
     outcome: Outcome
     correction: Correction
+    applied_correction: Correction  # replaces `correction` if the common error is 0
     corrected: Outcome
 
     def notes(self) -> list[str]:
@@ -101,8 +97,7 @@ class AppliedTest:
         # The note on few topics is omitted if no difference can be significant.
         assumptions = self._describe_assumptions(is_unreachable=bool(unreachable))
         alpha, notes = self.options.alpha, [*assumptions, *self._describe_sign_flips()]
-        has_one_error = self.correction.pooled or self.correction.one_variance
-        if has_one_error and self.corrected.interval_kind == BONFERRONI:
+        if self.applied_correction is not self.correction and len(self.pairs) > 1:
             title = self.correction.title
             notes.insert(0, f"Bonferroni's correction replaces {title}, as the error is 0")
         if alpha > MAX_ALPHA:
@@ -167,22 +162,15 @@ class AppliedTest:
 
     def _describe_borderline(self) -> Iterator[str]:
         """Yield a note if another seed could reverse the decision on a pair."""
-        options, details = self.options, self.outcome.details
-        is_random = "resamples" in details and not details.get("exact")
-        if not (self.correction.random or (is_random and self.correction.name == "none")):
-            return
-        pvalues, variance = self.corrected.pvalue, options.alpha * (1 - options.alpha)
-        margin = ndtri(0.975) * np.sqrt(variance / options.resamples)
-        close_pairs = np.flatnonzero(np.abs(pvalues - options.alpha) <= margin)
-        if close_pairs.size:
-            k, verb = close_pairs[0], "is" if close_pairs.size == 1 else "are"
-            pair = (plain(self.systems[side[k]]) for side in (self.pairs.first, self.pairs.second))
-            yield (
-                f"{counted(close_pairs.size, 'p-value')} {verb} so close to {options.alpha:g}"
-                f" that another seed may reverse the decision ({' and '.join(pair)}: p ="
-                f" {format_pvalue(pvalues[k])}; the 95% margin of error of {options.resamples:,}"
-                f" random samples is {margin:.4f}); {MORE_RESAMPLES}"
-            )
+        pvalues, is_drawn = self.corrected.pvalue, self.applied_correction.random
+        if is_drawn or "resamples" in self.outcome.details:
+            # A correction that draws no random numbers multiplies the p-values of the test.
+            factors = np.ones(len(pvalues)) if is_drawn else pvalues / self.outcome.pvalue
+            yield from describe_borderline(pvalues, factors, self._name_pair, self.options)
+
+    def _name_pair(self, k: int) -> str:
+        pairs = self.pairs
+        return " and ".join(plain(self.systems[side[k]]) for side in (pairs.first, pairs.second))
 
     def _describe_sign_flips(self) -> Iterator[str]:
         """Yield a note on exact sign flips of one pair on few topics, if their p-value differs."""
@@ -233,6 +221,24 @@ class AppliedTest:
             )
 
 
+def describe_borderline(
+    pvalues: Floats, factors: Floats, name_pair: Callable[[int], str], options: Options
+) -> Iterator[str]:
+    """Yield a note if random p-values, multiplied by factors, may be above or below alpha."""
+    # A factor times the margin of error of a proportion of alpha / factor.
+    variances = options.alpha * (factors - options.alpha) / options.resamples
+    margins = ndtri(0.975) * np.sqrt(variances)
+    close_pairs = np.flatnonzero(np.abs(pvalues - options.alpha) <= margins)
+    if close_pairs.size:
+        k, verb = int(close_pairs[0]), "is" if close_pairs.size == 1 else "are"
+        yield (
+            f"{counted(close_pairs.size, 'p-value')} {verb} so close to {options.alpha:g} that"
+            f" another seed may reverse the decision ({name_pair(k)}: p ="
+            f" {format_pvalue(pvalues[k])}; the 95% margin of error of {options.resamples:,}"
+            f" random samples is {margins[k]:.4f}); {MORE_RESAMPLES}"
+        )
+
+
 def describe_unreachable(smallest_pvalue: float, n_topics: int, options: Options) -> str:
     """Return a note on a smallest possible p-value above alpha."""
     return (
@@ -274,7 +280,8 @@ def describe_best_baseline(comparison: PairwiseComparison) -> list[str]:
     """Return a note if a test may find systems to be worse than a baseline with the best mean."""
     names = " and ".join(map(plain, find_best_baselines(comparison)))
     is_worse_tested = comparison.alternative == "two-sided" or comparison.tested_verdict == "worse"
-    if not (names and is_worse_tested):
+    # Some corrections cover all pairs, so that the choice of the baseline has no effect.
+    if not (names and is_worse_tested) or CORRECTIONS[comparison.correction].all_pairs:
         return []
     return [
         f"the baseline {names} has the best {comparison.mean_of} of these systems; if it was chosen"

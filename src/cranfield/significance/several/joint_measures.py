@@ -13,12 +13,16 @@ import polars as pl
 from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.showing import WithProse
-from cranfield.base.text import counted
+from cranfield.base.text import counted, plain
 from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, common_settings, complete_scores
 from cranfield.significance.comparison.rank_sets import name_method
-from cranfield.significance.comparison.result import describe_scale, describe_unreachable
+from cranfield.significance.comparison.result import (
+    describe_borderline,
+    describe_scale,
+    describe_unreachable,
+)
 from cranfield.significance.corrections.resampled import (
     CentredPairs,
     PooledErrors,
@@ -264,7 +268,7 @@ def compare_measures(
             f" got {correction!r}"
         )
     shape = (len(names), len(pairs))
-    results, joint_notes = _compare_jointly(pairs_by_measure, correction, options)
+    results, joint_notes = _compare_jointly(pairs_by_measure, systems, correction, options)
     difference, pvalues, low, high = (result.reshape(shape).T for result in results)
     correction_info = CORRECTIONS[correction]
     method = correction_info.title
@@ -300,7 +304,10 @@ def _check_evaluation(evaluation: Any) -> dict[str, Scores]:
 
 
 def _compare_jointly(
-    pairs_by_measure: Mapping[str, Pairs], correction: str, options: Options
+    pairs_by_measure: Mapping[str, Pairs],
+    systems: Sequence[str],
+    correction: str,
+    options: Options,
 ) -> tuple[list[Floats], list[str]]:
     """Return differences, p-values and bounds of the pairs of all measures, and notes."""
     pairs_of_families = [*pairs_by_measure.values()]
@@ -311,6 +318,7 @@ def _compare_jointly(
     )
     interval: IntervalFunction = partial(bound_simultaneously, differences, errors, maxima, options)
     is_constant, n_topics = errors == 0, pairs_of_families[0].n_topics
+    n_pairs = len(pairs_of_families[0])
     exact_pvalue = min(1.0, differences.size * compute_min_flip_pvalue(n_topics, options))
     pvalues, interval = replace_constant_results(
         pvalues, interval, differences, is_constant, exact_pvalue, options
@@ -320,6 +328,15 @@ def _compare_jointly(
     is_contradicted = ((low > 0) | (high < 0)) != (pvalues <= options.alpha)
     low[is_contradicted] = high[is_contradicted] = np.nan
     notes = describe_constants(int((is_constant & (differences != 0)).sum()), "comparison")
+
+    def name_comparison(k: int) -> str:
+        (measure, pairs), pair = [*pairs_by_measure.items()][k // n_pairs], k % n_pairs
+        names = (plain(systems[side[pair]]) for side in (pairs.first, pairs.second))
+        return f"{' and '.join(names)} by {measure}"
+
+    # P-values of constant differences do not depend on the seed.
+    random_pvalues = np.where(is_constant, np.nan, pvalues)
+    notes += describe_borderline(random_pvalues, np.ones(pvalues.size), name_comparison, options)
     smallest = float(compute_smallest_pvalue(maxima)[0])
     if min(smallest, pvalues.min()) > options.alpha:
         notes.append(describe_unreachable(smallest, n_topics, options))

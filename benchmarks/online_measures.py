@@ -81,7 +81,7 @@ def write_log(folder: Path, pages: int, seed: int = 7) -> None:
 def of_pages() -> list[str]:
     import cranfield as cf
 
-    every = cf.online.catalogue().filter(pl.col("of").is_in(["page", "click"]))["measure"]
+    every = cf.online.catalogue().filter(pl.col("kind").is_in(["page", "click"]))["measure"]
     return [name for name in every if name != "GoodAbandonment"]
 
 

@@ -18,7 +18,7 @@ from studies.common import run_main
 MEASURES = ["nDCG@20", "P@20", "AP@100", "RR", "RBP(p=0.8)", "Judged@20"]
 REPORT = {
     "report": ("header", 790),
-    "report-pictures": ("#pic-matrix", 1120),
+    "report-pictures": ("#chart-matrix", 1120),
     "report-pair": ("#pair", 800),
 }
 """For each picture of the report: the element at its top, and its height."""

@@ -44,6 +44,8 @@ def test_a_version_without_topics_of_the_newest_is_refused(tmp_path: Path) -> No
     ):
         campaign.add_judgments(tmp_path / "few", version="2")
     with pytest.warns(CranfieldWarning, match="3 topics of the task have no judgments"):
+        with pytest.raises(PolicyError, match="version '1' already exists"):
+            campaign.add_judgments(tmp_path / "few", version="1")
         campaign.add_judgments(tmp_path / "few", version="2", drop_judgments=True)
     # All topics of the newest version.
     with pytest.warns(CranfieldWarning, match="same bytes as version '1'"):

@@ -212,14 +212,16 @@ def _get_action(event: Event, run: Submission) -> str:
 
 
 def find_releases_of(campaign: OpenedCampaign, runs: Sequence[Submission]) -> list[str]:
-    """Return the newest release of each task, unless retracted, that contains one of the runs."""
+    """Return the newest release of each task, unless retracted, that contains one of the runs.
+
+    The runs are accepted, or were until now.
+    """
     records = campaign.registry.releases()
     newest = {record.task: record.id for record in records if record.state == "released"}
-    tasks = {run.id: run.task for run in runs}
-    tasks_with_runs, releases = set(), []
+    ids, tasks_with_runs, releases = {run.id for run in runs}, set(), []
     for event in campaign.registry.events() if newest else ():
         for name, row in json.loads(event.details)["rows"]:
-            if name == "submission" and row["id"] in tasks:
+            if name == "submission" and row["id"] in ids:
                 tasks_with_runs.add(row["task"])
             elif name == "release" and row["task"] in tasks_with_runs:
                 releases.append(row["id"])

@@ -64,6 +64,8 @@ def faults_of(data: bytes, asked: Asked) -> list[Found]:
             found.append(Found("encoding", number))
         if not raw.strip(BLANKS) or raw.lstrip(BLANKS).startswith(b"#"):
             continue
+        if not any_line and _is_table(raw, asked.form):
+            return [Found("columns", number)]
         any_line = True
         if asked.form == "trec":
             fields = _split(raw)
@@ -122,6 +124,13 @@ def faults_of(data: bytes, asked: Asked) -> list[Found]:
         lines = data.split(b"\n")
         found += [Found("unreadable", k) for k, raw in enumerate(lines, 1) if raw[:3] == MARK][:1]
     return found
+
+
+def _is_table(raw: bytes, form: str) -> bool:
+    """Commas or semicolons separate the columns of the first line, and no blanks do."""
+    words = raw.split()
+    separators = (b",",) if form == "ntcir" else (b",", b";")
+    return len(words) < 6 and any(s in words[0] and raw.count(s) >= 4 for s in separators)
 
 
 def _split(raw: bytes) -> list[bytes]:

@@ -500,7 +500,13 @@ def test_a_workbook_is_to_be_saved_as_six_columns_and_not_as_csv(tmp_path: Path)
         file.writestr("xl/workbook.xml", "")
     [fault] = check_run(path, TASK).faults
     assert "text; expected 6 columns (topic q0 doc rank score tag)" in fault.message
-    assert "CSV" not in fault.message
+    assert "separated by blanks or tabs" in fault.message and "CSV" not in fault.message
+    # The columns of NTCIR have other separators; so has a table.
+    table = tmp_path / "run.csv"
+    table.write_text("q1,Q0,d1,1,3,t\n")
+    for source in (path, table):
+        [fault] = check_run(source, replace(TASK, format="ntcir")).faults
+        assert "separated by ';')" in fault.message and "blanks" not in fault.message
 
 
 HEADER = "topic Q0 doc rank score tag\n"
@@ -537,6 +543,25 @@ def test_a_fault_of_most_lines_is_one_fault(
     report = checked(tmp_path, "\n".join([*[header] * (header != ""), *rows]), task)
     assert [(fault.code, fault.line, fault.count) for fault in report.faults] == expected
     assert re.search(hint, report.faults[-1].message)
+
+
+def test_faults_of_most_lines_are_listed_one_by_one_on_request(tmp_path: Path) -> None:
+    task = replace(TASK, topics=listed(tmp_path, "topics", "q1"))
+    text = "".join(f"x{k // 10} Q0 d{k} 1.5 {-k} t\n" for k in range(90))
+    [unknown] = [fault for fault in checked(tmp_path, text, task).faults if fault.topic is None][1:]
+    assert (unknown.code, unknown.line, unknown.count) == ("topic-unknown", 1, 90)
+    report = check_run(tmp_path / "a.run", task, all_faults=True)
+    places = [(fault.line, fault.count) for fault in report.faults if fault.code == "topic-unknown"]
+    assert places == [(k, 10) for k in range(1, 90, 10)]
+    assert [fault.line for fault in report.faults if fault.code == "rank"] == [*range(1, 91)]
+
+
+def test_a_table_is_found_below_comments_and_in_any_chunk(tmp_path: Path) -> None:
+    for chunk in (1, 1 << 20):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("cranfield.sources.chunks.CHUNK_BYTES", chunk)
+            report = checked(tmp_path, "# a comment\n\n1,Q0,d1,1,2,t\n1,Q0,d2,2,1,t\n")
+        assert found(report) == [("columns", 3, 1)]
 
 
 # The ranking.

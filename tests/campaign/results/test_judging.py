@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, PolicyError
-from cranfield.campaign.results.stored_inputs import pool
+from cranfield.campaign.results.stored_inputs import compare_versions, pool
 from tests.campaign.results.made import RULES, handed_in, judged, made
 
 RUN = {"q1": {"x": 3.0, "y": 2.0, "z": 1.0}}
@@ -43,6 +44,8 @@ def test_a_version_without_topics_of_the_newest_is_refused(tmp_path: Path) -> No
     ):
         campaign.add_judgments(tmp_path / "few", version="2")
     with pytest.warns(CranfieldWarning, match="3 topics of the task have no judgments"):
+        with pytest.raises(PolicyError, match="version '1' already exists"):
+            campaign.add_judgments(tmp_path / "few", version="1")
         campaign.add_judgments(tmp_path / "few", version="2", drop_judgments=True)
     # All topics of the newest version.
     with pytest.warns(CranfieldWarning, match="same bytes as version '1'"):
@@ -65,6 +68,19 @@ def test_a_version_without_many_judgments_of_the_newest_is_refused(tmp_path: Pat
     (tmp_path / "qrels").write_text(only_new)
     campaign.add_judgments(tmp_path / "qrels", version="3", drop_judgments=True)
     assert [record.rows for record in campaign.registry.judgments("adhoc")] == [41, 37, 4]
+
+
+def test_judgments_of_subtopics_are_compared_one_by_one() -> None:
+    rows = [(f"d{k}", str(s)) for k in range(10) for s in range(3)]
+    columns = {"topic": "q1", "doc": [d for d, _ in rows], "subtopic": [s for _, s in rows]}
+    old = cf.read_qrels(pl.DataFrame({**columns, "grade": 1}))
+    # The last two documents are removed; of the others, the third subtopic has another grade.
+    new = old.to_polars().head(24).with_columns(grade=pl.col("subtopic").ne("2").cast(pl.Int64))
+    assert compare_versions(cf.read_qrels(new), old) == (0, 8, 6)
+    # Without subtopics, the judgments are others.
+    flat = cf.read_qrels({"q1": {f"d{k}": 1 for k in range(10)}})
+    assert compare_versions(flat, old) == (10, 0, 30)
+    assert compare_versions(flat, flat) == (0, 0, 0)
 
 
 def test_topics_that_do_not_fit_are_said_and_do_not_count(tmp_path: Path) -> None:

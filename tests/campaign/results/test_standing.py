@@ -113,8 +113,12 @@ def test_ranks_that_contradict_scores_are_noted(
         assert sum("ranks that contradict" in note for note in notes) == count
 
 
-def test_what_unpooled_runs_lose(tmp_path: Path, campaign: cf.campaign.Campaign) -> None:
-    pool(campaign, mark=True)
+@pytest.mark.parametrize("depth", (10, 2))
+def test_what_unpooled_runs_lose(
+    tmp_path: Path, campaign: cf.campaign.Campaign, depth: int
+) -> None:
+    # The recorded depth counts, not the 10 of the rules.
+    pool(campaign, depth=depth, mark=True)
     path = written(tmp_path, "new", planted(6, 40))
     found = campaign.standing(path)
     assert found.lost is not None
@@ -124,7 +128,9 @@ def test_what_unpooled_runs_lose(tmp_path: Path, campaign: cf.campaign.Campaign)
         for tag, one in pooled.items()
     }
     teams = {tag: one.team for tag, one in pooled.items()}
-    left = cf.meta.leave_one_out(runs, qrels(), "P@10", teams=teams, depth=10, lists="raw").summary
+    left = cf.meta.leave_one_out(
+        runs, qrels(), "P@10", teams=teams, depth=depth, lists="raw"
+    ).summary
     assert found.lost["runs"] == len(pooled) == 6
     for name in ("mean drop", "largest drop", "largest rank change"):
         assert found.lost[name] == left[name][0]

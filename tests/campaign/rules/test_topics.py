@@ -96,6 +96,7 @@ def test_no_topics_are_named() -> None:
         ("t.json", "[[1]]", "has a topic without an id"),
         ("t.json", '{"1": 2, "1": 3}', "'1' occurs twice in an object"),
         ("t.json", "[true]", "has a topic without an id"),
+        ("t.json", '[{"id": true}]', "has a topic without an id"),
         ("t.jsonl", '{"id": 1}\n{"id": "a b"}\n', "t.jsonl:2: a topic id must be text without bl"),
         ("t.csv", "id,text\n1,x\n", "t.csv: is not a supported format"),
         ("t.txt", "\udcff", "t.txt:1: is not UTF-8 text; save it as UTF-8"),

@@ -7,7 +7,7 @@ import pytest
 from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.campaign import Campaign
 from cranfield.campaign.store import records
-from tests.campaign.submitting.conftest import News, Write
+from tests.campaign.submitting.conftest import Clock, News, Write
 
 
 def test_withdrawn_and_purged(news: News, write: Write) -> None:
@@ -34,13 +34,14 @@ def test_withdrawn_and_purged(news: News, write: Write) -> None:
     assert opened.verify().ok
 
 
-def test_a_repeated_command_does_not_restore_a_run(news: News, write: Write) -> None:
+def test_a_repeated_command_does_not_restore_a_run(news: News, write: Write, clock: Clock) -> None:
     opened = news()
     path = write()
     opened.submit(path, team="padua")
     opened.submit(write("other"), team="padua")
     # The tag in another case, and another withdrawal before.
     opened.withdraw("other", "a bug")
+    clock.go(days=1)
     opened.withdraw("BM25", "a bug")
     events = opened.registry.events()
     again = opened.submit(path, team="padua")
@@ -49,6 +50,9 @@ def test_a_repeated_command_does_not_restore_a_run(news: News, write: Write) -> 
     assert f"already submitted, withdrawn on {date}: not accepted again" in str(again)
     assert not opened.check(path, team="padua").accepted
     assert opened.registry.events() == events
+    # Another declared tag is an error, as for every run.
+    wrong_tag = opened.submit(path, team="padua", tag="bm26")
+    assert (wrong_tag.is_repeat, wrong_tag.submission.state) == (False, "refused")
     assert opened.submit(path, team="delft").accepted
     opened.withdraw("bm25", "a bug")
     assert opened.submit(path, team="padua", description="a new run").accepted
@@ -58,6 +62,9 @@ def test_a_repeated_command_does_not_restore_a_run(news: News, write: Write) -> 
     assert "replaced by 'new'" in str(again) and not again.accepted and again.is_repeat
     again = opened.submit(path, team="padua", description="a new run", replaces="new")
     assert again.accepted and not again.is_repeat
+    # The newest of several past runs is named.
+    opened.withdraw("bm25", "a bug")
+    assert "withdrawn on" in str(opened.submit(path, team="padua", description="a new run"))
 
 
 def test_what_became_of_a_run_is_not_what_became_of_another_teams(news: News, write: Write) -> None:

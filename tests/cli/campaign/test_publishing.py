@@ -6,10 +6,12 @@ import json
 import re
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 
 import polars as pl
 import pytest
 
+import cranfield as cf
 from cranfield.campaign.publishing.bag import validate_bag
 from tests.campaign.publishing.making import make_campaign
 from tests.cli.running import cranfield, refusals, refused
@@ -44,6 +46,20 @@ def test_release_and_retract(tmp_path: Path) -> None:
         said, _ = cranfield(tmp_path, "campaign", *changed.split())
         note = f"note: release adhoc-2 contains {noun}; make a new release"
         assert said.splitlines()[1:] == ([] if noun is None else [note])
+    # A run that is newer than the releases is in none, and retracted releases are not named.
+    copy = cf.campaign.open(tmp_path / "copy")
+    [old] = copy.registry.submissions(None, None, tag="bm25-a")
+    file = tmp_path / "copy/objects" / old.object[:2] / old.object
+    names = ("team", "type", "priority", "answers")
+    declared: dict[str, Any] = {name: getattr(old, name) for name in names}
+    assert copy.submit(file, description="again", **declared).accepted
+    withdraw = ("run", "withdraw", "copy", "bm25-a", "--reason", "x")
+    assert cranfield(tmp_path, "campaign", *withdraw)[0].count("\n") == 1
+    cranfield(tmp_path, "campaign", "release", "retract", "copy", "adhoc-2", "--reason", "x")
+    said, _ = cranfield(tmp_path, "campaign", "team", "change", "copy", "delft", "--name", "D")
+    assert said.splitlines()[1:] == [
+        "note: release adhoc-1 contains runs of this team; make a new release"
+    ]
     retract = ("campaign", "release", "retract", "news", "adhoc-1", "--reason")
     _, err = cranfield(tmp_path, *retract, "Wrong \x1b[31mqrels", status=2)
     assert "must not contain unprintable characters, got 'Wrong \\x1b[31mqrels'" in err

@@ -57,20 +57,21 @@ def read_lines(
     columns_text = " ".join(names).replace("subtopic", "iteration")
     columns_text += ", separated by ';'" if format == "ntcir" else ""
     expected = f"expected {len(names)} columns ({columns_text})"
+    expected_text = expected if format == "ntcir" else f"{expected}, separated by blanks or tabs"
     try:
         for chunk in chunks:
-            if not n_lines and (noun := _find_other_format(chunk, len(names), format)):
-                message = f"is {noun}; {expected}, separated by blanks or tabs"
-                message = _JSON_MESSAGE if noun == "JSON" else message
-                faults.add("columns", message, 1)
-                stop_error = InputError(message, line=1)
-                break
+            if not any(frame.height for frame in frames):
+                line_number, line = next(iterate_text_lines(chunk, n_lines + 1), (0, b""))
+                if noun := _find_other_format(line, len(names), format):
+                    message = _JSON_MESSAGE if noun == "JSON" else f"is {noun}; {expected_text}"
+                    faults.add("columns", message, line_number)
+                    stop_error = InputError(message, line=line_number)
+                    break
             frames.append(_split_lines(chunk, n_lines + 1, names, format, faults))
             n_lines += chunk.count(b"\n") + (chunk[-1:] not in {b"", b"\n"})
     except InputError as error:
         # A table in CSV would be refused, too.
-        advice = f"save the sheet as text; {expected}, separated by tabs"
-        reason = error.reason.replace(SAVE_WORKBOOK, advice)
+        reason = error.reason.replace(SAVE_WORKBOOK, f"save the sheet as text; {expected_text}")
         faults.add(find_fault_code(error), reason, error.line)
         stop_error = error
     rows = pl.concat(frames, how="diagonal")
@@ -97,11 +98,10 @@ def read_lines(
     return rows.drop("rest", strict=False), n_lines, stop_error
 
 
-def _find_other_format(chunk: bytes, n_columns: int, format: str) -> str:
-    """Return the kind of text if it is JSON or separated by commas or semicolons, or ''."""
-    if chunk.lstrip().startswith((b'{"', b"[{")):
+def _find_other_format(line: bytes, n_columns: int, format: str) -> str:
+    """Return the kind of text if the first line is JSON or has other separators, or ''."""
+    if line.lstrip().startswith((b'{"', b"[{")):
         return "JSON"
-    line = next((line for _, line in iterate_text_lines(chunk)), b"")
     words = line.split()
     for separator, noun in ((b",", "comma"), (b";", "semicolon")):
         has_separators = separator in b"".join(words[:1]) and line.count(separator) >= n_columns - 2

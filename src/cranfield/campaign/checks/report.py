@@ -226,6 +226,11 @@ class Faults:
         return get_severity(code, self._task) != "off"
 
     @property
+    def lists_all(self) -> bool:
+        """True if all faults of each kind are listed."""
+        return self._max_listed is None
+
+    @property
     def is_readable(self) -> bool:
         """True if no fault prevents readers from reading the file."""
         return not any(code in UNREADABLE for code in self._listed)
@@ -262,7 +267,7 @@ class Faults:
         The message is a format string with names of columns; texts are quoted. By default, a fault
         of more than 25 lines and of most lines of a file is added once, for the first line.
         """
-        max_listed = self._max_listed or max(rows.height, 1)
+        max_listed = self._max_listed or rows.height
         is_everywhere = rows.height > max(max_listed, self.n_rows / 2)
         count = rows.height if is_everywhere else 1
         for row in rows.head(1 if is_everywhere else max_listed).iter_rows(named=True):

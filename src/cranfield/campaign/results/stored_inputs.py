@@ -74,7 +74,7 @@ def add_judgments(
         Note about the version.
     drop_judgments
         Whether to accept judgments without some of the topics, or more than a tenth of the
-        documents, that the newest version judges.
+        judgments, of the newest version.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def add_judgments(
         them, ids with blanks.
     PolicyError
         For an existing version with different bytes, a version that is not a valid file name, and
-        missing topics or documents that the newest version judges.
+        missing topics or judgments of the newest version.
 
     Warns
     -----
@@ -167,15 +167,20 @@ def _add_copy(
 
 
 def compare_versions(qrels: Qrels, earlier: Qrels) -> tuple[int, int, int]:
-    """Return the numbers of added, changed and removed judgments."""
-    new, old = (judgments.flat().to_polars() for judgments in (qrels, earlier))
-    pairs = new.join(old, on=["topic", "doc"])
+    """Return the numbers of added, changed and removed judgments, which subtopics distinguish."""
+    new, old = (
+        judgments.to_polars().with_columns(
+            subtopic=pl.lit("") if judgments.subtopics is None else judgments.subtopics
+        )
+        for judgments in (qrels, earlier)
+    )
+    pairs = new.join(old, on=["topic", "subtopic", "doc"])
     n_changed = int((pairs["grade"] != pairs["grade_right"]).sum())
     return new.height - pairs.height, n_changed, old.height - pairs.height
 
 
 def _check_missing_judgments(qrels: Qrels, newest: Qrels) -> None:
-    """Check that judgments have the topics, and most documents, that the newest version judges."""
+    """Check that judgments have all topics, and most judgments, of the newest version."""
     topics = set(qrels.topics)
     if missing := [quoted(topic) for topic in newest.topics if topic not in topics]:
         verb = "has" if len(missing) == 1 else "have"
@@ -186,7 +191,7 @@ def _check_missing_judgments(qrels: Qrels, newest: Qrels) -> None:
     if n_removed > MAX_REMOVED * len(newest):
         reason = f"{n_removed:,} of {counted(len(newest), 'judgment')} of the newest version"
         advice = "if these judgments were dropped, set drop_judgments=True"
-        raise PolicyError(f"{reason} are missing; a version must contain all judgments; {advice}")
+        raise PolicyError(f"{reason} are missing; a version replaces the last one; {advice}")
 
 
 def _check_blanks(qrels: Qrels) -> None:

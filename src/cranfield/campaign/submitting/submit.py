@@ -404,7 +404,8 @@ class SubmissionOutcome:
     Attributes
     ----------
     submission
-        Record of the run in the registry: accepted or refused.
+        Record of the run in the registry: accepted or refused, or that of the past run if the run
+        repeats a withdrawn or replaced one.
     report
         All faults of the run, except private faults, which name other teams.
     is_repeat

@@ -188,7 +188,7 @@ class GradeMap:
         if value in self.no_grades:
             return f"expected a grade, got {quoted(value)}, which is mapped to None; remove the row"
         expected = some_of(map(quoted, self.grades), 6)
-        return f"unknown grade {quoted(value)} in the map of grades; expected one of: {expected}"
+        return f"unknown grade {quoted(value)}; expected one of the map of grades: {expected}"
 
 
 def set_grade_kind(schema: Schema, grade_map: GradeMap | None) -> Schema:

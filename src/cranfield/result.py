@@ -108,7 +108,8 @@ class Result(WithPlots):
         """Return settings and sizes by name; JSON output begins with them."""
         if not is_dataclass(self):
             return {}
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        names = [field.name for field in fields(self) if not field.name.startswith("_")]
+        values = {name: getattr(self, name) for name in names}
         study = {"study": self.name} if self.reference else {}
         return {**study, **{k: v for k, v in values.items() if k != "notes" and is_fact(v)}}
 

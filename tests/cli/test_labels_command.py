@@ -151,6 +151,7 @@ labels.csv --resamples 9 | setting resamples requires --interval bootstrap
 labels.csv --table gold | unknown table 'gold'
 labels.csv --grades 0..1 | labels.csv:6: grade 2 is outside the scale (0, 1)
 labels.csv --grades x | such as 0..3, got 'x'
+labels.csv --grades a.b | got 'a.b'
 labels.csv -m gamma | unknown measure of agreement 'gamma'; expected one of
 labels.csv -m kappa | kappa requires two assessors
 labels.csv --reference eve | unknown assessor 'eve'

@@ -95,7 +95,7 @@ def test_values_without_a_grade(tmp_path: Path) -> None:
     for name, data in sources(rows, tmp_path).items():
         place = {"head.csv": "head.csv:3: ", "head.tsv": "head.tsv:3: "}.get(name, f"{name}:2: ")
         place = "row 2: " if name in {"dict", "frame", "rows"} else place
-        expected = f"{place}unknown grade 'Perfect' in the map of grades; expected one of: 'Rel"
+        expected = f"{place}unknown grade 'Perfect'; expected one of the map of grades: 'Rel"
         refuses(expected, cf.read_qrels, data, grades={"Relevant": 1})
     refuses("grade must be a finite number to compare with cut", cf.read_qrels, rows, grades=[0.5])
 
@@ -134,7 +134,7 @@ def test_the_refusal_names_the_way_out(tmp_path: Path) -> None:
         (
             "q.csv",
             ("--settings", "few.yml"),
-            "unknown grade 'no' in the map of grades; expected",
+            "unknown grade 'no'; expected one of the map of grades",
         ),
         ("esci.csv", (), "esci.csv:2: grade 'I'"),
         ("esci.csv", (), "map-grades: {'I': GRADE, ...}"),

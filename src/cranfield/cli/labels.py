@@ -433,8 +433,12 @@ def judges(
         options = cli.omit_reading(judging) | scale_options
         if options.pop("aspects"):
             raise PolicyError("--aspect is not supported: judges label relevance only")
-        ppi_options: dict[str, Any] = {"unit": ppi, "fixed_topics": fixed_topics, "seed": seed}
-        ppi_options["alpha"] = 1 - confidence
+        ppi_options = {
+            "alpha": 1 - confidence,
+            "unit": ppi,
+            "fixed_topics": fixed_topics,
+            "seed": seed,
+        }
         options |= ppi_options if ppi else {"confidence": confidence}
         data = (run_list, human_qrels, labels)
         results = _judge_runs(data, measure_list, tables, families, options)

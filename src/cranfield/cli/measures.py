@@ -11,6 +11,7 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.base.text import json_text
 from cranfield.cli import options as cli
+from cranfield.measures.families import KINDS
 from cranfield.measures.listing import Entry, find_entries, group_by_family, list_entries
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _describe_scale(
     """Describe the scale on runs of a length, or return why it is unknown if not required."""
     from cranfield.scales.measure_scales import describe_scale
 
-    if entry.kind == "measure of texts" and not is_required:
+    if entry.kind == KINDS[2] and not is_required:
         return None
     try:
         return describe_scale(name, **run_options)

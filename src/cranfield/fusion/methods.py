@@ -330,7 +330,7 @@ class Combination(Fusion):
             is_score = np.isfinite(table)
             sizes, values = is_score.sum(axis=1), table[is_score]
         else:
-            sizes, values = rankings.run_counts, rankings.ascending(row_scores)
+            sizes, values = rankings.run_counts, rankings.sort_values(row_scores)
         starts = np.r_[0, np.cumsum(sizes)[:-1]]
         n_runs = rankings.runs_of_topic[rankings.topic]
         return self.combine(DocumentScores(values, starts, sizes, sizes, n_runs))

@@ -239,7 +239,7 @@ class Rankings(PairTable):
             scores[rows] if scores.size else scores,
         )
 
-    def ascending(self, values: Floats) -> Floats:
+    def sort_values(self, values: Floats) -> Floats:
         """Sort the values of rows by document, then by value, so that sums have one fixed order."""
         n_cells = self.size * len(self.systems)
         if n_cells > _MAX_SPARSITY * values.size:

@@ -102,8 +102,14 @@ def test_decisions_have_the_numbers_of_the_results() -> None:
     )
     assert verdicts[3] == "undecided"
     assert decisions.verdict[3].startswith(f"{pair} of nDCG@10, judge judge: 0.0079 (95% interval")
-    assert "lambda of the labels of judge" in decisions.verdict[3]
-    assert "lambda" not in decisions.verdict[0]
+    [note] = decisions.notes
+    assert note.startswith(pair) and "lambda of the labels of judge" in note
+    # With the same lambda, the difference of the means is the estimate, so there is no note.
+    ppi = cf.assess.ppi_scores(RUNS, few, JUDGES["llm"], "nDCG@10", lambda_=0.5)
+    fixed = cf.assess.decide({pair: 0}, ppi)
+    means = dict(zip(ppi.systems, ppi.means.estimate, strict=True))
+    assert fixed.rows["estimate"].to_list() == pytest.approx([means[first] - means[second]])
+    assert not fixed.notes
     # The text of the scores of two systems has their difference.
     two = str(cf.assess.ppi_scores(RUNS[:2], few, JUDGES["llm"], "nDCG@10"))
     assert all(f"{value:.4f}" in two for value in difference)

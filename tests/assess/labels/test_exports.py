@@ -330,7 +330,11 @@ def test_cut_points_and_patterns(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"grades='\(\\d\+\)' extracts the number"):
         read_labels(rated)
     assert [row[3] for row in _rows(read_labels(rated, grades=r"(\d+)"))] == [3]
-    for pattern, message in ((r"score: (", "regular expression"), (r"(a)(b)", "one group")):
+    for pattern, message in (
+        (r"score: (", "regular expression"),
+        (r"(a)(b)", "one group"),
+        (r"score: \d", r"must be a mapping .* got 'score: "),
+    ):
         with pytest.raises(PolicyError, match=message):
             read_labels(path, grades=pattern)
 

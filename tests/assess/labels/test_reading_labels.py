@@ -424,5 +424,5 @@ def test_words_in_lines(tmp_path: Path) -> None:
     words = {"Relevant": 1, "Not relevant": 0}
     labels = read_labels(path, columns="worker doc grade", grades=words)
     assert labels.to_polars().select("worker", "grade").rows() == [("w1", 0), ("w2", 1)]
-    with pytest.raises(InputError, match="labels.txt:1: unknown grade 'Not relevant' in the map"):
+    with pytest.raises(InputError, match="labels.txt:1: unknown grade 'Not relevant'; expected"):
         read_labels(path, columns="worker doc grade", grades={"Relevant": 1})

@@ -102,7 +102,7 @@ def test_times_to_click_are_censored_by_the_next_page() -> None:
     pages = list(pages_of(log))
     waits = [page.waited(page.clicks[0]) for page in pages if page.clicks]
     row = found.table.row(0, named=True)
-    assert row["values"], row["censored"] == (40, 40 - len(waits))
+    assert (row["values"], row["censored"]) == (40, 40 - len(waits))
     assert_allclose(row["seen_median"], np.median(waits))
     assert_allclose(row["seen_mean"], np.mean(waits))
     # Without what tells of later pages, what is censored is so at once.

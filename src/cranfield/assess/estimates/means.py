@@ -68,8 +68,6 @@ class PPIMeans(Result):
         One minus the confidence level.
     folds, seed
         Number of folds and seed of cross-fitting; 0 folds if lambda was set.
-    notes
-        Notes on means without an interval, or with an interval as wide as by human labels alone.
     """
 
     name: ClassVar[str] = "means"
@@ -102,8 +100,16 @@ class PPIMeans(Result):
     alpha: float
     folds: int
     seed: int
-    notes: tuple[str, ...] = ()
-    _remarks: tuple[tuple[Bools, str], ...] = ()
+    _remarks: tuple[tuple[Bools, str], ...] = ()  # Notes, each with a mask of the affected means
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on means without an interval, or with one as wide as by human labels alone."""
+        n_means = self.estimate.size
+        return tuple(
+            f"{is_affected.sum()} of {n_means} means: {note}" if n_means > 1 else note
+            for is_affected, note in self._remarks
+        )
 
     def _frame(self) -> pl.DataFrame:
         values = {**vars(self), "lambda": self.lambda_}
@@ -216,18 +222,12 @@ def compute_intervals(
     notes.append((is_unknown, "no interval can be computed, as all values are equal"))
     remarks = [(is_affected & ~is_graded, note) for is_affected, note in notes]
     remarks = [(is_affected, note) for is_affected, note in remarks if is_affected.any()]
-    texts = [
-        f"{is_affected.sum()} of {is_affected.size} estimated means: {note}"
-        if n_human.size > 1
-        else note
-        for is_affected, note in remarks
-    ]
     columns: Any = estimate, standard_error, low, high, lambda_, n_human, freedom
     columns = [column[0] for column in columns] if is_single else columns
     names = ("estimate", "standard_error", "low", "high", "lambda_", "human", "freedom")
     values = dict(zip(names, columns, strict=True)) | {"alpha": fit.alpha, "seed": fit.seed}
     values["folds"] = fit.folds if fit.lambda_ is None else 0
-    return PPIMeans(**values, items=n_items, notes=tuple(texts), _remarks=tuple(remarks))
+    return PPIMeans(**values, items=n_items, _remarks=tuple(remarks))
 
 
 def compute_satterthwaite(variances: Floats, counts: Any) -> Floats:

@@ -108,7 +108,7 @@ _PAIRS = Schema(
         ("topic", "doc"),
         2,
         split=_split_pair,
-        hint="; `cranfield pool` lists the pairs only with --budget or --unjudged",
+        hint="; `cranfield pool` lists pairs with --budget or --unjudged, for example",
     ),
     tuples=("topic", "doc"),
     is_selected=True,

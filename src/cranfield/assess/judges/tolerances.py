@@ -136,6 +136,8 @@ class Decisions(TableResult):
         Data frame with a row for each tolerance, judge and measure.
     confidence
         Confidence level of the intervals.
+    notes
+        Notes on differences that may not equal the difference of the estimated means.
     """
 
     name: ClassVar[str] = "decisions"
@@ -158,6 +160,7 @@ class Decisions(TableResult):
     }
 
     confidence: float
+    notes: tuple[str, ...]
 
     @property
     def verdict(self) -> tuple[str, ...]:
@@ -190,12 +193,6 @@ class Decisions(TableResult):
             text += (
                 f" About {counted(row['topics'], 'topic')} in total would be enough{scope} with the"
                 " same estimate and standard deviation."
-            )
-        if str(row["quantity"]).startswith("difference("):
-            text += (
-                f" If the unit is the topic, the weight lambda of the labels of {row['judge']} is"
-                " learned for the difference itself, so the estimate may not equal the difference"
-                " of the estimated means."
             )
         return text
 
@@ -251,7 +248,7 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
     >>> decisions.to_polars().select("estimate", "verdict").rows()
     [(0.1666..., 'undecided')]
     """
-    results_by_table: dict[str, list[Result]] = {}
+    results_by_table: dict[str, list[Any]] = {}
     levels = set()
     for result in results:
         fields = vars(result)
@@ -263,7 +260,7 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
         listing = ", ".join(f"{level:g}" for level in sorted(levels)) or "no result"
         raise PolicyError(f"expected results with the same confidence level, got {listing}")
     [level] = levels
-    rows = []
+    rows, notes = [], []
     for name, tolerance in check_tolerances(tolerances, results_by_table).items():
         quantity = find_quantity(name)
         comparison = quantity.comparison
@@ -273,9 +270,15 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
             for _, group in estimates.group_by(["measure", "judge"], maintain_order=True):
                 row = _select_deciding_row(group, tolerance, comparison, level)
                 rows.append({"system": "", **row, **settings})
+            if quantity.table == "ppi" and result.unit == "topic" and result.means.folds:
+                notes.append(
+                    f"{name}: the weight lambda of the labels of {result.judge} is learned"
+                    " for the difference itself, so the estimate may not equal the difference of"
+                    " the estimated means"
+                )
     schema: dict[str, Any] = dict.fromkeys(Decisions.columns, pl.String)
     schema |= dict.fromkeys(("estimate", "low", "high", "tolerance"), pl.Float64)
-    return Decisions(pl.DataFrame(rows, schema | {"topics": pl.Int64}), level)
+    return Decisions(pl.DataFrame(rows, schema | {"topics": pl.Int64}), level, tuple(notes))
 
 
 def _select_estimates(name: str, table: str, result: Any) -> pl.DataFrame:

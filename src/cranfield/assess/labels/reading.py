@@ -21,7 +21,6 @@ from cranfield.base.text import counted, some_of
 from cranfield.collection.files.grade_maps import (
     GradeMap,
     describe_invalid_grade,
-    is_pattern,
     map_grades,
     set_grade_kind,
 )
@@ -238,7 +237,6 @@ def read_labels(
     >>> read_labels({"ann": {"q1": {"d1": 2}}, "bob": {"q1": {"d1": 0, "d2": 1}}}, grades=range(3))
     Labels(3 labels of 2 pairs by 2 workers, grades 0, 1, 2)
     """
-    check_list("grades", None if is_pattern(grades) else grades)
     check_list("worker_columns", worker_columns)
     check_arguments(read_labels, locals())
     check_encoding(encoding)

@@ -39,7 +39,7 @@ def parse_columns(text: str) -> dict[str, str]:
 
 
 def parse_grades(text: str) -> dict[str, str | None] | list[str] | str:
-    """Parse `Relevant=2,Partly=1,Unsure=` or cut points `0.5,0.8`; return a pattern unchanged."""
+    """Parse `Relevant=2,Partly=1,Unsure=` or cut points `0.5,0.8`; return other text unchanged."""
     if "(" in text and not re.search(r"=-?\d+$", text):
         return text
     grades: dict[str, str | None] = {}
@@ -54,7 +54,7 @@ def parse_grades(text: str) -> dict[str, str | None] | list[str] | str:
         from cranfield.sources.values import parse_number
 
         cuts = text.strip("[] ").split(",")
-        return cuts if all(parse_number(cut) is not None for cut in cuts) else [text]
+        return cuts if all(parse_number(cut) is not None for cut in cuts) else text
     return {**grades, value.strip(): ""} if value.strip() else grades
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import PolicyError, check_list, quoted
+from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.text import some_of
 from cranfield.sources.columns import Table
 from cranfield.sources.schemas import USUAL_NAMES, Schema, fold_name
@@ -70,11 +70,6 @@ def _is_within_number(match: re.Match[str]) -> bool:
     return has_comma or bool(_NUMBER_BEFORE.search(before) or _NUMBER_AFTER.match(after))
 
 
-def is_pattern(grades: Any) -> bool:
-    """Return True for text with a parenthesis, which must be a regular expression."""
-    return isinstance(grades, str) and "(" in grades
-
-
 @dataclass(frozen=True)
 class GradeMap:
     r"""A map of texts to grades: a grade for each text, cut points of numbers, or a pattern.
@@ -101,7 +96,7 @@ class GradeMap:
         """Create a map from `{value: grade}`, increasing cut points, or a pattern with a group."""
         if isinstance(data, cls):
             return data
-        if is_pattern(data):
+        if isinstance(data, str) and "(" in data:
             try:
                 pattern = re.compile(data)
             except re.error as error:
@@ -111,7 +106,6 @@ class GradeMap:
                 reason = f"the pattern of grades {quoted(data)} must have one group (...)"
                 raise PolicyError(f"{reason}, got {pattern.groups}")
             return cls({}, pattern=pattern)
-        check_list("grades", data)
         if isinstance(data, Mapping) and data:
             values = {
                 str(convert_whole_float(value)).strip(): grade for value, grade in data.items()
@@ -134,7 +128,8 @@ class GradeMap:
                 )
             integers = {value: grade for value, grade in grades.items() if grade is not None}
             return cls(integers, no_grades=no_grades)
-        cells = [*data] if isinstance(data, Iterable) else []
+        is_list = isinstance(data, Iterable) and not isinstance(data, (str, bytes))
+        cells = [*data] if is_list else []
         cuts = [parse_number(cut) for cut in cells]
         numbers = tuple(cut for cut in cuts if cut is not None)
         if not numbers or len(numbers) < len(cuts) or any(a >= b for a, b in pairwise(numbers)):
@@ -193,7 +188,7 @@ class GradeMap:
         if value in self.no_grades:
             return f"expected a grade, got {quoted(value)}, which is mapped to None; remove the row"
         expected = some_of(map(quoted, self.grades), 6)
-        return f"unknown grade {quoted(value)} in the map of grades; expected one of: {expected}"
+        return f"unknown grade {quoted(value)}; expected one of the map of grades: {expected}"
 
 
 def set_grade_kind(schema: Schema, grade_map: GradeMap | None) -> Schema:

@@ -359,9 +359,8 @@ def analyse_units(
     if options.oec is not None:
         arms[OEC] = combine_metrics(by_arm, arms, metrics, options.oec)
     rows, looks = compare_variants(units, arms, metrics, by_arm.pool(), options)
-    adjustments = [*_note_covariates(by_arm, metric_columns, metrics, arms)]
-    notes = [*units.notes, *adjustments, *_note_few_units(units, rows)]
-    notes += _note_margins(metrics, rows)
+    notes = [*units.notes, *_note_covariates(by_arm, metric_columns, metrics, arms)]
+    notes += [*_note_few_units(units, rows), *_note_margins(metrics, rows)]
     notes += [*_note_constants(units, arms, rows), *_note_undefined(units, arms, rows)]
     n_units = len(units.variant_codes)
     if future_looks := [f"{look:,}" for look in options.looks or () if look > n_units]:
@@ -383,7 +382,7 @@ def analyse_units(
         mean_low, mean_high, looks = mean_low * np.nan, mean_high * np.nan, None
     if not {"bootstrap", "permutation"} & {row["test"] for row in rows}:
         options = replace(options, resamples=0)
-    if not adjustments:
+    if all(columns.covariate < 0 for columns in metric_columns.values()):
         options = replace(options, theta="")
     return ExperimentReport(
         source=units.source,

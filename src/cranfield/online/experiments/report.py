@@ -218,7 +218,7 @@ class ExperimentReport(Result):
         report is `stopped`.
     options
         Options of the analysis; `resamples` is 0 if no resamples were drawn, and `theta` empty
-        without an adjustment for a covariate.
+        without a covariate.
     stopped
         Whether results are withheld because of a sample ratio mismatch.
     notes

@@ -309,10 +309,10 @@ def note_repeated_users(rows: pl.DataFrame, unit: str) -> Iterator[str]:
     users = rows.drop_nulls().group_by(user).n_unique()
     several = users.filter(pl.nth(1) > 1)
     n_repeats = several.to_series(1).sum() - several.height
-    n_mixed = several.filter(pl.nth(2) > 1).height
-    if n_repeats >= MIN_REPEATS and n_mixed < MAX_MIXED_USERS * several.height:
+    n_unmixed = several.filter(pl.nth(2) == 1).height
+    if n_repeats >= MIN_REPEATS and n_unmixed > (1 - MAX_MIXED_USERS) * several.height:
         yield (
-            f"{several.height:,} of {counted(users.height, 'user')} have more than one {unit}, in"
+            f"{n_unmixed:,} of {counted(users.height, 'user')} have more than one {unit}, in"
             f" the same variant; if users were randomised, set unit={user!r}: tests by {unit}"
             " reject too often"
         )

@@ -20,7 +20,7 @@ from cranfield.result import Column, Columns, TableResult
 from cranfield.sources.columns import read_mapping_columns, read_table
 from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import Schema
-from cranfield.sources.summaries import refuse_totals as rows_of_totals
+from cranfield.sources.summaries import refuse_totals
 from cranfield.sources.values import ID, WHOLE
 
 _RANK = replace(WHOLE, problem="not an integer; an average position has no expected click rate")
@@ -171,7 +171,7 @@ def coec_of_totals(data: Any) -> ExpectedClicks:
     socks  b          1,000      30   30.0000  1.0000
     """
     table = read_table(data, _TOTALS)
-    table.check(rows_of_totals("query", "doc"))
+    table.check(refuse_totals("query", "doc"))
     rank, impressions, clicks = (table.frame[name] for name in ("rank", "impressions", "clicks"))
     expected, remedy = "rank must be at least 1", "; add 1 to ranks that count from 0"
     is_low = rank < 1

@@ -233,7 +233,7 @@ def test_means_without_variance_among_others() -> None:
     found = ppi_mean(human, judge)
     assert np.isnan(found.low).tolist() == [False, True, False]
     assert found.low[2] == ppi_mean(human[2], judge).low
-    assert [note.partition(":")[0] for note in found.notes] == ["1 of 3 estimated means"]
+    assert [note.partition(":")[0] for note in found.notes] == ["1 of 3 means"]
 
 
 @pytest.mark.parametrize("strata", [False, True])

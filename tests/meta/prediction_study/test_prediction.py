@@ -219,7 +219,7 @@ def test_bad_predictions_are_refused(tmp_path: Path) -> None:
     several = {"bm25": ACTUAL, "dense": NQC}
     for names in (("bm25", "dense"), ("WIG_bm25", "WIG_dense"), ("bm25 nqc", "dense nqc")):
         table = {"topic": [*"123456"], names[0]: WIG, names[1]: NQC}
-        with pytest.raises(InputError, match=f"predictors '{names[0]}', '{names[1]}' have names"):
+        with pytest.raises(InputError, match=f"predictors '{names[0]}', '{names[1]}' are"):
             prediction(several, table)
     with pytest.warns(CranfieldWarning, match="'WIG' are usual names of predictors"):
         prediction({"WIG": ACTUAL}, {"topic": [*"123456"], "scq": NQC})

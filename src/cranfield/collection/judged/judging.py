@@ -114,7 +114,7 @@ def read_inputs(
     columns: Mapping[str, str] | None = None,
     on_duplicate: Annotated[str, OneOf(tuple(DUPLICATES))] = "error",
     on_bad_run: str = "error",
-    grades: Mapping[Any, int] | Sequence[float] | None = None,
+    grades: Mapping[Any, int | None] | Sequence[float] | str | None = None,
 ) -> tuple[Runs, Qrels]:
     """Read judgments, and return runs that are read on access."""
     if isinstance(runs, Qrels) and isinstance(qrels, Qrels):
@@ -235,7 +235,7 @@ class JudgingOptions(RankingOptions, total=False):
     columns: Mapping[str, str] | None
     on_duplicate: str
     on_bad_run: str
-    grades: Mapping[Any, int] | Sequence[float] | None
+    grades: Mapping[Any, int | None] | Sequence[float] | str | None
     exclude: Any
 
 
@@ -260,7 +260,7 @@ def judge(
     columns: Mapping[str, str] | None = None,
     on_duplicate: str = "error",
     on_bad_run: str = "error",
-    grades: Mapping[Any, int] | Sequence[float] | None = None,
+    grades: Mapping[Any, int | None] | Sequence[float] | str | None = None,
     jobs: Annotated[int | None, Integer(1)] = None,
     backend: Annotated[str | None, OneOf(BACKENDS)] = None,
     progress: Progress | None = None,
@@ -581,7 +581,9 @@ def _find_similar_documents(
     """Return an unjudged document and a judged one whose ids may be two spellings of one id."""
     is_judged = np.zeros(len(run), dtype=bool)
     is_judged[rows] = True
-    starts = np.flatnonzero(np.diff(run.codes, prepend=-1))
+    is_first = np.ones(len(run), dtype=bool)
+    np.not_equal(run.codes[1:], run.codes[:-1], out=is_first[1:])
+    starts = np.flatnonzero(is_first)
     sizes = np.diff(starts, append=len(run)).clip(max=_N_CHECKED)
     # The first topics of the judgments, for which all runs share the forms of judged documents.
     topics = to_qrels[run.codes[starts]]

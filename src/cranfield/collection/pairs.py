@@ -31,7 +31,7 @@ Keys = NDArray[np.uint64]
 HASH_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 """Multiplier for hashing: the odd number next to 2^64 / golden ratio."""
 
-BLOCK = 1 << 17
+BLOCK = 1 << 16
 """Number of rows that a thread processes at a time, so that they fit into its cache."""
 
 
@@ -76,8 +76,23 @@ def find_duplicate(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[in
 
 
 def _has_equal(keys: Keys) -> bool:
-    ordered = np.sort(keys)
-    return bool((ordered[1:] == ordered[:-1]).any())
+    """Return True if two keys are equal; most keys get a slot of their own, and are not sorted."""
+    n_bits = _count_slot_bits(keys.size)
+    slots = (keys >> np.uint64(64 - n_bits)).view(np.int64)
+    last_rows = np.empty(1 << n_bits, dtype=np.int32)
+    rows = np.arange(keys.size, dtype=np.int32)
+    last_rows[slots] = rows
+    # Keys that share a slot with a later one are compared with the last one and with each other.
+    earlier_rows = np.flatnonzero(last_rows[slots] != rows)
+    earlier_keys = keys[earlier_rows]
+    ordered = np.sort(earlier_keys)
+    equals_last = earlier_keys == keys[last_rows[slots[earlier_rows]]]
+    return bool(equals_last.any() or (ordered[1:] == ordered[:-1]).any())
+
+
+def _count_slot_bits(n_keys: int) -> int:
+    """Return the number of leading bits that give a key its slot, with about 8 slots per key."""
+    return min(22, max(10, n_keys.bit_length() + 3))
 
 
 def _split_by_topic(codes: NDArray[Any]) -> list[slice]:
@@ -108,10 +123,10 @@ class KeyIndex:
         if not self._is_unique:
             # A stable sort takes longer, and only equal keys need it.
             self._order = np.argsort(keys, kind="stable")
-        # 8 slots per key: small enough for the cache, and few absent keys share a slot.
-        bits = min(22, max(10, int(np.ceil(np.log2(max(1, keys.size)))) + 3))
-        self._shift = np.uint64(64 - bits)
-        self._first = np.full(1 << bits, -1, dtype=np.int32)
+        # Few absent keys share a slot with a key.
+        n_bits = _count_slot_bits(keys.size)
+        self._shift = np.uint64(64 - n_bits)
+        self._first = np.full(1 << n_bits, -1, dtype=np.int32)
         # Assigned in reverse order, so that the first of the keys with equal leading bits remains.
         self._first[ordered[::-1] >> self._shift] = np.arange(keys.size, dtype=np.int32)[::-1]
         self._is_used = self._first >= 0

@@ -481,6 +481,23 @@ def test_scores_are_what_python_reads(numbers: list[str], blank: str) -> None:
     assert run.scores.tobytes() == np.array([*map(float, numbers)]).tobytes()
 
 
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), min_size=1, max_size=12))
+@example([(1, 2), (1, 2), (1, 3)])
+@example([(1, 2), (1, 3), (1, 2)])
+def test_a_repeat_is_found_among_keys_with_equal_leading_bits(parts: list[tuple[int, int]]) -> None:
+    keys = np.array([(lead << 62) + low for lead, low in parts], dtype=np.uint64)
+    first_rows: dict[tuple[int, int], int] = {}
+    repeats = [
+        (first_rows[part], row)
+        for row, part in enumerate(parts)
+        if first_rows.setdefault(part, row) != row
+    ]
+    docs, codes = pl.Series([str(part) for part in parts]), np.zeros(len(parts), dtype=np.int32)
+    assert find_duplicate(keys, docs, codes) == (
+        min(repeats, key=lambda x: x[1]) if repeats else None
+    )
+
+
 @pytest.mark.parametrize("alike", [False, True])
 def test_a_repeat_is_found_among_many(alike: bool) -> None:
     """Also where all keys are the same."""

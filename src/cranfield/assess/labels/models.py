@@ -312,7 +312,6 @@ def glad(
     spread: float = 1.0,
     tie: str = "low",
     seed: int = 0,
-    tolerance: float = 1e-6,
     iterations: int = 2000,
 ) -> Consensus:
     r"""Estimate the grades, the ability of workers and the ease of pairs jointly.
@@ -334,8 +333,10 @@ def glad(
         `uniform`, or the probabilities of the grades.
     spread
         Standard deviation of the normal priors.
-    tie, seed, tolerance, iterations
-        As for :func:`dawid_skene`; `tolerance` has no effect, as a gradient of 1e-5 stops L-BFGS.
+    tie, seed
+        As for :func:`dawid_skene`.
+    iterations
+        Maximum number of steps of L-BFGS, which stops when all derivatives are at most 1e-5 (absolute).
 
     Returns
     -------
@@ -362,7 +363,7 @@ def glad(
     if isinstance(prior, str) and prior == "estimated":
         reason = "prior of GLAD must be 'uniform' or probabilities of the grades, got 'estimated'"
         raise PolicyError(reason)
-    crowd = Crowd(labels, gold, prior, tolerance, iterations, tie, seed)
+    crowd = Crowd(labels, gold, prior, 0.0, iterations, tie, seed)
     grade_prior = np.asarray(crowd.fixed_prior)
     n_workers, shape = len(labels.workers), (len(labels.docs), labels.grades.size)
     log_prior, log_others = take_log(grade_prior), np.log(max(1, shape[1] - 1))
@@ -414,7 +415,7 @@ def glad(
         prior=grade_prior,
         quality=expit(ability),
         parts=lambda: encode_one_hot(labels, logits + log_others),
-        settings={"prior": prior, "spread": spread, "tolerance": tolerance},
+        settings={"prior": prior, "spread": spread},
         parameters={"ability": ability, "ease": ease},
     )
 

@@ -336,7 +336,8 @@ def glad(
     tie, seed
         As for :func:`dawid_skene`.
     iterations
-        Maximum number of steps of L-BFGS, which stops when all derivatives are at most 1e-5 (absolute).
+        Maximum number of steps of L-BFGS, which stops when the absolute value of each partial
+        derivative is at most 1e-5.
 
     Returns
     -------

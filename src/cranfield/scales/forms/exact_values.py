@@ -391,7 +391,7 @@ class Walk:
 
 
 TOLERANCE = 2.0**-40
-"""Floats whose difference is below this fraction of the largest float count as equal."""
+"""Neighbouring floats count as equal if they differ by at most this fraction of the largest."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -135,7 +135,7 @@ class Halves:
         return first, np.maximum(self.find_first_tails(high, is_above=True) - first, 0)
 
     def list_sums(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
-        """Return the interval of each sum that is in one, and the distance from its lower end."""
+        """Return, for each sum inside an interval, its interval and distance from the lower end."""
         return self.compute_sums(*self.find_tails(low, high), low, high)
 
     def compute_sums(
@@ -228,7 +228,7 @@ class WindowedImage(ExactImage):
 
     def __init__(self, walk: Walk, cut: int, jobs: int | None) -> None:
         self.walk, self.cut, self.jobs = walk, cut, jobs
-        self.runs = walk.count_runs()
+        self.n_runs = walk.count_runs()
         # Computed at once, so that too many runs raise an error here.
         make_halves(walk, cut, False)
 
@@ -322,7 +322,7 @@ class WindowedImage(ExactImage):
 
     def check_rankable(self, n_runs: int, *, by_runs: bool) -> None:
         if by_runs:
-            check_n_runs(self.runs)
+            check_n_runs(self.n_runs)
         else:
             _ = self._borders
 
@@ -382,7 +382,7 @@ class WindowedImage(ExactImage):
         return ranks, matches
 
     def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
-        check_n_runs(self.runs)
+        check_n_runs(self.n_runs)
         unique, inverse = np.unique(self.walk.compute_values(runs), return_inverse=True)
         halves = make_halves(self.walk, self.cut, True)
         before = np.concatenate([[0], np.cumsum(halves.tail_runs)])

@@ -202,7 +202,7 @@ _REASONS = {
 UNSUPPORTED_NAMES = {
     **{name: reason for names, reason in _REASONS.items() for name in names.split()},
     **{
-        program: f"use compat={program!r}, with which this name selects all measures of {program}"
+        program: f"use compat={program!r}, with which this name selects the measures of {program}"
         for program in _ALL_NAMES
     },
 }

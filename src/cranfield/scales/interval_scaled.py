@@ -42,8 +42,8 @@ def group_cells(
     for topic in range(n_topics):
         ideal_grades = _find_ideal_grades(judged, topic, length) if needs_ideal else None
         for system in range(n_systems):
-            limit = None if max_relevant is None else int(max_relevant[topic, system])
-            cells.setdefault((limit, ideal_grades), []).append(topic * n_systems + system)
+            max_hits = None if max_relevant is None else int(max_relevant[topic, system])
+            cells.setdefault((max_hits, ideal_grades), []).append(topic * n_systems + system)
     return {key: np.array(indices) for key, indices in cells.items()}
 
 
@@ -194,13 +194,13 @@ class Interval(Wrapper):
         flat_scores = topic_scores.reshape(-1)
         max_relevant = judged.recall_base(rel) if self.feasible else None
         groups = group_cells(judged, self.cutoff, max_relevant, needs_ideal=needs_ideal)
-        for (limit, ideal), cells in groups.items():
-            if limit == 0:
+        for (max_hits, ideal), cells in groups.items():
+            if max_hits == 0:
                 # Without relevant documents there is only one run.
                 flat_scores[cells] = 1.0 if self.raw else 0.0
                 continue
             distinct_rows, inverse = np.unique(rows[cells], axis=0, return_inverse=True)
-            inner_image = self._make_image(max_grade, limit, ideal)
+            inner_image = self._make_image(max_grade, max_hits, ideal)
             if self.raw or self.ties != "unique":
                 ranks = inner_image.rank_runs(distinct_rows, ties=self.ties).astype(np.float64)
                 scores = ranks if self.raw else self._normalise(ranks, inner_image)

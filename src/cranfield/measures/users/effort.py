@@ -303,7 +303,7 @@ class INSQ(_GainTargetModel, StaticModel):
     def views(self, rank: Any) -> Any:
         return compute_insq_views(self.T, rank)
 
-    def expected_depth(self, end: int | None) -> float:
+    def compute_expected_depth(self, end: int | None) -> float:
         tail = 0.0 if end is None else float(trigamma(2.0 * self.T + end))
         return 4.0 * self.T**2 * (float(trigamma(2.0 * self.T)) - tail)
 
@@ -328,14 +328,14 @@ class ScaledDCG(CutoffModel):
     def views(self, rank: Any) -> Any:
         return 1.0 / self.discount.compute_divisors(rank)
 
-    def expected_depth(self, end: int | None) -> float:
+    def compute_expected_depth(self, end: int | None) -> float:
         if end is None or end <= MAX_SUMMED_RANKS:
-            return super().expected_depth(end)
+            return super().compute_expected_depth(end)
         # Euler-Maclaurin formula; its next term is below floating-point precision.
         logs = np.log(np.array([MAX_SUMMED_RANKS, end]) + 1.0)
         ends = 0.5 / logs - np.exp(-logs) / (12.0 * logs**2)
         tail = _integrate_reciprocal_log(*logs) + float(ends[1] - ends[0])
-        return super().expected_depth(MAX_SUMMED_RANKS) + float(np.log(2.0)) * tail
+        return super().compute_expected_depth(MAX_SUMMED_RANKS) + float(np.log(2.0)) * tail
 
 
 def _integrate_reciprocal_log(low: float, high: float) -> float:

@@ -337,13 +337,14 @@ class StaticModel(UserModel):
         """Return V: the probability that a rank is read, 1 for the first."""
         raise NotImplementedError
 
-    def total_depth(self) -> Any:
+    def compute_total_depth(self) -> Any:
         """Return the sum of V over the ranks of an infinite ranking."""
         raise NotImplementedError
 
-    def expected_depth(self, end: int | None) -> float:
+    def compute_expected_depth(self, end: int | None) -> float:
         """Return the sum of V down to rank `end`, or over the ranks of an infinite ranking."""
-        return self.total_depth() if end is None else float(self.views(list_ranks(end)).sum())
+        depth = self.compute_total_depth() if end is None else self.views(list_ranks(end)).sum()
+        return float(depth)
 
     def continuation(self, page: Page) -> Floats:
         by_rank = divide_views(self.views, page.gains.shape[1])
@@ -353,7 +354,7 @@ class StaticModel(UserModel):
 
     def closed_form(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
         rows = self.special_rows(judged, is_filled=is_filled, end=end)
-        views_total, views = self.expected_depth(end), rows.by_rank(self.views)
+        views_total, views = self.compute_expected_depth(end), rows.by_rank(self.views)
         if is_filled:
             max_gain = self.max_gain(judged)
             total = max_gain * views_total - rows.total((max_gain - rows.gains) * views)

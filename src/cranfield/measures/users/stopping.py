@@ -92,7 +92,7 @@ class RankBiasedPrecision(StaticModel):
     def views(self, rank: Any) -> Any:
         return self.p ** (rank - 1)
 
-    def total_depth(self) -> Any:
+    def compute_total_depth(self) -> Any:
         return 1 / (1 - self.p)
 
     def values(self, judged: JudgedRuns) -> Floats:

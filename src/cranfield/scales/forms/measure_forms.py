@@ -422,9 +422,9 @@ def _compute_user_divisor(
     if request.is_total:
         return make_terms({Fraction(2): ONE}) if isinstance(model, ScaledDCG) else UNITY, 1.0
     if end is None and isinstance(model, stopping.RankBiasedPrecision):
-        return as_terms(make_exact(model).total_depth()), 1.0
+        return as_terms(make_exact(model).compute_total_depth()), 1.0
     if end is None or end > MAX_EXACT_RANKS:
-        return UNITY, 1.0 / model.expected_depth(end)
+        return UNITY, 1.0 / model.compute_expected_depth(end)
     return add_terms(map(_make_view_function(model), range(1, end + 1))), 1.0
 
 

@@ -90,10 +90,10 @@ class LexicographicParts:
         """Return for each run the total weight of lower sums and the weight of equal sums."""
         room = np.full(len(digits), self.limit or 0)
         n_lower, n_equal = np.zeros(len(digits), dtype=object), np.ones(len(digits), dtype=object)
-        for index, (before, weight) in zip(self.order, self._make_tables(by_runs), strict=True):
+        for index, (lower, weight) in zip(self.order, self._make_tables(by_runs), strict=True):
             column = digits[:, index]
             # Several runs may have the same sums so far.
-            n_lower = n_lower + n_equal * before[column, room]
+            n_lower = n_lower + n_equal * lower[column, room]
             n_equal = n_equal * weight[column]
             if self.limit is not None:
                 room = room - self.parts[index].min_relevant[column]

@@ -18,7 +18,7 @@ from cranfield.measures import AP, RBP, P, nDCG
 from cranfield.measures.aliases import find_trec_name
 from cranfield.measures.base import Measure
 from cranfield.measures.families import MODULES, REGISTRY
-from cranfield.measures.wrapping import Wrapper, wrapping
+from cranfield.measures.wrapping import Wrapper, wrapper_measure
 
 ROUND_TRIPS = [
     "AP",
@@ -130,12 +130,12 @@ def test_measures_of_a_measure_are_part_of_the_grammar() -> None:
             return self.times * self.inner.score(judged)
 
     try:
-        wrapping("twice")(Twice)
+        wrapper_measure("twice")(Twice)
         made = cf.parse_measure("twice(AP(rel=2)@10, times=3)")
         assert str(made) == "twice(AP(rel=2)@10, times=3)"
         assert cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 2}}, made)[made].values == 3
         with pytest.raises(cf.MeasureError, match="measure twice already exists"):
-            wrapping("twice")(Twice)
+            wrapper_measure("twice")(Twice)
     finally:
         del REGISTRY["twice"]
 
@@ -194,6 +194,11 @@ def test_define_refuses_what_cannot_be_a_measure() -> None:
     for odd in ((0, "x"), (1, 0), 1, (0, 1, 2)):
         with pytest.raises(cf.CranfieldError, match="must be two numbers|lowest and the highest"):
             cf.define("WrongRange", lambda judged: judged.retrieved, range=odd)
+    with pytest.raises(cf.PolicyError, match="unknown aggregate 'best'"):
+        cf.define("WrongAggregate", lambda judged: judged.retrieved, aggregate="best")
+    no_function: Any = 3
+    with pytest.raises(cf.MeasureError, match="must be callable, got int"):
+        cf.define("NoFunction", no_function)
     bad = cf.define("WrongShape", lambda judged: [1.0])
     try:
         with pytest.raises(cf.MeasureError, match="expected scores of shape"):
@@ -206,6 +211,19 @@ def test_define_refuses_what_cannot_be_a_measure() -> None:
             cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, beyond)
     finally:
         del cf.measures.REGISTRY["Beyond"]
+
+
+def test_positional_arguments_name_the_parameter_after_the_at() -> None:
+    for name, hint in (
+        ("AP", "write a cutoff as AP @ 3"),
+        ("IPrec", "write a recall as IPrec @ 3"),
+    ):
+        with pytest.raises(cf.ArgumentError, match=hint):
+            getattr(cf.measures, name)(3)
+    for name, argument in (("NumQ", 3), ("AP", "x")):
+        with pytest.raises(cf.ArgumentError) as info:
+            getattr(cf.measures, name)(argument)
+        assert "@" not in str(info.value)
 
 
 @pytest.mark.parametrize(

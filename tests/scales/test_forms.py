@@ -189,7 +189,7 @@ def test_parts_have_the_sums(weights: Any, bases: Any, limit: int | None) -> Non
     counts = Counter(map(key, runs))
     ordered = sorted(counts, key=value)
     rank = {one: index + 1 for index, one in enumerate(ordered)}
-    assert held.size == len(ordered) and held.runs == len(runs)
+    assert held.size == len(ordered) and held.n_runs == len(runs)
     assert held.rank_runs(np.array(runs)).tolist() == [rank[key(run)] for run in runs]
     below, same = held.count_lower_and_equal(np.array(runs))
     assert same.tolist() == [counts[key(run)] for run in runs]

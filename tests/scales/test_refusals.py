@@ -281,7 +281,7 @@ def test_floats_over_topics_are_said_to_be_floats() -> None:
     found = scale_over_topics("nDCG", 3, 2)
     assert not found.exact
     assert (
-        "values are floats; differences below 2^-40 of the largest value are treated as ties"
+        "values are floats; differences up to 2^-40 of the largest value are treated as ties"
         in str(found)
     )
     assert "floats" not in str(scale_over_topics("DCG", 3, 2))

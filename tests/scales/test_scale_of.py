@@ -252,7 +252,7 @@ def test_proofs_agree_with_looking_at_all_runs(
             assert one.scale is other.scale, (one, other)
             if one.witness is not None:
                 check_witness(one, measure, grades, ORDERS)
-    assert quick.runs == full.runs
+    assert quick.n_runs == full.n_runs
 
 
 @settings(max_examples=30, deadline=None)
@@ -326,7 +326,7 @@ def test_reports_read_well() -> None:
 def test_recall_base_leaves_runs_out() -> None:
     found = scale_of(RBP(p=0.5), 5, judgments=2)
     assert "recall base 2 (" in str(found)
-    assert found.runs == 16
+    assert found.n_runs == 16
     # 11100 cannot be, and so 01100 and 10000 are neighbours.
     assert found.own.scale is ORDINAL
     assert scale_of(RBP(p=0.5), 5, judgments=5).own.scale is INTERVAL
@@ -334,7 +334,7 @@ def test_recall_base_leaves_runs_out() -> None:
     graded = scale_of(DCG, 3, 2, judgments=[2, 1, 1])
     assert "grades 0 to 2, judgments (2, 1, 1) (" in str(graded)
     fits = [r for r in product(range(3), repeat=3) if r.count(2) <= 1 and r.count(1) <= 2]
-    assert graded.runs == len(fits)
+    assert graded.n_runs == len(fits)
 
 
 @pytest.mark.parametrize("base", [1, 2, [1, 1], [1, 2, 2]])
@@ -342,7 +342,7 @@ def test_number_of_feasible_runs(base: int | list[int], monkeypatch: pytest.Monk
     full = scale_of(AP, 4, 2, judgments=base)
     monkeypatch.setattr(verdicts, "MAX_LISTED", 1)
     quick = scale_of(AP, 4, 2, judgments=base)
-    assert quick.runs == full.runs
+    assert quick.n_runs == full.n_runs
     for one, other in ((quick.own, full.own), (quick.rank_based, full.rank_based)):
         assert not one.decided or one.scale is other.scale
 

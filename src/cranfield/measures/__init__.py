@@ -1,6 +1,6 @@
 """Measures: from judged runs to scores.
 
-Every measure is an attribute of this module; `@` sets its cutoff, and a call sets parameters.
+Every measure of the library is an attribute of this module; `@` sets a cutoff, a call parameters.
 
 >>> from cranfield.measures import RBP, nDCG
 >>> nDCG @ 10, RBP(p=0.5)
@@ -29,7 +29,7 @@ _TOOLS = {
     "parse_measures": "grammar",
     "user_model": "users.standard_models",
 }
-"""Names other than measures, and their modules."""
+"""Names other than measures that are loaded at their first use, and the modules of these names."""
 
 __all__ = [  # noqa: PLE0604
     "ALIASES",
@@ -47,7 +47,7 @@ __all__ = [  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
-    """Load the module of a measure at its first use."""
+    """Load a measure, or a name in `_TOOLS`, at its first use."""
     if name in _TOOLS:
         return getattr(import_module(f"{__name__}.{_TOOLS[name]}"), name)
     if name not in __all__:

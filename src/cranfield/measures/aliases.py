@@ -155,7 +155,7 @@ _ALL_NAMES = {
         RR AP INST-T=1 INST-T=2 INST-T=3 INSQ-T=1 INSQ-T=2 INSQ-T=3 BPM-Static-T=1-K=1000
     """,
 }
-"""Names of all measures that each program reports."""
+"""Names of the measures that each program reports by default."""
 
 _NO_EFFORT = (
     "the {} model has no satisfaction probability, so its expected reciprocal rank is undefined;"
@@ -202,7 +202,7 @@ _REASONS = {
 UNSUPPORTED_NAMES = {
     **{name: reason for names, reason in _REASONS.items() for name in names.split()},
     **{
-        program: f"use compat={program!r}, with which this name selects all measures of {program}"
+        program: f"use compat={program!r}, with which this name selects the measures of {program}"
         for program in _ALL_NAMES
     },
 }
@@ -258,7 +258,7 @@ def split_gains(program: str | None, text: str) -> tuple[str, tuple[float, ...]]
 
 
 def set_gains(measure: Measure, gains: tuple[float, ...]) -> Measure:
-    """Set the gains of grades 1, 2, ... and the highest grade of a measure of NTCIREVAL."""
+    """Set the gains of grades 1, 2, ... and the highest grade where the measure uses them."""
     if measure.name not in _GAIN_MEASURES:
         return measure
     is_linear = gains == tuple(range(1, len(gains) + 1))
@@ -400,7 +400,7 @@ _RECALL_LEVEL_MEASURES = ("IPrec", "AP11")
 
 
 def set_rounding(measure: Measure, compat: str | None) -> Measure:
-    """Set the rounding of levels of recall to that of a version of trec_eval."""
+    """Set the rounding of levels of recall to that of trec_eval-10, or else of trec_eval-9."""
     if compat and measure.name in _RECALL_LEVEL_MEASURES:
         return measure(rounding="trec_eval-10" if compat == "trec_eval-10" else "trec_eval-9")
     return measure

@@ -7,10 +7,10 @@ last. If both rankings have :math:`A_i` documents in common down to rank i, comp
 
 .. math:: \frac{\sum_{i=1}^{D} p^{i-1} A_i / i}{\sum_{i=1}^{D} p^{i-1} \min(i, RB) / i}
 
-where the divisor is the overlap of the ideal ranking with itself; with `normalised=False` the
-divisor is the sum of :math:`p^{i-1}` up to D, as if there were a relevant document for each rank.
-D is the cutoff, or else the length of the longer ranking, as in ir_measures; `Compat@1000` has the
-scores of the authors' program.
+where RB is the number of relevant documents, and the divisor the overlap of the ideal ranking with
+itself; with `normalised=False` the divisor is the sum of :math:`p^{i-1}` up to D, as if there were
+a relevant document for each rank. D is the cutoff, or else the length of the longer ranking, as in
+ir_measures; `Compat@1000` has the scores of the authors' program.
 
 For the scores :math:`m_a` of a measure on the judgments of each aspect a, one of which is
 relevance, and weights :math:`w_a` that sum to 1,
@@ -57,7 +57,7 @@ from cranfield.measures.base import Measure, check_ranks, measure
 from cranfield.measures.gains import P_DOC, Gain
 from cranfield.measures.ranked.precision import REL_DOC
 from cranfield.measures.users.model import UnitGains
-from cranfield.measures.wrapping import Wrapper, wrapping
+from cranfield.measures.wrapping import Wrapper, wrapper_measure
 
 
 class _CompatibilityMeasure(
@@ -203,7 +203,7 @@ class AspectMean(Wrapper, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
         raise NotImplementedError
 
 
-@wrapping(
+@wrapper_measure(
     "CAM",
     summary="Convex aggregation: the weighted mean of a measure over aspects of relevance.",
     formula=r"\sum_a w_a m_a, \quad \sum_a w_a = 1",
@@ -216,7 +216,7 @@ class ConvexAggregation(AspectMean):
         return np.asarray((weights * scores).sum(axis=0))
 
 
-@wrapping(
+@wrapper_measure(
     "MM",
     summary="Multidimensional measure: the harmonic mean of a measure over aspects of relevance.",
     formula=r"\left( \sum_a \frac{w_a}{m_a} \right)^{-1}, \quad \sum_a w_a = 1",

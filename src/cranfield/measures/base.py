@@ -1,4 +1,4 @@
-"""Base class of measures: immutable objects with a name, parameters and a cutoff."""
+"""Base class of measures: immutable objects with a name and parameters, such as a cutoff."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class Info:
     summary
         One sentence on the quantity that the measure computes.
     formula
-        In LaTeX, in the notation of the field: RB recall base, k cutoff, g gain, r rank.
+        In LaTeX, in the notation of the field: RB recall base, k cutoff, r rank, g gain, g* gain in
+        the ideal ranking; A is the set of relevant documents and B the set of retrieved documents.
     source
         The works that introduced the measure, by authors and year, separated by semicolons.
     parameter_sources
@@ -50,7 +51,7 @@ class Info:
     aggregate
         Aggregate of the scores over topics: `mean`, `sum` or `geometric`.
     needs
-        Requirements beyond binary judgments, in words.
+        Requirements, in words; empty if binary judgments suffice.
     inputs
         Required data besides judgments and rankings, by name: `intents`, `lengths`,
         `groups`, `aspects`, `columns` (of the judgments), `queries` or `clicks` of sessions.
@@ -58,7 +59,7 @@ class Info:
         Scale type of the scores for any parameters, if runs are ordered by their scores; and a
         note, such as on the total orders of Ferrante, Ferro and Pontarollo (2019).
     elsewhere
-        Names of the same measure in other tools.
+        Names in other tools and in papers, and related measures of this library, by a label.
     beyond_grades
         Data, other than grades and `inputs`, on which scores depend, in words.
     beyond_length
@@ -128,10 +129,10 @@ MAX_TRIED_GRADE = 5
 """Highest grade with which spacing is tested; above it, spacing is assumed to stay the same."""
 
 DUPLICATE_TOLERANCE = 1e-13
-"""Values that differ by less than this fraction of the largest value count as equal."""
+"""Values that differ by at most this fraction of the largest absolute value count as equal."""
 
 STEP_TOLERANCE = 1e-6
-"""Steps that differ by less than this fraction of the smallest step count as equal."""
+"""Steps that differ by at most this fraction of the smallest step count as equal."""
 
 MAX_SUMMED_RANKS = 1 << 20
 """Maximum cutoff of measures that sum over all ranks, including ranks without documents."""
@@ -150,8 +151,8 @@ class Measure(Spec):
     """Base class of measures, with parameters.
 
     The text form `str(measure)` is the identity of a measure: it determines equality and hash, and
-    :func:`parse_measure` reads it back. `measure @ 10` sets the cutoff and `measure(rel=2)` the
-    parameters.
+    :func:`parse_measure` reads it back. `measure @ 10` sets the cutoff (or `Info.at_parameter`),
+    and `measure(rel=2)` other parameters.
 
     Examples
     --------
@@ -244,9 +245,11 @@ class Measure(Spec):
 
     def __call__(self, /, *arguments: Never, **parameters: Any) -> Self:
         if arguments:
+            hint = ""
+            if self.info.at_usage != "none" and isinstance(arguments[0], (int, float)):
+                hint = f"; write a {self.info.at_parameter} as {self.name} @ {arguments[0]}"
             raise ArgumentError(
-                f"parameters of {self.name} must be named, got {arguments[0]!r:.60}; write a cutoff"
-                f" as {self.name} @ {arguments[0]}"
+                f"parameters of {self.name} must be named, got {arguments[0]!r:.60}{hint}"
             )
         return super().__call__(**parameters)
 
@@ -327,7 +330,7 @@ class Measure(Spec):
         return Scale.INTERVAL if is_interval else self.info.scale
 
     def scale_for_grades(self, max_grade: int) -> Scale:
-        """Return the scale type for grades 0 to `max_grade`, on which that of ERR@1 depends."""
+        """Return the scale type for grades 0 to `max_grade`; that of ERR@1, for example, varies."""
         if self.info.scale < Scale.INTERVAL and self.is_evenly_spaced(max(max_grade, 1)):
             return Scale.INTERVAL
         return self.info.scale

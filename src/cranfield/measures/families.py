@@ -26,7 +26,7 @@ REGISTRY: Registry[Any] = Registry(
     texts.answers texts.rouge
     """,
     package="cranfield.measures",
-    decorators="measure wrapping",
+    decorators="measure wrapper_measure",
     error=MeasureError,
 )
 """Measures by name; user-defined ones follow those of the library."""

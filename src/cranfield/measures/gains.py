@@ -197,19 +197,19 @@ def _log(values: NDArray[Any], base: float) -> Floats:
 P_DOC = "persistence: probability of continuing to the next document"
 GAINS_DOC = "gain of a grade: 'linear', 'exponential' (2^g - 1), or a mapping of grades to gains"
 
-grade_gains = make_gain_check(
+check_grade_gains = make_gain_check(
     "'linear', 'exponential' or a mapping of grades to gains, such as {1: 1, 2: 3}",
     *("linear", "exponential"),
 )
-nonnegative_gains = make_gain_check(
+check_nonnegative = make_gain_check(
     "'linear', 'exponential' or a mapping of grades to gains of at least 0, such as {1: 1, 2: 3}",
     *("linear", "exponential"),
     is_valid=lambda pairs: all(gain >= 0 for _, gain in pairs),
 )
 """Check that all gains are at least 0, for measures that need proportions of the total gain."""
 
-GAINS = parameter(LINEAR, grade_gains, GAINS_DOC)
-NONNEGATIVE_GAINS = parameter(LINEAR, nonnegative_gains, GAINS_DOC)
+GAINS = parameter(LINEAR, check_grade_gains, GAINS_DOC)
+NONNEGATIVE_GAINS = parameter(LINEAR, check_nonnegative, GAINS_DOC)
 
 
 class GainMeasure(Measure, needs="graded or binary judgments"):
@@ -312,7 +312,7 @@ def select_relevant(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
 def rank_ideal(
     judged: JudgedRuns, gains: Gain, rel: int | None = None, *, cutoff: int | None = None
 ) -> Rows:
-    """Return the ideal ranking of each topic: judged documents with a positive gain, best first."""
+    """Return the ideal ranking of each topic: judged documents of grade >= `rel` with a gain."""
     judgments = judged.judgments
     key = ("ideal", gains, rel)
     rows: Rows | None = judgments.cache.get(key)
@@ -331,7 +331,7 @@ def sum_by_topic(judgments: Judgments, values: Floats) -> Floats:
 
 
 def look_up_total(ideal: Rows, totals: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
-    """Return the total of the ideal ranking down to each rank, or to its end, and the rank used."""
+    """Return the total of the ideal ranking down to each rank or its last rank, and that rank."""
     last_rank = np.minimum(rank, ideal.sizes[topic])
     # For a topic without an ideal ranking, row 0 is a placeholder that is not used.
     rows = np.where(last_rank > 0, ideal.starts[topic] + last_rank - 1, 0)
@@ -368,7 +368,7 @@ MAX_GRADE_OR_TOPIC = parameter(
 
 
 def find_max_grade(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
-    """Return the highest grade of the scale, which no judgment may exceed."""
+    """Return the highest grade of the scale, at least 1; no judgment may exceed this grade."""
     judged_max = judged.judgments.max_grade
     if max_grade is None:
         return max(judged_max, 1)

@@ -22,12 +22,12 @@ from cranfield.collection.judged.rows import Groups, Judgments, Rows, join_range
 from cranfield.measures.base import Measure
 from cranfield.measures.gains import LINEAR, Gain, find_max_grade
 from cranfield.measures.users.model import UnitGains
-from cranfield.measures.wrapping import Wrapper, wrapping
+from cranfield.measures.wrapping import Wrapper, wrapper_measure
 
 _FAMILY = "diversity"
 _NEEDS = "judgments by subtopic"
 MAX_BLOCK_GAINS = 2**20
-"""Maximum number of gains by document and intent to hold in memory."""
+"""Approximate maximum number of gains, by document and intent, of a block of documents."""
 
 _GRADE_PARAMETERS = ("betas", "thresholds", "clicks", "by_grade")
 """Parameters of measures that use grades directly, and so cannot be computed from global gains."""
@@ -71,14 +71,14 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
         is_binary = gains.kind == "binary"
         if gains.kind == "graded":
             gains = LINEAR
-        # A measure with its own scale of gains (U) applies it before they are summed over intents.
-        scaled_gains = getattr(self.inner, "scale_gains", None)
-        max_gain = None if scaled_gains else self._find_max_gain(judged, gains)
-        gains_key = str(self.inner) if scaled_gains else gains
+        # U scales gains itself, before they are summed over intents.
+        scale_gains = getattr(self.inner, "scale_gains", None)
+        max_gain = None if scale_gains else self._find_max_gain(judged, gains)
+        gains_key = str(self.inner) if scale_gains else gains
         key = (self.navigational_once, rel, gains_key, max_gain)
         intent_gains: Callable[[Any], Floats]
-        if scaled_gains:
-            intent_gains = partial(scaled_gains, judged)
+        if scale_gains:
+            intent_gains = partial(scale_gains, judged)
         else:
             # With binary gains, equation (27) is the probability that the document is relevant.
             intent_gains = np.ones_like if is_binary else gains.compute_gains
@@ -94,7 +94,7 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
         return np.asarray(self.inner(**inner_parameters).score(runs))
 
     def _find_max_gain(self, judged: JudgedRuns, gains: Gain) -> float | None:
-        """Return the highest gain of the scale if the inner measure sets it."""
+        """Return the highest gain of the scale; None if the inner measure does not fix it."""
         if gains.kind == "binary" or (
             isinstance(self.inner, UnitGains) and isinstance(gains.kind, tuple)
         ):
@@ -177,22 +177,22 @@ def _reorder_groups(groups: Groups | None, new_index: Ints) -> Groups | None:
 
 
 def _sum_gains_once(
-    rows: Rows, judgment: Ints, intent: Ints, gain: Floats, navigational: NDArray[np.bool_]
+    rows: Rows, judgment: Ints, intent: Ints, gain: Floats, is_navigational: NDArray[np.bool_]
 ) -> Floats:
     """Return the gain of each row, counting only the first answer to a navigational intent."""
     starts, stops = (np.searchsorted(judgment, rows.judgment, side) for side in ("left", "right"))
     row, entry = join_ranges(starts, stops)
     entry_intent = intent[entry]
-    satisfying = np.flatnonzero((gain[entry] > 0) & navigational[rows.topic[row], entry_intent])
-    key = rows.cell[row[satisfying]] * navigational.shape[1] + entry_intent[satisfying]
+    hits = np.flatnonzero((gain[entry] > 0) & is_navigational[rows.topic[row], entry_intent])
+    key = rows.cell[row[hits]] * is_navigational.shape[1] + entry_intent[hits]
     order = np.argsort(key, kind="stable")
-    repeats = satisfying[order[number_rows(key[order]) > 1]]
+    repeats = hits[order[number_rows(key[order]) > 1]]
     entry_gains = gain[entry]
     entry_gains[repeats] = 0.0
     return np.bincount(row, weights=entry_gains, minlength=rows.cell.size).astype(float)
 
 
-@wrapping(
+@wrapper_measure(
     "D",
     summary="Version of a measure for several intents: it scores the sums of gains over intents.",
     formula=r"M \text{ with } GG(r) = \sum_i Pr(i|q) \, g_i(r) \text{ in place of } g(r)",
@@ -215,9 +215,9 @@ class GlobalGain(_GlobalGains):
     """
 
 
-@wrapping(
+@wrapper_measure(
     "DIN",
-    summary="Version D of a measure; only the first answer to a navigational intent counts.",
+    summary="Version D of a measure; of answers to a navigational intent only the first counts.",
     formula=r"GG^{DIN}(r) = \sum_{i \text{ inf}} Pr(i|q) \, g_i(r)"
     r" + \sum_{j \text{ nav}} isnew_j(r) \, Pr(j|q) \, g_j(r)",
     source="Sakai (2012)",

@@ -15,7 +15,7 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import MeasureError, as_numbers, quoted, warn
+from cranfield.base.errors import MeasureError, as_numbers, check_choice, quoted, warn
 from cranfield.base.scale_types import Scale, find_scale
 from cranfield.base.spec import parse_keywords, parse_literal
 from cranfield.base.text import did_you_mean, nearest
@@ -38,7 +38,7 @@ from cranfield.measures.aliases import (
 )
 from cranfield.measures.base import Info, Measure
 from cranfield.measures.families import ALIASES, REGISTRY
-from cranfield.scores.one_measure import direction_note, suggests_lower
+from cranfield.scores.one_measure import AGGREGATES, direction_note, suggests_lower
 
 MAX_LENGTH = 10_000
 """Maximum length of the text of a measure; a user browsing model of ten ranks has about 1,500."""
@@ -505,7 +505,10 @@ def define(
     Raises
     ------
     MeasureError
-        For a name that is in use or not an identifier, an invalid range, or another invalid value.
+        For a name that is in use or not an identifier, a text that is not a string, a function that
+        is not callable, or a range without a lowest and a higher highest score.
+    PolicyError
+        For bounds of the range that are not numbers, and for an unknown aggregate or scale.
 
     Examples
     --------
@@ -519,6 +522,9 @@ def define(
     for argument, text in texts.items():
         if not isinstance(text, str):
             raise MeasureError(f"{argument} must be a string, got {type(text).__name__}")
+    if not callable(function):
+        raise MeasureError(f"function must be callable, got {type(function).__name__}")
+    check_choice("aggregate", aggregate, AGGREGATES)
     if not name.isidentifier():
         raise MeasureError(
             f"{quoted(name)} is not a valid name of a measure: use letters, digits and _, and"

@@ -65,7 +65,7 @@ class Entry:
 
     @property
     def scale(self) -> str:
-        """Scale type; if it depends on the grades, that for each highest grade from 1 to 3."""
+        """Scale type; if it depends on the grades, one for each highest grade from 1 to 3."""
         if self.measure is None:
             return str(self.measure_class.info.scale)
         scales = {grade: self.measure.scale_for_grades(grade) for grade in (1, 2, 3)}

@@ -6,17 +6,17 @@ document do not count; the probabilities of the other intents, if they were read
 sum to less than 1.
 
 The novelty-biased gain of a document is a sum over the intents to which it is relevant; each
-earlier answer to an intent reduces the value of the next:
+earlier answer to an intent (document relevant to it) reduces the value of the next:
 
 .. math:: ng(r) = \sum_i Pr(i|q) \, I_i(r) \, (1 - \alpha)^{C_i(r-1)}
 
 where :math:`I_i(r)` is 1 if the document at rank r is relevant to intent i, else 0, and
 :math:`C_i(r-1)` is the number of documents above rank r that are relevant to intent i (Sakai 2013,
 equation (25); with probabilities Clarke and others 2011). Without a table of intents, all are
-equally probable. Intents without a relevant document do not count. The measures sum these gains,
-discounted by rank, and divide by a maximum: the sum for documents that each answer every intent
-(`over='perfect'`), or for the best ranking of the judged documents. As finding the best ranking is
-NP-complete, it is built greedily; of documents with the same gain, the last by id is chosen.
+equally probable. The measures sum these gains, discounted by rank, and, unless `over='none'`,
+divide by a maximum: the sum for documents that each answer every intent (`over='perfect'`, and
+NRBP), or for the best ranking of the judged documents. As finding the best ranking is NP-complete,
+it is built greedily; of documents with the same gain, the last by id is chosen.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.ntcir import PPlusMeasure, QMeasure
 from cranfield.measures.ranked.precision import REL, Precision
 from cranfield.measures.users.stopping import compute_stopping_probabilities
-from cranfield.measures.wrapping import Wrapper, wrapping
+from cranfield.measures.wrapping import Wrapper, wrapper_measure
 
 _FAMILY = "diversity"
 _NEEDS = "judgments by subtopic"
@@ -61,7 +61,7 @@ def average_over_intents(inner: Measure, judged: JudgedRuns, name: str) -> Float
     return average_by_intent(judged, name, rel, lambda intent: inner.score(intent.judged))
 
 
-@wrapping(
+@wrapper_measure(
     "IA",
     summary="Intent-aware version of a measure: its mean over the intents of the topic.",
     formula=r"\sum_i Pr(i|q) \, M_i",
@@ -132,7 +132,7 @@ class PrecisionIA(IntentMeasure):
 @measure(
     "StRecall",
     aliases=("IRec", "I_rec"),
-    summary="Proportion of the intents that a retrieved document answers: subtopic recall.",
+    summary="Subtopic recall: proportion of intents for which a relevant document is retrieved.",
     formula=r"\frac{|\{i : \exists r \le k : I_i(r) = 1\}|}{|\{i\}|}",
     source="Zhai, Cohen and Lafferty (2003)",
     elsewhere={
@@ -148,7 +148,7 @@ class SubtopicRecall(IntentMeasure):
         "list",
         choice("list", "intents"),
         "last rank to consider: 'list', the cutoff, or the end of a shorter list; 'intents', the"
-        " number of intents of the topic",
+        " number of intents of the topic with a relevant document",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -195,7 +195,7 @@ class PPlusQ(IntentMeasure):
         return average_by_intent(judged, str(self), self.rel, score)
 
 
-@wrapping(
+@wrapper_measure(
     "Sharp",
     summary="Weighted mean of intent recall and the diversity measure `inner`.",
     formula=r"\gamma \, I\text{-}rec@k + (1 - \gamma) \, M@k",
@@ -209,7 +209,7 @@ class PPlusQ(IntentMeasure):
     inputs=("intents",),
 )
 class Sharp(Wrapper):
-    """Weighted mean of intent recall and another measure, such as D#-nDCG."""
+    """Weighted mean of intent recall and another measure; with D(nDCG), it is D#-nDCG."""
 
     gamma: float = parameter(0.5, number(0, 1), "weight of intent recall")
 
@@ -243,7 +243,7 @@ _DECIMALS = 12
 
 
 class _NoveltyMeasure(IntentMeasure):
-    """Base class of discounted sums of novelty-biased gains, normalised by the greedy ranking."""
+    """Base class of sums of novelty-biased gains, by default divided by the greedy sum."""
 
     alpha: float = parameter(
         0.5,
@@ -251,7 +251,7 @@ class _NoveltyMeasure(IntentMeasure):
         "proportion by which each earlier answer to an intent reduces the gain of an answer to it",
     )
 
-    def discount(self, rank: Ints) -> Floats:
+    def compute_discounts(self, rank: Ints) -> Floats:
         raise NotImplementedError
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -271,7 +271,7 @@ class _NoveltyMeasure(IntentMeasure):
         n_earlier[order] = number_rows(key[order]) - 1
         answer_gains = weight * (1.0 - self.alpha) ** n_earlier
         gain = np.bincount(row, weights=answer_gains, minlength=rows.cell.size)
-        return rows.total(gain * self.discount(rows.rank))
+        return rows.total(gain * self.compute_discounts(rows.rank))
 
     def compute_greedy_total(self, judged: JudgedRuns) -> Floats:
         """Compute the discounted gain of the greedy ranking; shape (topics, 1)."""
@@ -290,11 +290,12 @@ class _NoveltyMeasure(IntentMeasure):
             hits = (intents.grades(docs) >= min_grade) & (weight > 0)
             gains = _compute_greedy_gains(hits, weight, 1.0 - self.alpha, self.cutoff)
             # Summed in order of rank, as for runs, so that the ideal ranking scores 1.
-            totals[topic] = np.cumsum(gains * self.discount(np.arange(1, gains.size + 1)))[-1]
+            discounts = self.compute_discounts(np.arange(1, gains.size + 1))
+            totals[topic] = np.cumsum(gains * discounts)[-1]
         return totals
 
     def compute_perfect_total(self, judged: JudgedRuns) -> Floats:
-        """Compute the discounted gain if every document answers every intent; (topics, 1)."""
+        """Compute the discounted gain if all documents answer all intents; shape (topics, 1)."""
         total = judged.intents(str(self), self.rel).probability.sum(axis=1)[:, None]
         return np.asarray(total * self.sum_perfect_discounts())
 
@@ -303,7 +304,7 @@ class _NoveltyMeasure(IntentMeasure):
         assert self.cutoff is not None
         check_ranks(self.cutoff, self)
         rank = np.arange(1, self.cutoff + 1)
-        return float((self.discount(rank) * (1.0 - self.alpha) ** (rank - 1.0)).sum())
+        return float((self.compute_discounts(rank) * (1.0 - self.alpha) ** (rank - 1.0)).sum())
 
 
 def _compute_greedy_gains(
@@ -345,12 +346,12 @@ class _PerfectNormalisedMeasure(_NoveltyMeasure, at_usage="required"):
 
 
 class _AlphaDCGBase(_NoveltyMeasure, source="Clarke and others (2008)"):
-    def discount(self, rank: Ints) -> Floats:
+    def compute_discounts(self, rank: Ints) -> Floats:
         return np.asarray(1.0 / np.log2(rank + 1.0))
 
 
 class _ERRIABase(_NoveltyMeasure):
-    def discount(self, rank: Ints) -> Floats:
+    def compute_discounts(self, rank: Ints) -> Floats:
         return np.asarray(1.0 / rank)
 
 
@@ -414,7 +415,7 @@ class NormalisedERRIA(_ERRIABase):
 class _NRBPBase(_NoveltyMeasure, source="Clarke, Kolla and Vechtomova (2009)"):
     beta: float = parameter(0.5, OPEN_PROBABILITY, P_DOC)
 
-    def discount(self, rank: Ints) -> Floats:
+    def compute_discounts(self, rank: Ints) -> Floats:
         return np.asarray(self.beta ** (rank - 1.0))
 
     def sum_perfect_discounts(self) -> float:

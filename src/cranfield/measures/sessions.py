@@ -15,7 +15,7 @@ from cranfield.base.text import some_of
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, join_ranges, number_rows, ratio, scan
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import Gain, GainMeasure, allow_word, grade_gains, rank_ideal
+from cranfield.measures.gains import Gain, GainMeasure, allow_word, check_grade_gains, rank_ideal
 
 _LENGTH = number(0)
 _PROPORTION = number(0, 1)
@@ -120,7 +120,7 @@ def _discount_clicks(
     gains: Floats,
     limit: float,
 ) -> Floats:
-    """Compute the discounted gain of each click; snippet lengths are sums down to its rank."""
+    """Compute the discounted gain of each click; snippet lengths are summed down to its rank."""
     if not rank.size:
         return np.zeros(0)
     # Maximum clicked rank of each list so far, with the clicks sorted by list and time.
@@ -172,19 +172,20 @@ class ClickU(Measure):
     gain: float = parameter(0.5, number(0), "gain of a clicked document")
     gains: Gain | None = parameter(
         None,
-        optional(grade_gains),
+        optional(check_grade_gains),
         "gain of a clicked document by its grade, in place of `gain`: 'linear', 'exponential'"
         " (2^g - 1), or a mapping of grades to gains",
     )
     snippet: float | str = parameter(
         200.0,
         allow_word(_LENGTH, "own"),
-        "characters of a snippet, or 'own': its length in the log",
+        "number of characters of a snippet, or 'own': the length of each snippet in the log",
     )
     length: float | None = parameter(
         None,
         optional(_LENGTH),
-        "characters of documents without a known length, which by default are an error",
+        "number of characters to assume for documents without a known length, which by default are"
+        " an error",
     )
     F: float = parameter(0.2, _PROPORTION, "proportion of a clicked document that is read")
     L: float = parameter(
@@ -318,7 +319,7 @@ _VARIANT_SOURCES = {
     r" \quad b_q = 4, \; b = 2",
     parameter_sources=_VARIANT_SOURCES,
     range=(0.0, float("inf")),
-    scale_note="not on an interval scale: DCG with discounts by rank and by query of the session",
+    scale_note="in general not on an interval scale: DCG with discounts by rank and by query",
     linear=True,
 )
 class SessionDCG(SessionGainMeasure):
@@ -353,16 +354,17 @@ class SessionDCG(SessionGainMeasure):
     summary="Session DCG divided by the session DCG of an ideal session.",
     formula=r"sDCG \,/\, \sum_r \frac{g^*_r}{\log_b(r + b - 1)}",
     parameter_sources={**_VARIANT_SOURCES, "ideal='single'": "Kanoulas and others (2011)"},
-    scale_note="not on an interval scale; within a session it is sDCG divided by a constant",
+    scale_note="in general not on an interval scale; within a session it is sDCG divided by a"
+    " constant",
 )
 class NormalisedSessionDCG(SessionGainMeasure):
     r"""Normalised session DCG; 0 for a session whose topic has no gain.
 
-    With `ideal='single'` the ideal session is a single list of all relevant documents, best first,
-    and only the first occurrence of a document gains, even if duplicates were not removed. With
-    `ideal='repeated'` the ideal session has an ideal list for each query with results; each ideal
-    list has the length `depth`, by default that of the query's list. Documents may be repeated and
-    gain again.
+    With `ideal='single'` the ideal session is a single list of all documents with a gain, best
+    first, and only the first occurrence of a document gains, even if duplicates were not removed.
+    With `ideal='repeated'` the ideal session has an ideal list for each query with results; each
+    ideal list has the length `depth`, by default that of the query's list. Documents may be
+    repeated and gain again.
 
     Scores are at most 1 with `variant='kanoulas'` and a single ideal list, and with repeated ideal
     lists without `depth`. With other settings scores can be above 1.

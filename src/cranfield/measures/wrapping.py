@@ -39,7 +39,7 @@ class Wrapper(Measure):
     """Declaration without an inner measure."""
     scores_cut_rankings = False
     _own_input: ClassVar[str] = ""
-    """Name of the data that the inner measure must not use itself, as in :class:`Info`."""
+    """One of the `inputs` of :class:`Info`, which the inner measure must not use itself."""
     _requires_mean: ClassVar[bool] = False
     """Whether the inner measure must be averaged over topics."""
     _requires_higher_is_better: ClassVar[bool] = False
@@ -146,7 +146,7 @@ class Wrapper(Measure):
 W = TypeVar("W", bound=type[Wrapper])
 
 
-def wrapping(name: str, **attributes: Any) -> Callable[[W], W]:
+def wrapper_measure(name: str, **attributes: Any) -> Callable[[W], W]:
     """Decorate a subclass of :class:`Wrapper`; parameters as for :func:`measure`."""
 
     def register(cls: W) -> W:
@@ -157,7 +157,8 @@ def wrapping(name: str, **attributes: Any) -> Callable[[W], W]:
 
 
 _ROUNDING = 1e-12
-"""Differences count as equal if they deviate by less than this fraction of the largest value."""
+"""Differences count as equal if none deviates from the mean difference by more than this fraction
+of the largest absolute difference."""
 _INFINITE = (float("-inf"), float("inf"))
 
 
@@ -224,7 +225,7 @@ class _RiskMeasure(
         return weigh_losses(values, baseline, self.alpha)
 
 
-@wrapping(
+@wrapper_measure(
     "URisk",
     summary="Difference from the score of a baseline system, with a higher weight of losses.",
     formula=r"\begin{cases} \Delta & \Delta \ge 0 \\ (1 + \alpha) \Delta & \Delta < 0 \end{cases},"
@@ -249,17 +250,17 @@ class RiskReward(_RiskMeasure):
         return self.compute_differences(judged)
 
 
-@wrapping(
+@wrapper_measure(
     "TRisk",
     summary="URisk divided by its standard error.",
     formula=r"\frac{U_{risk}}{SE(U_{risk})}, \quad SE = \frac{s}{\sqrt{n}}",
     source="Dinçer, Macdonald and Ounis (2014)",
-    elsewhere={"its distribution": "Student's t with n - 1 degrees of freedom, for one system"},
 )
 class StandardisedRisk(_RiskMeasure):
     """Term of T_risk for each topic; the mean over topics is T_risk.
 
-    All terms are 0 if all topics have the same weighted difference from the baseline.
+    All terms of a system are 0 if it has the same weighted difference from the baseline on all
+    topics. For one system, T_risk has Student's t distribution with n - 1 degrees of freedom.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -268,7 +269,7 @@ class StandardisedRisk(_RiskMeasure):
         return np.where(np.isnan(differences), np.nan, ratio(differences, standard_errors))
 
 
-@wrapping(
+@wrapper_measure(
     "Classes",
     summary="Version of a measure in which only the first document of an equivalence class counts.",
     formula=r"M \text{ with } g_r = 0 \text{ where the class of } r \text{ was seen above}",

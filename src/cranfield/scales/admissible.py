@@ -152,7 +152,7 @@ def admitted_tests(scale: Scale | str) -> list[str]:
 
 
 ROUNDING = 2.0**-44
-"""Scores that differ by less than this fraction of the largest score count as equal."""
+"""Scores that differ by at most this fraction of the largest absolute score count as equal."""
 
 BLOCK_SIZE = 2**15
 """Number of scores in a block of pairs, whose arrays should fit into the processor's cache."""
@@ -174,7 +174,8 @@ class Dominance:
         A score that the system with the lower mean exceeds on a larger proportion of its topics;
         NaN if the order of means cannot be reversed.
     above_first, above_second
-        Number of topics on which the first and the second system exceed the threshold.
+        Number of topics on which the first and the second system exceed the threshold; 0 if the
+        order of means cannot be reversed.
     """
 
     holds: NDArray[np.bool_]

@@ -7,9 +7,9 @@ proportion of values up to x,
     F(x) = #{(s_1, ..., s_n) : s_1 + ... + s_n <= x} / (|S_1| ... |S_n|),
 
 is the distribution function of a sum X of independent variables, each uniform on its S_k. It is
-computed by the first of three methods that is accurate enough:
+computed by the first of three methods that is accurate enough, or else by the most accurate one:
 
-1. Counting: all sums are listed, and F is exact.
+1. Counting: all sums are listed, and F is exact, unless rounding cannot separate some sums.
 2. Listing the sums A of the widest components, and enclosing the sum B of the remaining ones:
    B lies in [b, c], so that F_A(x - c) <= F(x) <= F_A(x - b). This is accurate where weights decay
    fast (RBP with p <= 1/2, also where F is singular).
@@ -17,9 +17,6 @@ computed by the first of three methods that is accurate enough:
 
 Sums and x have a relative error of at most 1e-15. If every sum moves by at most `rounding`, the new
 F(x) is between F(x - rounding) and F(x + rounding); the bounds allow for this.
-
-Source for ranks among all runs: Ferrante, Ferro and Fuhr (2021), Towards Meaningful Statements in
-IR Evaluation, IEEE Access 9.
 
 Let theta be a sum of independent variables, each uniform on a finite set, and
 phi(k) = E e(k theta) with e(t) = exp(2 pi i t). It is a product with one factor for each
@@ -33,11 +30,6 @@ polynomial V_K is the best approximation of degree K to the sawtooth psi(t) = t 
 
 for every t, whichever value between -1/2 and 1/2 psi has at integers t. The means of both
 polynomials over theta follow from phi(1), ..., phi(K) without any further error.
-
-Sources: Vaaler (1985), Some extremal functions in Fourier analysis, Bull. AMS 12, theorem 18;
-Montgomery (1994), Ten Lectures on the Interface between Analytic Number Theory and Harmonic
-Analysis, chapter 1; Ehlich and Zeller (1964), Math. Z. 86, for the peak between the points of a
-grid; Higham (2002), Accuracy and Stability of Numerical Algorithms, chapter 3, for the rounding.
 
 Theorem. Let X be a sum of independent bounded variables and F its distribution function,
 lo <= x <= hi, P > hi - lo, and psi(t) = t - ceil(t) + 1/2. Then
@@ -60,9 +52,13 @@ an X that is nearly normal. No polynomials of degree K enclose psi more closely 
 
     P(X - E X >= t) <= exp(-r t) prod_k E exp(r (s_k - E s_k)) for every r > 0.
 
-Sources: Vaaler (1985), Bull. AMS 12; Chernoff (1952), Ann. Math. Stat. 23; Hoeffding (1963), JASA
-58, whose window is wider; Gil-Pelaez (1951), Biometrika 38, Davies (1973), Biometrika 60, and
-(1980), Applied Statistics 29, for inversion on a lattice of frequencies with an estimated error.
+Sources: Vaaler (1985), Some extremal functions in Fourier analysis, Bull. AMS 12, theorem 18;
+Montgomery (1994), Ten Lectures on the Interface between Analytic Number Theory and Harmonic
+Analysis, chapter 1; Ehlich and Zeller (1964), Math. Z. 86, for the peak between the points of a
+grid; Higham (2002), Accuracy and Stability of Numerical Algorithms, chapter 3, for the rounding;
+Chernoff (1952), Ann. Math. Stat. 23; Hoeffding (1963), JASA 58, whose window is wider; Gil-Pelaez
+(1951), Biometrika 38, Davies (1973), Biometrika 60, and (1980), Applied Statistics 29, for
+inversion on a lattice of frequencies with an estimated error.
 """
 
 from __future__ import annotations

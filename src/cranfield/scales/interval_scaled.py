@@ -13,7 +13,7 @@ from cranfield.base.scale_types import Scale
 from cranfield.base.spec import choice, flag, integer, parameter
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Info, Measure
-from cranfield.measures.wrapping import Wrapper, wrapping
+from cranfield.measures.wrapping import Wrapper, wrapper_measure
 from cranfield.scales.forms.form import (
     HINT,
     describe_beyond_length,
@@ -32,8 +32,8 @@ def group_cells(
 ) -> dict[ImageKey, Ints]:
     """Group rankings by the image that they require; return the indices of the rankings.
 
-    `max_relevant` are maximum numbers of relevant documents of runs. With `needs_ideal`, images
-    depend on the ideal ranking of the topic.
+    `max_relevant` is the maximum number of relevant documents of a run, for each topic. With
+    `needs_ideal`, images depend on the ideal ranking of the topic.
     """
     n_topics, n_systems = judged.shape
     if max_relevant is not None:
@@ -42,8 +42,8 @@ def group_cells(
     for topic in range(n_topics):
         ideal_grades = _find_ideal_grades(judged, topic, length) if needs_ideal else None
         for system in range(n_systems):
-            limit = None if max_relevant is None else int(max_relevant[topic, system])
-            cells.setdefault((limit, ideal_grades), []).append(topic * n_systems + system)
+            max_hits = None if max_relevant is None else int(max_relevant[topic, system])
+            cells.setdefault((max_hits, ideal_grades), []).append(topic * n_systems + system)
     return {key: np.array(indices) for key, indices in cells.items()}
 
 
@@ -62,7 +62,7 @@ _FORMULA = (
 )
 
 
-@wrapping(
+@wrapper_measure(
     "interval",
     summary="Interval-scaled version of a measure, with scores replaced by their ranks.",
     formula=_FORMULA,
@@ -80,21 +80,20 @@ class Interval(Wrapper):
     Raises
     ------
     MeasureError
-        For a measure that is not averaged over topics, where lower is better, or that depends on
-        more than the ranked grades. When scoring, also for a measure without a cutoff.
+        For a measure that is not averaged over topics, for which lower is better, or that depends
+        on more than the ranked grades. In a text form and when scoring, also for a measure without
+        a cutoff; when scoring, also for a gain of a grade of 0 or below.
     PolicyError
-        When scoring, for a measure that has too many values at the cutoff.
+        When scoring, if ranks cannot be computed or estimated at the cutoff; see
+        :meth:`cranfield.scales.Image.rank_runs` and :meth:`~cranfield.scales.Image.relative_ranks`.
 
     Notes
     -----
-    Ferrante, Ferro and Fuhr (2021), section 5, equation (2), scaled to [0, 1]:
-
-    .. math:: \frac{\varphi(m) - 1}{|M(REL^N)| - 1}, \quad
-        \varphi(m) = |\{x \in M(REL^N) : x \le m\}|
-
-    Shorter rankings are padded with documents that are not relevant (section 5.1). For a measure
-    that depends on the recall base, topics have different scales, and this version is a surrogate
-    (section 5.2.2). For graded measures the grades are 0 to the highest grade of the judgments.
+    The formula is equation (2) of Ferrante, Ferro and Fuhr (2021), section 5, scaled to [0, 1];
+    :math:`M(REL^N)` is the set of values of the measure M on all runs of length N. Shorter rankings
+    are padded with documents that are not relevant (section 5.1). For a measure that depends on the
+    recall base, topics have different scales, and this version is a surrogate (section 5.2.2). For
+    graded measures the grades are 0 to the highest grade of the judgments.
 
     Examples
     --------
@@ -111,7 +110,7 @@ class Interval(Wrapper):
     ties: str = parameter(
         "unique",
         choice(*TIES),
-        "`unique`: rank distinct scores, which makes the scale equispaced; for comparison, `mid`,"
+        "`unique`: rank distinct scores, which are then equally spaced; for comparison, `mid`,"
         " `min` and `max` rank runs: tied runs have the mean, lowest or highest of their ranks, as"
         " in table 3 of the source",
     )
@@ -149,12 +148,13 @@ class Interval(Wrapper):
             raise MeasureError(f"interval requires a measure where higher is better, got {inner}")
 
     def combine_info(self) -> Info:
-        inner, bounds = self.inner, "1" if self.raw else "0 to 1"
+        inner, bounds = self.inner, "from 1" if self.raw else "0 to 1"
+        ranked = "its values" if self.ties == "unique" else "the values of all runs"
         return replace(
             inner.info,
             name="interval",
             aliases=(),
-            summary=f"Rank of {inner} among all its values, or those of all runs; range: {bounds}.",
+            summary=f"Rank of {inner} among {ranked}; range: {bounds}.",
             formula=_FORMULA,
             source=self.outer_info.source,
             parameter_sources={},
@@ -194,13 +194,13 @@ class Interval(Wrapper):
         flat_scores = topic_scores.reshape(-1)
         max_relevant = judged.recall_base(rel) if self.feasible else None
         groups = group_cells(judged, self.cutoff, max_relevant, needs_ideal=needs_ideal)
-        for (limit, ideal), cells in groups.items():
-            if limit == 0:
+        for (max_hits, ideal), cells in groups.items():
+            if max_hits == 0:
                 # Without relevant documents there is only one run.
                 flat_scores[cells] = 1.0 if self.raw else 0.0
                 continue
             distinct_rows, inverse = np.unique(rows[cells], axis=0, return_inverse=True)
-            inner_image = self._make_image(max_grade, limit, ideal)
+            inner_image = self._make_image(max_grade, max_hits, ideal)
             if self.raw or self.ties != "unique":
                 ranks = inner_image.rank_runs(distinct_rows, ties=self.ties).astype(np.float64)
                 scores = ranks if self.raw else self._normalise(ranks, inner_image)

@@ -340,8 +340,8 @@ def _is_monotone(run_set: RunSet) -> bool:
 
 
 def _describe_max_length(max_grade: int) -> str:
-    longest = int(np.log(MAX_LISTED) / np.log(max_grade + 1) + 1e-9)
-    return f"all runs can be enumerated up to length {longest}"
+    max_length = int(np.log(MAX_LISTED) / np.log(max_grade + 1) + 1e-9)
+    return f"all runs can be enumerated up to length {max_length}"
 
 
 def scale_of(
@@ -386,7 +386,7 @@ def scale_of(
     Notes
     -----
     Up to 2^18 runs are enumerated. If there are more and `judgments` is None, the
-    scales of additive measures (P, R, F, gP, gR, RBP, DCG, nDCG) follow from the differences
+    scales of additive measures (such as P, gP, RBP, DCG and nDCG) follow from the differences
     between neighbouring runs, and the scales of other measures from their lowest values or from
     counterexamples; if neither decides, the report says so.
 
@@ -426,9 +426,9 @@ class ScaleFacts:
     depends_on_topic
         Whether values depend on the recall base, so that each topic has its own scale.
     beyond_length
-        Data besides grades that scores of shorter runs depend on; empty if none. With such data the
-        image and the scale hold only for runs of exactly this length, and the measure has no
-        interval-scaled version.
+        Data, other than grades, on which comparisons of rankings of different lengths depend, in
+        words; empty if there are none. With such data the image and the scale hold only for runs of
+        exactly this length, and the measure has no interval-scaled version.
     """
 
     report: ScaleReport
@@ -504,7 +504,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     Values are compared exactly, except for measures whose divisor is an irrational number that
     depends on the topic, such as nDCG, whose ideal DCG depends on the recall base. No exact test
     for equality is known for such quotients of sums of logarithms; they are compared as floats, and
-    differences below 2^-40 of the largest value count as ties. `exact` and the text report the
+    differences up to 2^-40 of the largest value count as ties. `exact` and the text report the
     comparison used.
 
     Source: Ferrante, Ferro and Fuhr (2021), section 3.4. Precision is interval only for N up to 2,
@@ -556,7 +556,6 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
                 values.setdefault(run_values.get_value(index), (tuple(run), recall_base))
     divisors = {value.divisor for value in values if isinstance(value, Irrational)}
     if len(divisors) > 1:
-        # No exact test for equality is known for sums of logarithms over different divisors.
         is_exact = False
         # In reverse order, so that the first example of equal floats prevails.
         values = {float(value): values[value] for value in reversed(values)}

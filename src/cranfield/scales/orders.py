@@ -40,7 +40,7 @@ from cranfield.scales.runs import (
     check_runs,
     check_size,
     find_max_length,
-    has_more,
+    has_more_runs,
 )
 
 Ranks = NDArray[Any]
@@ -209,8 +209,8 @@ def natural_distance(ranks: Ranks) -> Ranks:
         raise PolicyError(message)
     if array.dtype.kind in "biu":
         # Differences of small or unsigned types would overflow.
-        largest = max(abs(int(array.min())), abs(int(array.max()))) if array.size else 0
-        array = array.astype(_choose_dtype(largest))
+        max_rank = max(abs(int(array.min())), abs(int(array.max()))) if array.size else 0
+        array = array.astype(_choose_dtype(max_rank))
     elif array.dtype.kind == "f" and not np.isfinite(array).all():
         raise PolicyError(f"ranks must be finite, got {array[~np.isfinite(array)][0]}")
     return np.asarray(array[None, :] - array[:, None])
@@ -263,12 +263,12 @@ def _check_table(runs: Any, grades: int, length: int | None = None) -> Ints:
     return check_runs(runs, length, grades)
 
 
-def _choose_dtype(largest: int) -> Any:
-    return np.int64 if largest < MAX_INT64_RANK else object
+def _choose_dtype(max_rank: int) -> Any:
+    return np.int64 if max_rank < MAX_INT64_RANK else object
 
 
-def _to_ranks(values: list[int], largest: int) -> Ranks:
-    return np.array(values, dtype=_choose_dtype(largest))
+def _to_ranks(values: list[int], max_rank: int) -> Ranks:
+    return np.array(values, dtype=_choose_dtype(max_rank))
 
 
 def _compute_set_steps(length: int, grades: int) -> list[Ranks]:
@@ -314,7 +314,7 @@ class DifferenceReport:
     """Results of checking the four axioms of a difference structure for some objects."""
 
     axioms: tuple[Axiom, ...]
-    objects: int
+    n_objects: int
 
     @property
     def holds(self) -> bool:
@@ -323,7 +323,7 @@ class DifferenceReport:
 
     def __str__(self) -> str:
         verdict = "a" if self.holds else "not a"
-        lines = [f"{counted(self.objects, 'object')}: {verdict} difference structure"]
+        lines = [f"{counted(self.n_objects, 'object')}: {verdict} difference structure"]
         return "\n".join([*lines, *(f"  {axiom}" for axiom in self.axioms)])
 
 
@@ -617,7 +617,7 @@ def _count_documents(runs: Ints, grades: int) -> Ints:
 
 def _compare_strictly(length: int, grades: int) -> Bools:
     check_size(length, grades)
-    if has_more(MAX_COMPARED, length, grades):
+    if has_more_runs(MAX_COMPARED, length, grades):
         raise PolicyError(
             f"a diagram can have at most {MAX_COMPARED:,} runs, got {grades + 1}^{length} runs of"
             f" length {length}; reduce the length to"

@@ -106,7 +106,7 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     check_integer("the length of a run", length, 1)
     check_integer("the highest grade", grades, 1)
     base = int(grades) + 1
-    if has_more(MAX_RUNS, length, grades):
+    if has_more_runs(MAX_RUNS, length, grades):
         max_length = int(np.log(MAX_RUNS) / np.log(base))
         raise PolicyError(
             f"the length of runs with {base} grades must be at most {max_length} to list them all,"
@@ -117,10 +117,10 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     return np.asarray(codes[:, None] // powers % base)
 
 
-def has_more(limit: int, length: int, max_grade: int) -> bool:
-    """Return True if there are more than `limit` runs of a length."""
+def has_more_runs(max_runs: int, length: int, max_grade: int) -> bool:
+    """Return True if there are more than `max_runs` runs of a length."""
     # Short-circuits to avoid huge powers.
-    return bool(length >= limit.bit_length() or (int(max_grade) + 1) ** int(length) > limit)
+    return bool(length >= max_runs.bit_length() or (int(max_grade) + 1) ** int(length) > max_runs)
 
 
 def check_size(length: Any, max_grade: Any) -> None:

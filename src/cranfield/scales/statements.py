@@ -134,11 +134,13 @@ class Meaningfulness:
     required_scale
         The scale that the test requires.
     scale
-        The scale that the measure declares; None if unknown.
+        The scale that the user or else the measure declares; None if unknown.
     depends_on_topic
-        Whether the scale depends on the judgments of the topic, so that each topic has its own.
+        Whether the scale depends on the judgments of the topic, so that each topic has its own;
+        False for a scale declared by the user.
     depends_on_size
-        Whether the measure (such as SetP) is an interval scale only for retrieved sets of one size.
+        Whether the measure (such as SetP) is an interval scale only for retrieved sets of one size;
+        False for a scale declared by the user.
     verdict
         `meaningful`: the statements stay true, or false, under every transformation that the scale
         admits; `not meaningful`: some admissible transformation may change this; `unknown`: the
@@ -209,7 +211,7 @@ class Meaningfulness:
         )
 
     def lines(self) -> list[str]:
-        """Return the verdict and, unless `meaningful`, results that hold under any rescaling."""
+        """Return the verdict and, unless `meaningful`, results on the significant pairs, if any."""
         lines, n_significant = [self.first_line], self.comparison.count()
         if n_significant and self.verdict != MEANINGFUL:
             lines.append(describe_order(n_significant, self.n_invariant))
@@ -269,7 +271,7 @@ class Meaningfulness:
 
     @property
     def _good_counts(self) -> tuple[Indices, Indices]:
-        """Number of topics with scores better than the threshold, by pair, for both systems."""
+        """Number of topics with scores above (if lower is better, up to) the threshold, by pair."""
         first, second = self.dominance.above_first, self.dominance.above_second
         comparison, n_scored = self.comparison, self._n_scored
         if comparison.scores.lower_is_better:
@@ -281,11 +283,11 @@ class Meaningfulness:
         if self.scale is None:
             return []
         is_paired = self.comparison.info.paired
-        highest = Scale.ORDINAL if self.depends_on_size else self.scale
+        max_scale = Scale.ORDINAL if self.depends_on_size else self.scale
         return [
             name
             for name, test in TESTS.items()
-            if test.info.scale <= highest
+            if test.info.scale <= max_scale
             and test.info.paired == is_paired
             and (test.info.within_topics or not self.depends_on_topic)
             and not (test.info.refusal or test.info.shards == "needed")
@@ -417,8 +419,8 @@ def meaningfulness(comparison: PairwiseComparison) -> Meaningfulness:
     of its numbers admits (Ferrante, Ferro and Fuhr 2021, section 2.4). The scale that the test
     requires is compared with the scale that the measure declares. The result also shows for which
     pairs the order of the means survives every increasing transformation of the scores, whatever
-    the declared scale. This holds if, and only if, the scores of one system stochastically dominate
-    those of the other.
+    the declared scale: it survives if, and only if, the scores of one system stochastically
+    dominate those of the other.
 
     Parameters
     ----------

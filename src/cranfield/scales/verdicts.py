@@ -26,7 +26,7 @@ from cranfield.scales.runs import (
     check_recall_base,
     check_runs,
     check_size,
-    has_more,
+    has_more_runs,
 )
 
 RunGrades = tuple[int, ...]
@@ -35,7 +35,7 @@ RunGrades = tuple[int, ...]
 MAX_WRITTEN_LENGTH = 12
 """Maximum length of runs that are written rank by rank."""
 
-AS_FLOATS = "values are floats; differences below 2^-40 of the largest value are treated as ties"
+AS_FLOATS = "values are floats; differences up to 2^-40 of the largest value are treated as ties"
 """Note for values that are not compared exactly."""
 
 VIOLATIONS = {
@@ -99,7 +99,7 @@ class Verdict:
     decided
         Whether the verdict is final; if not, the scale, unless it is None, is a lower bound.
     witness
-        Counterexample to a higher scale.
+        Counterexample to a higher scale; None if there is none, or if none was found.
     reason
         How the verdict was derived, if not by enumerating all runs.
     """
@@ -140,7 +140,7 @@ class ScaleReport:
         The measure, the length N of the runs, and the highest grade c.
     judgments
         The topic's judgments as passed; None by default, when every run of the length is possible.
-    runs
+    n_runs
         Number of runs.
     own
         Verdict for the order that the measure itself induces, on which it is at least ordinal.
@@ -154,7 +154,7 @@ class ScaleReport:
     length: int
     grades: int
     judgments: int | tuple[int, ...] | None
-    runs: int
+    n_runs: int
     own: Verdict
     set_based: Verdict
     rank_based: Verdict
@@ -175,7 +175,7 @@ class ScaleReport:
             title += f", judgments {format_run(self.judgments)}"
         elif self.judgments is not None:
             title += f", recall base {self.judgments}"
-        title += f" ({format_n_runs(self.runs)})"
+        title += f" ({format_n_runs(self.n_runs)})"
         lines = [title, *(f"  {v}" for v in (self.own, self.set_based, self.rank_based))]
         if not self.exact:
             lines.append(f"  {AS_FLOATS}")
@@ -263,7 +263,7 @@ MAX_LISTED = 2**18
 class RunSet:
     """A measure, and all runs of a length that can be made of the topic's documents.
 
-    `judgments` are as passed: grades, or a number of relevant documents of unknown grades.
+    `judgments` are as passed: grades, or a number of relevant documents of unknown grades, or None.
     """
 
     measure: Measure
@@ -284,10 +284,10 @@ class RunSet:
 
     def can_be_listed(self, depth: int) -> bool:
         """Return True if there are few enough runs of a depth to enumerate them."""
-        return not has_more(MAX_LISTED, depth, self.max_grade)
+        return not has_more_runs(MAX_LISTED, depth, self.max_grade)
 
     def list_runs(self, depth: int) -> Ints:
-        """Return all runs without relevant documents below a depth; shape (runs, ranks)."""
+        """Return the possible runs without relevant documents beyond a depth; (runs, ranks)."""
         runs = check_runs(all_runs(depth, self.max_grade), self.length, self.max_grade)
         if not self.has_grades:
             return np.asarray(runs[(runs > 0).sum(axis=1) <= len(self.documents)])

@@ -115,7 +115,7 @@ def same(found_: Image, every: Everything) -> None:
     """Check size, ranks of all runs under all policies, values and gaps."""
     assert found_.exact and found_.error == found_.tolerance == 0
     assert found_.size == len(every.sizes)
-    assert found_.runs == len(every.runs)
+    assert found_.n_runs == len(every.runs)
     assert found_.rank_runs(every.runs).tolist() == every.unique
     assert found_.rank_runs(every.runs, "min").tolist() == every.low
     assert found_.rank_runs(every.runs, "max").tolist() == every.high

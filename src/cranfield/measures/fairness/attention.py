@@ -6,7 +6,7 @@ A document at rank r has the exposure
 `log2(rank)`        :math:`1 / \log_2 \max(r, 2)`, of the TREC Fair Ranking tracks 2021 and 2022
 `log2(rank+1)`      :math:`1 / \log_2 (r + 1)`, of DCG and of Singh and Joachims (2018)
 `geometric`         :math:`p^{r-1}`, of RBP
-`cascade`           :math:`p^{r-1} (1 - stop)^n` below n relevant documents, of ERR
+`cascade`           :math:`p^{r-1} (1 - stop)^n` after n relevant documents, of ERR
 ==================  =========================================================================
 
 Every retrieved document receives attention, whether or not it is judged or belongs to a group.
@@ -52,7 +52,7 @@ from cranfield.base.spec import (
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Groups, Rows, ratio
 from cranfield.measures.base import measure
-from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, nonnegative_gains, sum_by_topic
+from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, check_nonnegative, sum_by_topic
 from cranfield.measures.ranked.precision import RelevanceMeasure
 
 EXPOSURE_MODELS = ("log2(rank)", "log2(rank+1)", "geometric", "cascade")
@@ -168,7 +168,7 @@ class InequityOfAttention(ExposureMeasure):
     FairRankTune 0.0.7 (`IAA`) compares sums of attention and relevance that are not normalised.
     """
 
-    gains: Gain = parameter(LINEAR, nonnegative_gains, GAINS_DOC + ", compared with attention")
+    gains: Gain = parameter(LINEAR, check_nonnegative, GAINS_DOC + ", compared with attention")
     by: str = parameter(
         "document", choice("document", "group"), "unit of attention: 'document' or 'group'"
     )
@@ -266,8 +266,8 @@ class AttentionWeightedRankFairness(ExposureMeasure):
     """AWRF; 1 if exposure matches the target.
 
     Documents without a known group receive attention, but are excluded from the distributions. The
-    score is 0 if no retrieved document has a group, or if the target is empty, such as on a topic
-    whose relevant documents have no group.
+    score is 0 if no retrieved document has a group, or if the target is empty, such as, without a
+    `population`, on a topic whose relevant documents have no group.
 
     The TREC Fair Ranking tracks use the natural logarithm, with which the lowest score is
     1 - ln 2 = 0.307; with `base='2'` it is 0. The target of the tracks is the mean of the

@@ -14,17 +14,13 @@ single rankings. For a stochastic policy the expectation of exposure has to be t
 square, as :func:`cranfield.expected_exposure` does.
 
 With the exposure :math:`\varepsilon_d` and the utility :math:`u_d` of document d (Singh and
-Joachims 2018), each group g has
-
-.. math:: DP_g = \frac{1}{n_g} \sum_{d \in g} \varepsilon_d, \quad
-    EUR_g = \frac{\sum_{d \in g} \varepsilon_d}{\sum_{d \in g} u_d}, \quad
-    RUR_g = \frac{\sum_{d \in g} \varepsilon_d u_d}{\sum_{d \in g} u_d}
-
-for demographic parity, disparate treatment (exposed utility) and disparate impact (realised
-utility). `DP`, `EUR` and `RUR` are the ratio of the lowest value of a group to the highest, from 0
-to 1, where 1 is parity; `logDP`, `logEUR` and `logRUR` (Raj and Ekstrand 2022) are the logarithm of
-the ratio of a protected group to all other documents with a group, where 0 is parity, and negative
-values are to the disadvantage of the protected group.
+Joachims 2018), the formulas of `DP`, `EUR` and `RUR` define a value of each group g for demographic
+parity, disparate treatment (exposed utility) and disparate impact (realised utility). The measures
+are the
+ratio of the lowest value of a group to the highest, from 0 to 1, where 1 is parity; `logDP`,
+`logEUR` and `logRUR` (Raj and Ekstrand 2022) are the logarithm of the ratio of a protected group to
+all other documents with a group, where 0 is parity, and negative values mean that the protected
+group is at a disadvantage.
 
 Documents without a known group occupy their ranks, but belong to no group. A group without
 judged documents of a topic (DP), or without utility on it (EUR, RUR), is excluded, except for DP
@@ -51,7 +47,7 @@ from cranfield.measures.fairness.attention import (
     sum_by_group,
     sum_judged,
 )
-from cranfield.measures.gains import Gain, nonnegative_gains, sum_by_topic
+from cranfield.measures.gains import Gain, check_nonnegative, sum_by_topic
 
 _INFINITY = float("inf")
 
@@ -81,7 +77,7 @@ class ExpectedExposure(
         " documents, so that each has exposure 0",
     )
 
-    def _multiply(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
+    def _sum_products(self, judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
         target = self.compute_targets(judged.judgments)
         if self.by == "group":
             rows, exposure = self.sum_exposure_by_group(judged)
@@ -98,7 +94,7 @@ class ExpectedExposure(
         The first two have shape (topics, systems), the last (topics, 1). Results are cached.
         """
         parameters = (self.rel, self.browsing, self.p, self.stop, self.by, self.corpus)
-        return judged.view(("expected exposure", *parameters), lambda: self._multiply(judged))
+        return judged.view(("expected exposure", *parameters), lambda: self._sum_products(judged))
 
     def compute_targets(self, judgments: Judgments) -> Floats:
         """Return the target exposure of each judged document."""
@@ -130,7 +126,7 @@ class ExpectedExposure(
     elsewhere={"TREC Fair Ranking 2019, 2020": "difference of expeval"},
 )
 class ExpectedExposureLoss(ExpectedExposure):
-    """EE-L, the loss; 0 is fair. By default a single ranking reaches 0 only if grades differ."""
+    """EE-L, the loss; by default a single ranking scores 0 (fair) only if no grade occurs twice."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         disparity, relevance, norm = self.compute_products(judged)
@@ -182,7 +178,7 @@ class _ExposureRatio(
     ExposureMeasure,
     inputs=("groups",),
     needs="groups of documents",
-    scale_note="not known to be on an interval scale, as it is a quotient of exposures",
+    scale_note="not known to be on an interval scale, as it is based on a quotient of exposures",
 ):
     """Base class of measures of parity of exposure: the lowest value over the highest."""
 
@@ -191,7 +187,9 @@ class _ExposureRatio(
     )
     browsing: str = parameter("log2(rank+1)", choice(*EXPOSURE_MODELS), BROWSING_DOC)
     gains: Gain | None = parameter(
-        None, optional(nonnegative_gains), "utility of a grade; by default 1 for relevant documents"
+        None,
+        optional(check_nonnegative),
+        "utility of a grade; by default 1 for relevant documents",
     )
 
     def _compute_exposure_ratios(self, judged: JudgedRuns) -> tuple[Rows, Floats, Floats]:
@@ -320,7 +318,7 @@ class ExposedUtilityRatio(_ExposureRatio):
     source=_SOURCE + ", disparate impact",
 )
 class RealisedUtilityRatio(_RealisedUtilityMeasure):
-    """Realised utility ratio; 1 if the relevant documents of all groups have the same exposure."""
+    """Realised utility ratio; 1 if all groups have the same mean exposure, weighted by utility."""
 
 
 @measure(
@@ -329,7 +327,7 @@ class RealisedUtilityRatio(_RealisedUtilityMeasure):
     formula=r"\ln \frac{DP_{protected}}{DP_{others}}",
 )
 class LogDemographicParity(_LogExposureRatio, _DemographicMeasure):
-    """Signed demographic parity: below 0 to the disadvantage of the protected group."""
+    """Signed demographic parity: below 0 if the protected group is at a disadvantage."""
 
 
 @measure(
@@ -338,7 +336,7 @@ class LogDemographicParity(_LogExposureRatio, _DemographicMeasure):
     formula=r"\ln \frac{EUR_{protected}}{EUR_{others}}",
 )
 class LogExposedUtilityRatio(_LogExposureRatio):
-    """Signed exposed utility ratio: below 0 to the disadvantage of the protected group."""
+    """Signed exposed utility ratio: below 0 if the protected group is at a disadvantage."""
 
 
 @measure(
@@ -347,4 +345,4 @@ class LogExposedUtilityRatio(_LogExposureRatio):
     formula=r"\ln \frac{RUR_{protected}}{RUR_{others}}",
 )
 class LogRealisedUtilityRatio(_LogExposureRatio, _RealisedUtilityMeasure):
-    """Signed realised utility ratio: below 0 to the disadvantage of the protected group."""
+    """Signed realised utility ratio: below 0 if the protected group is at a disadvantage."""

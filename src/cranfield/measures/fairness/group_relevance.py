@@ -152,9 +152,8 @@ class GroupFairness(_GroupFairnessMeasure):
     """Group fairness of GFR; stopping probabilities are those of ERR.
 
     As users stop only at relevant documents, the score depends on relevance: a list without a
-    relevant document scores 0, and a perfectly fair list scores the probability that the user is
-    satisfied, which is below 1. For `nmd` and `rnod` groups are ordered by name. This library
-    excludes documents without a group from :math:`a_k`; if none has a group, similarity is 0.
+    document that has a gain scores 0, and a perfectly fair list scores the probability that the
+    user is satisfied, which is below 1. For `nmd` and `rnod` groups are ordered by name.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -170,8 +169,7 @@ class GroupFairness(_GroupFairnessMeasure):
 class GroupFairnessAndRelevance(_GroupFairnessMeasure):
     """GFR for one attribute of documents; in both terms users stop as in ERR.
 
-    Choices of this library: the two terms have equal weights, the maximum grade is by default the
-    highest grade of the collection, and :math:`a_k` excludes documents without a group. See `GF`.
+    :mod:`cranfield.measures.fairness.group_relevance` lists the choices of this library.
 
     Examples
     --------

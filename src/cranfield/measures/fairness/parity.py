@@ -8,16 +8,14 @@ Beutel and others 2019)
     | P(G_{rel} \succ \bar G_{non}) - P(\bar G_{rel} \succ G_{non}) |
 
 At cut points :math:`i = s, 2s, ...` the number :math:`x_i` of protected documents in the top i is
-compared with that of the whole ranking, S of N (Yang and Stoyanovich 2017):
+compared with that of the whole ranking, S of N (Yang and Stoyanovich 2017). `rND` compares the
+proportions :math:`x_i / i` and :math:`S / N`; `rRD` compares the ratios :math:`x_i / (i - x_i)` and
+:math:`S / (N - S)`, where a ratio is 0 if its denominator is 0, and `rKL` uses the Kullback-Leibler
+divergence of the proportions. Each sum is divided by Z, the highest value that N and S allow, so
+that 0 is fair and 1 as unfair as possible. Z is computed exactly; the authors' program estimates it
+from random rankings.
 
-.. math:: rND = \frac1Z \sum_i \frac{1}{\log_2 i} \left| \frac{x_i}{i} - \frac{S}{N} \right|
-
-`rRD` compares the ratios :math:`x_i / (i - x_i)` and :math:`S / (N - S)` instead, where a ratio is
-0 if its denominator is 0, and `rKL` uses the Kullback-Leibler divergence of the proportions. Z is
-the highest value that N and S allow, so that 0 is fair and 1 as unfair as possible. Z is computed
-exactly; the authors' program estimates it from random rankings.
-
-A cutoff only limits the cut points: N and S always refer to the whole ranking.
+A cutoff of these measures only limits the cut points: N and S refer to the whole ranking.
 """
 
 from __future__ import annotations
@@ -134,7 +132,7 @@ class _PrefixParityMeasure(
     scale_note="not known to be on an interval scale",
     lower_is_better=True,
 ):
-    """Base class of measures of parity at cut points."""
+    """Base class of measures of parity at cut points; 0 if no document or all are protected."""
 
     step: int = parameter(10, integer(2, 10**6), "number of ranks between cut points")
     normalised: bool = parameter(
@@ -266,7 +264,9 @@ class RankedGroupFairness(_ProtectedGroup):
     """
 
     p: float = parameter(0.5, OPEN_PROBABILITY, "minimum proportion of the protected group")
-    alpha: float = parameter(0.1, OPEN_PROBABILITY, "probability of rejecting a fair ranking")
+    alpha: float = parameter(
+        0.1, OPEN_PROBABILITY, "maximum probability of rejecting a fair ranking"
+    )
     adjusted: bool = parameter(
         True, flag, "whether alpha is the family-wise error rate, or else that of each test"
     )

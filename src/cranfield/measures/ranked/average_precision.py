@@ -71,7 +71,7 @@ class AveragePrecision(_AveragePrecisionBase):
     elsewhere={"trec_eval": "gm_map"},
 )
 class GeometricAveragePrecision(_AveragePrecisionBase):
-    """GMAP: AP for each topic; the geometric mean over topics replaces lower scores by 1e-5."""
+    """GMAP: AP for each topic; in the geometric mean, a score below 1e-5 counts as 1e-5."""
 
 
 def _count_required_hits(recall: float, recall_base: Ints, rounding: str) -> Ints:
@@ -162,7 +162,10 @@ class ElevenPointAveragePrecision(_InterpolatedMeasure):
     beyond_grades="which documents are judged",
 )
 class InferredAveragePrecision(RelevanceMeasure):
-    """Inferred AP; AP, up to smoothing, if every retrieved document of the pool is judged."""
+    """Inferred AP, from documents above rank r: d_pool of the pool, rel and nonrel of them judged.
+
+    The score is AP, up to smoothing, if every retrieved document of the pool is judged.
+    """
 
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents
@@ -181,7 +184,7 @@ class InferredAveragePrecision(RelevanceMeasure):
 
 _FAMILY = "average precision"
 _NEEDS = "graded or binary judgments"
-_GRADED_NOTE = "not on an interval scale: for binary relevance it is average precision"
+_GRADED_NOTE = "in general not on an interval scale: for binary relevance it is average precision"
 _DENOMINATOR = parameter(
     "min",
     choice("R", "min"),
@@ -190,7 +193,7 @@ _DENOMINATOR = parameter(
 )
 
 
-_thresholds = make_gain_check(
+_check_thresholds = make_gain_check(
     "'uniform', 'linear' or a mapping of grades (at least 1) to weights of at least 0, not all 0,"
     " such as {1: 0.3, 2: 0.7}",
     *("uniform", "linear"),
@@ -217,15 +220,15 @@ _thresholds = make_gain_check(
 class GradedAveragePrecision(Measure):
     r"""Graded average precision; pi_j is the proportion of users with lowest relevant grade j.
 
-    The score is the mean of AP(rel=j) over j, weighted by pi_j and the number of documents with a
-    grade of at least j. Weights pi_j need not sum to 1: `uniform` gives all grades the same weight;
-    `linear` is proportional to the grade, as in NTCIREVAL; a grade that a mapping does not list has
-    weight 0. With `denominator='min'` (the default) the ideal ranking scores 1 at any cutoff.
+    The score is the mean of AP(rel=j) over j, weighted by pi_j times the divisor of AP(rel=j).
+    Weights pi_j need not sum to 1: `uniform` gives all grades the same weight; `linear` is
+    proportional to the grade, as in NTCIREVAL; a grade that a mapping does not list has weight 0.
+    With `denominator='min'` (the default) the ideal ranking scores 1 at any cutoff.
     """
 
     thresholds: Gain = parameter(
         Gain("uniform"),
-        _thresholds,
+        _check_thresholds,
         "distribution of the lowest grade that users consider relevant: 'uniform',"
         " 'linear' (proportional to the grade), or a mapping of grades to weights",
     )
@@ -255,8 +258,8 @@ class GradedAveragePrecision(Measure):
 @measure(
     "gAP",
     aliases=("GeneralisedAP",),
-    summary="Sum over relevant documents of the mean gain down to their rank, divided by the sum of"
-    " the ideal ranking.",
+    summary="Sum over relevant documents of the mean gain down to their rank, divided by that"
+    " of the ideal ranking.",
     formula=r"\frac{\sum_{r \in \mathcal{R}} cg(r) / r}{\sum_{r=1}^{\min(k, RB)} cg^*(r) / r}",
     source="Kishida (2005)",
     family=_FAMILY,

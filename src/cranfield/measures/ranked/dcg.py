@@ -33,7 +33,7 @@ class DCGMeasure(GainMeasure, family="cumulated gain", monotone=True, expectatio
         Discount(),
         Discount.parse,
         "divisor of the gain at a rank: 'log2(rank+1)', 'max(1,log2(rank))' or '1+log2(rank)',"
-        " with any base",
+        " with any base above 1",
     )
 
     @classmethod
@@ -96,7 +96,7 @@ class DCG(DCGMeasure):
     formula=r"\frac{DCG@k}{iDCG@k}, \quad d(r) = \log_2(r + 1)",
     source="Järvelin and Kekäläinen (2002)",
     parameter_sources={**_PARAMETER_SOURCES, "ideal='full'": "trec_eval"},
-    scale_note="not on an interval scale; within a topic it is DCG divided by a constant",
+    scale_note="in general not on an interval scale: within a topic it is DCG over a constant",
     elsewhere={
         "trec_eval": "ndcg, ndcg_cut_k",
         "ir_measures": "nDCG@k",
@@ -201,7 +201,9 @@ class nDCGAtLevels(Measure):
     beyond_length="all judgments of the topic",
 )
 class NormalisedGain(GainMeasure):
-    """Gain discounted by ig(r) - cg(r), where each rank of the ideal ranking gains at least 1."""
+    """Gain discounted by ig(r) - cg(r): cg(r) is the sum of gains down to rank r, and ig(r) that of
+    the ideal ranking, to which each rank, also beyond its end, adds at least 1.
+    """
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows, ideal = select_gains(judged, self.gains), rank_ideal(judged, self.gains)

@@ -109,7 +109,7 @@ class GeometricBinaryPreference(_Bpref):
     parameter_sources={"form='relative2'": "Sakai (2007a)"},
     family="incomplete judgments",
     needs="graded or binary judgments",
-    scale_note="not on an interval scale: its values are not equally spaced",
+    scale_note="in general not on an interval scale: its values are not equally spaced",
     elsewhere={"NTCIREVAL": "rpref_N, rpref_relative, rpref_relative2 (option -j)"},
     beyond_grades="which documents are judged",
 )
@@ -243,8 +243,9 @@ class ExtendedInferredAP(_EstimatedMeasure, RelevanceMeasure):
     r"""Extended inferred AP.
 
     Of the :math:`N_s` documents of stratum s, :math:`n_s` are sampled; above rank r there are
-    :math:`d_t(r)` documents of stratum t, of which :math:`n_t(r)` are sampled. With one stratum and
-    `prior=0.5` the score is infAP; if the whole pool is sampled it is AP, except for smoothing.
+    :math:`d_t(r)` documents of stratum t, of which :math:`n_t(r)` are sampled; :math:`p_0` is
+    `prior`. With one stratum and `prior=0.5` the score is infAP; if the whole pool is sampled it is
+    AP, except for smoothing.
     """
 
     prior: float = _PRIOR
@@ -269,7 +270,7 @@ class ExtendedInferredAP(_EstimatedMeasure, RelevanceMeasure):
     elsewhere={"sample_eval.pl": "iPk"},
 )
 class InferredPrecision(_EstimatedMeasure, RelevanceMeasure):
-    """Inferred precision; the divisor is the cutoff, even if the list is shorter."""
+    """Inferred precision; the divisor is the cutoff, even for shorter lists; p_0 is `prior`."""
 
     prior: float = _PRIOR
 

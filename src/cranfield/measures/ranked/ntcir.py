@@ -34,10 +34,10 @@ from cranfield.measures.gains import (
     MAX_GRADE_OR_TOPIC,
     NONNEGATIVE_GAINS,
     Gain,
+    check_nonnegative,
     has_even_gain_sums,
     list_grades,
     look_up_total,
-    nonnegative_gains,
     rank_ideal,
     select_relevant,
     sum_by_topic,
@@ -45,7 +45,7 @@ from cranfield.measures.gains import (
 from cranfield.measures.ranked.precision import RelevanceMeasure, find_divisor
 from cranfield.measures.users.stopping import cache_stopping_probabilities
 
-_NOTE = "not on an interval scale: its values are not equally spaced"
+_NOTE = "in general not on an interval scale: its values are not equally spaced"
 
 
 class _BlendedMeasure(
@@ -60,7 +60,7 @@ class _BlendedMeasure(
 
     @property
     def needs_ideal(self) -> bool:
-        """True unless beta is 0, so that the blended ratio is precision."""
+        """True unless beta is 0, with which the blended ratio is precision."""
         return self.beta > 0
 
     def blend(self, n_relevant: Any, gain: Any, rank: Any, ideal_gain: Any) -> Any:
@@ -209,8 +209,8 @@ class NormalisedCumulativeUtility(_BlendedMeasure):
     The stopping probability at a relevant document is proportional to its gain, or another weight
     of its grade (`stopping='graded'`); or to gamma^(n - 1) at the n-th relevant document
     (`stopping='rank-biased'`). Users who would stop at a document that is not retrieved (in the top
-    k) have utility 0. With equal stopping probabilities the score would be Q for utility `BR`, and
-    AP for utility `P`.
+    k) have utility 0. With `gamma=1` all stopping probabilities are equal, and the score is
+    `Q(denominator='R')` for utility `BR`, and AP for utility `P`.
     """
 
     stopping: str = parameter(
@@ -221,7 +221,7 @@ class NormalisedCumulativeUtility(_BlendedMeasure):
     )
     stops: Gain | None = parameter(
         None,
-        optional(nonnegative_gains),
+        optional(check_nonnegative),
         "weight of a grade with stopping='graded'; by default the gain of the grade",
     )
     gamma: float = parameter(

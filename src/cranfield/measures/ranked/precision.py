@@ -305,7 +305,7 @@ class FirstRank(RelevanceMeasure):
         return hits.firsts(hits.rank, (self.cutoff or 1) + 1).astype(np.float64)
 
 
-_betas = make_gain_check(
+_check_betas = make_gain_check(
     "a mapping of grades to numbers above 1, such as {1: 3, 2: 2}",
     is_valid=lambda pairs: all(grade >= 0 and beta > 1 for grade, beta in pairs),
 )
@@ -321,7 +321,7 @@ _betas = make_gain_check(
     range=(0.0, float("inf")),
     family="precision and recall",
     needs="graded or binary judgments",
-    scale_note="not on an interval scale: its values are not equally spaced",
+    scale_note="in general not on an interval scale: its values are not equally spaced",
 )
 class WeightedReciprocalRank(RelevanceMeasure):
     r"""Weighted reciprocal rank; 0 when no relevant document is retrieved (in the top k).
@@ -334,7 +334,7 @@ class WeightedReciprocalRank(RelevanceMeasure):
 
     betas: Gain | None = parameter(
         None,
-        optional(_betas),
+        optional(_check_betas),
         "mapping of grades to betas above 1; a smaller beta gives a higher score; by default beta"
         " is 2 for the highest grade, 3 for the next lower grade, and so on",
     )

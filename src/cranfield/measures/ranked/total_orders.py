@@ -128,8 +128,7 @@ class RankBasedTotalOrder(_TotalOrderMeasure):
     Of two runs, the one with the higher grade at the first rank where they differ is better. The
     grades of a run are the digits of its score in base c + 1, where c is the highest grade. RBP
     with p = 1 / (c + 1) and gains proportional to the grades is the same up to a factor (after
-    equation (6) of the source). Grades are levels without gaps: map grades 0, 1, 4 to 0, 1, 2
-    first. Shorter runs are padded with grade 0; scores for different cutoffs cannot be compared.
+    equation (6) of the source). For grades with gaps, shorter runs and other cutoffs see `SBTO`.
     """
 
     def is_evenly_spaced(self, max_grade: int) -> bool:

@@ -14,8 +14,8 @@ reported, such as `RougeN(n=1, of='F')`.
 With several references, a summary is scored against each, and the score is the highest
 (`references='best'`, as in Lin's ROUGE-N and the F of rouge-score) or the mean.
 
-Words are represented by integers from 0. Functions of overlap return the number of units in common,
-of the text and of the reference.
+Words are represented by integers from 0. Functions of overlap return the numbers of units in
+common, in the text and in the reference.
 """
 
 from __future__ import annotations

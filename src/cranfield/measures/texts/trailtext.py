@@ -150,6 +150,8 @@ def score_trailtexts(
     ------
     InputError
         For a length or a gain that is missing or negative, with file and line.
+    PolicyError
+        For an invalid parameter.
 
     Warns
     -----

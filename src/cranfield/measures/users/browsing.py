@@ -253,7 +253,7 @@ def parse_browsing_probabilities(value: Any) -> BrowsingProbabilities:
 class UBMUtility(UtilityMeasure):
     """Utility by the user browsing model, which depends on the rank of the last click.
 
-    Ranks below the last listed rank are not examined. There is no measure of effort, as the model
+    Ranks beyond the last listed rank are not examined. There is no measure of effort, as the model
     does not include satisfaction.
 
     Examples

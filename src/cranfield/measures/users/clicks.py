@@ -9,13 +9,14 @@ with a probability that depends on the model:
     + (1 - c_j) P(\text{continue} \mid \text{no click})
 
 Utility is the sum of P[C = 1] times gain. Effort is the sum of P[C = 1] times the probability of
-satisfaction, divided by the rank. `uM` and `rrM` are for models in which only a satisfying click
-ends the search: the dynamic Bayesian network (DBN), its simplified form (SDBN), the cascade model,
-and the position-based model (PBM; Chuklin, Markov and de Rijke 2015).
-:mod:`cranfield.measures.users.browsing` has other models.
+satisfaction, divided by the rank. `uM` and `rrM` are for models in which users stop at a click that
+satisfies them, and otherwise continue with the same probability: the dynamic Bayesian network
+(DBN), its simplified form (SDBN), the cascade model, and the position-based model (PBM; Chuklin,
+Markov and de Rijke 2015). :mod:`cranfield.measures.users.browsing` has other models.
 
-Click models thus give user models: :math:`C(i) = \gamma (1 - a_i s_i)` is a dynamic Bayesian
-network, and :math:`C(i) = x_{i+1} / x_i` a position-based model.
+Click models thus give user models: with probabilities :math:`s_i` of satisfaction by a click,
+:math:`C(i) = \gamma (1 - c_i s_i)` is a dynamic Bayesian network; with probabilities :math:`x_i` of
+examination, :math:`C(i) = x_{i+1} / x_i` is a position-based model.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def check_by_rank(value: Any) -> Probabilities:
 
 
 def look_up_value(mapping: Gain | None, key: Any) -> Any:
-    """Return the value of the next key at or below `key`, else of the lowest; 1 without mapping."""
+    """Return the value of the highest key up to `key`, else of the lowest; 1 without a mapping."""
     if mapping is None:
         return 1
     assert isinstance(mapping.kind, tuple)
@@ -200,7 +201,8 @@ class ChainMeasure(ClickMeasure):
 class EffortMeasure(ClickMeasure):
     """Base class of measures of the expected reciprocal rank of a satisfying click.
 
-    Unjudged documents do not satisfy the user, unless None has a probability.
+    Unjudged documents do not satisfy the user, unless `clicks` (in rrM: `satisfies`) has a
+    probability for None.
     """
 
     def compute_satisfaction(self, probabilities: ProbabilityLookup, rank: Any) -> Any:
@@ -233,7 +235,7 @@ class EffortMeasure(ClickMeasure):
 
 
 class _SatisfiedUser(ChainMeasure, linear=True):
-    """Base class of click models in which only a satisfying click ends the search."""
+    """Base class of click models in which a click matters only if it satisfies: users then stop."""
 
     satisfies: Probabilities | None = parameter(
         None,
@@ -274,7 +276,7 @@ _CLICK = r"P[C_i = 1] = e(i) \, c_i \, \gamma^{i-1} \prod_{j<i} (1 - c_j s_j)"
     source=SOURCE + "; Ferro and Maistro (2024), equation (16)",
 )
 class ClickUtility(_SatisfiedUser, UtilityMeasure):
-    """Utility by a click model: uDBN; uSDBN with `gamma=1`; uPBM with `examined`, no `satisfies`.
+    """Utility by a click model: uDBN, uSDBN (`gamma=1`) or uPBM (only `examined`).
 
     Examples
     --------
@@ -294,7 +296,7 @@ class ClickUtility(_SatisfiedUser, UtilityMeasure):
     source=SOURCE + "; Ferro and Maistro (2024), equation (17)",
 )
 class ClickEffort(_SatisfiedUser, EffortMeasure):
-    """Effort by a click model: rrDBN; rrSDBN with `gamma=1`, which is ERR with R = c s.
+    """Effort by a click model: rrDBN, or rrSDBN (`gamma=1`), which is ERR with R = c s.
 
     The score equals ERR if every click satisfies and click probabilities are those of ERR.
 
@@ -339,8 +341,8 @@ class ContinuationModel(UserModel):
         None,
         optional(check_by_grade),
         "probability of going on by grade; an unlisted grade has the probability of the"
-        " next lower listed grade. Documents without a judgment, and ranks beyond"
-        " the list, count as grade 0, unless the mapping has a probability for None",
+        " next lower listed grade, or else of the lowest. Documents without a judgment, and"
+        " ranks beyond the list, count as grade 0, unless the mapping has a probability for None",
     )
     by_rank: Probabilities | None = parameter(
         None,

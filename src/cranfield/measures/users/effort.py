@@ -8,8 +8,6 @@ Users of INST and INSQ continue from rank i with probability ((i + a - 1) / (i +
 probabilities telescopes: rank i is read with probability proportional to 1 / (i - 1 + a)^2. Sums of
 such probabilities are differences of the trigamma function, even over infinite rankings. Where
 every rank gains 1, i + a is constant, and the probabilities decrease geometrically.
-
-Users of BPM stop at a total gain or a total cost.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from cranfield.base.spec import (
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows, ratio
 from cranfield.measures.base import MAX_SUMMED_RANKS, measure
-from cranfield.measures.gains import MAX_GRADE, Discount, Gain, find_max_grade, nonnegative_gains
+from cranfield.measures.gains import MAX_GRADE, Discount, Gain, check_nonnegative, find_max_grade
 from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.model import (
     DEFAULT_MAX_RANK,
@@ -114,7 +112,7 @@ class TimeBiasedGain(UserModel):
         return np.asarray(np.exp2(-page.costs / self.h))
 
     def values(self, judged: JudgedRuns) -> Floats:
-        # Ranks below the lists have no gain.
+        # Ranks beyond the lists have no gain.
         depth = max(int(judged.retrieved.max(initial=0)), 1)
         return self.compute_expected(judged, depth=depth).total_utility
 
@@ -143,8 +141,8 @@ class UMeasure(UserModel):
     documents matter. Gains are (2^g - 1) / 2^max_grade, or g / (max_grade + 1) with `linear`, or
     those of a mapping. Scores are divided by the constant N, and not normalised otherwise.
 
-    `ETU(U)` is U divided by the discount at the end of the first text, as users of the C/W/L
-    framework always read the first rank. Costs are in characters.
+    `ETU(U)` is U times N, divided by the discount at the end of the first text, as users of the
+    C/W/L framework always read the first rank. Costs are in characters.
 
     Examples
     --------
@@ -158,7 +156,7 @@ class UMeasure(UserModel):
     rel: int = parameter(1, REL, REL_DOC)
     gains: Gain = parameter(
         Gain("exponential"),
-        nonnegative_gains,
+        check_nonnegative,
         "gain of a grade: 'exponential', (2^g - 1) / 2^max_grade; 'linear', g /"
         " (max_grade + 1); or a mapping of grades to gains, in which a grade that is not"
         " listed has gain 0",
@@ -232,7 +230,7 @@ def compute_insq_views(target: Any, rank: Any) -> Any:
     return (2 * target / (rank + 2 * target - 1)) ** 2
 
 
-_NOTE = "not on an interval scale: its values are not equally spaced"
+_NOTE = "in general not on an interval scale: its values are not equally spaced"
 
 
 class _GainTargetModel(UserModel, scale_note=_NOTE):
@@ -266,7 +264,7 @@ class _GainTargetModel(UserModel, scale_note=_NOTE):
     elsewhere={"cwl_eval": "EU of INST-T=..., with depth=1000"},
 )
 class INST(_GainTargetModel):
-    """INST of an infinite ranking; ranks beyond the list have no gain."""
+    """INST, by default of an infinite ranking; ranks beyond the list have no gain."""
 
     def continuation(self, page: Page) -> Floats:
         return _compute_continuation(page.rank + 2.0 * self.T - np.cumsum(page.gains, axis=1))
@@ -300,12 +298,12 @@ class INST(_GainTargetModel):
     expectation="documents",
 )
 class INSQ(_GainTargetModel, StaticModel):
-    """INSQ of an infinite ranking; the sum of its weights is a trigamma function of 2T."""
+    """INSQ, by default of an infinite ranking, with which the sum of V is 4 T^2 trigamma(2T)."""
 
     def views(self, rank: Any) -> Any:
         return compute_insq_views(self.T, rank)
 
-    def expected_depth(self, end: int | None) -> float:
+    def compute_expected_depth(self, end: int | None) -> float:
         tail = 0.0 if end is None else float(trigamma(2.0 * self.T + end))
         return 4.0 * self.T**2 * (float(trigamma(2.0 * self.T)) - tail)
 
@@ -317,7 +315,7 @@ class INSQ(_GainTargetModel, StaticModel):
     r" W(r) = \frac{1 / \log_2(r + 1)}{\sum_{j=1}^{k} 1 / \log_2(j + 1)}",
     source="Moffat and others (2013)",
     at_usage="required",
-    scale_note="not on an interval scale; it is DCG divided by a constant",
+    scale_note="in general not on an interval scale; it is DCG divided by a constant",
     elsewhere={"cwl_eval": "EU of NDCG-k@..."},
     linear=True,
     expectation="documents",
@@ -330,14 +328,14 @@ class ScaledDCG(CutoffModel):
     def views(self, rank: Any) -> Any:
         return 1.0 / self.discount.compute_divisors(rank)
 
-    def expected_depth(self, end: int | None) -> float:
+    def compute_expected_depth(self, end: int | None) -> float:
         if end is None or end <= MAX_SUMMED_RANKS:
-            return super().expected_depth(end)
+            return super().compute_expected_depth(end)
         # Euler-Maclaurin formula; its next term is below floating-point precision.
         logs = np.log(np.array([MAX_SUMMED_RANKS, end]) + 1.0)
         ends = 0.5 / logs - np.exp(-logs) / (12.0 * logs**2)
         tail = _integrate_reciprocal_log(*logs) + float(ends[1] - ends[0])
-        return super().expected_depth(MAX_SUMMED_RANKS) + float(np.log(2.0)) * tail
+        return super().compute_expected_depth(MAX_SUMMED_RANKS) + float(np.log(2.0)) * tail
 
 
 def _integrate_reciprocal_log(low: float, high: float) -> float:

@@ -18,7 +18,7 @@ from cranfield.measures.users.effort import LENGTH
 from cranfield.measures.users.model import Expectations, UserModel
 from cranfield.measures.users.page import compute_costs
 from cranfield.measures.users.standard_models import user_model
-from cranfield.measures.wrapping import Wrapper, wrapping
+from cranfield.measures.wrapping import Wrapper, wrapper_measure
 
 _INFINITY = float("inf")
 
@@ -31,8 +31,8 @@ class Expectation(
     depth: int | None = parameter(
         None,
         optional(integer(1, 100_000)),
-        "last rank that a user reads; by default the cutoff of the measure; without a cutoff, none"
-        " for RBP, INST and INSQ, whose infinite sums are known, 10 for BPM, and otherwise 1000",
+        "last rank that a user reads; by default the cutoff for P, DCG, nDCG, SDCG, NERR8 and"
+        " NERR9, none for RBP, INST and INSQ, whose infinite sums are known, and otherwise 1000",
     )
     inner_example = "RBP"
     scores_cut_rankings = True
@@ -112,7 +112,7 @@ class _CostExpectation(Expectation, range=(0.0, _INFINITY), lower_is_better=True
     )
 
 
-@wrapping(
+@wrapper_measure(
     "EU",
     summary="Gain per rank read: the expected utility of a measure's user model.",
     formula=r"\sum_r W(r) \, g_r",
@@ -125,8 +125,11 @@ class EU(Expectation):
 
     Notes
     -----
-    EU is the sum of W(r) g(r) (Moffat and others 2017, section 2). Unjudged documents, and ranks
-    beyond the list or the cutoff, have no gain. Differences from cwl_eval:
+    EU is the sum of W(r) g(r) over the ranks r (Moffat and others 2017, section 2). V(r) is the
+    probability that a user reads rank r, W(r) is V(r) divided by the sum of V, L(r) is the
+    probability that rank r is the last one read, g(r) is the gain of the document, and c(r) the
+    cost of reading it. Unjudged documents, and ranks beyond the list or the cutoff, have no gain.
+    Differences from cwl_eval, in which n is the last rank:
 
     ============  =====================================  =========================================
     model         here                                   cwl_eval 1.0.12
@@ -136,8 +139,8 @@ class EU(Expectation):
     RBP           no last rank (Moffat and Zobel 2008)   weights of 1000 ranks, normalised:
                                                          `EU(RBP, depth=1000)`
     INST, INSQ    no last rank                           1000 ranks: `depth=1000`
-    AP            AP divides by RB, EU(AP) by the        as EU(AP)
-                  number of relevant retrieved docs
+    AP            AP divides by the number of relevant   as EU(AP)
+                  docs, EU(AP) by those retrieved
     TBG           a sum (Smucker and Clarke 2012); EU    a rate, of the raw gains; EU(TBG)
                   is the rate                            is .4928 times that
     U             a sum at the end of each text          a rate, at the start of each text; no
@@ -157,14 +160,14 @@ class EU(Expectation):
     description = "Gain per rank that the user of {} reads."
 
 
-@wrapping(
+@wrapper_measure(
     "ETU",
     summary="Gain until the user stops: the expected total utility of a measure's user model.",
     formula=r"\sum_r V(r) \, g_r",
     range=(0.0, _INFINITY),
 )
 class ETU(Expectation):
-    """The sum of V(r) g(r), which is EU times Depth; see :class:`EU`.
+    """Expected total utility: the sum of V(r) g(r), which is EU times Depth; see :class:`EU`.
 
     Examples
     --------
@@ -178,13 +181,13 @@ class ETU(Expectation):
     field_name = "total_utility"
 
 
-@wrapping(
+@wrapper_measure(
     "EC",
     summary="Cost per rank read: the expected cost of a measure's user model.",
     formula=r"\sum_r W(r) \, c_r",
 )
 class EC(_CostExpectation):
-    """The sum of W(r) c(r) (Azzopardi and others 2019).
+    """Expected cost per rank read: the sum of W(r) c(r); see :class:`EU`.
 
     Where costs depend on length, the default depth is 1000 also for RBP, INST and INSQ.
 
@@ -201,19 +204,19 @@ class EC(_CostExpectation):
     field_name = "cost"
 
 
-@wrapping(
+@wrapper_measure(
     "ETC",
     summary="Total cost until the user stops: the expected total cost of a measure's user model.",
     formula=r"\sum_r V(r) \, c_r",
 )
 class ETC(_CostExpectation):
-    """The sum of V(r) c(r); see :class:`EC`."""
+    """Expected total cost: the sum of V(r) c(r); see :class:`EU` and :class:`EC`."""
 
     description = "Total cost until the user of {} stops."
     field_name = "total_cost"
 
 
-@wrapping(
+@wrapper_measure(
     "Depth",
     summary="Expected number of ranks that a user reads, by the user model of a measure.",
     formula=r"\sum_r V(r) = 1 / W(1)",
@@ -237,7 +240,7 @@ class Depth(Expectation):
     field_name = "depth"
 
 
-@wrapping(
+@wrapper_measure(
     "Residual",
     summary="Increase of the expected utility (EU) if all unjudged ranks had the highest gain.",
     formula=r"EU[g_r = g_{max} \text{ at ranks without a judgment}] - EU",
@@ -249,7 +252,8 @@ class Residual(Expectation):
     """EU if all unjudged ranks have the highest gain, minus EU if they have gain 0.
 
     Unjudged ranks include those beyond the list or the cutoff (Moffat and Zobel 2008, section 5;
-    Moffat and others 2017). In some models users with more gain stop earlier.
+    Moffat and others 2017). The difference may be below 0 in models whose users stop
+    earlier with more gain.
 
     Examples
     --------

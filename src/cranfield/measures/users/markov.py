@@ -84,7 +84,7 @@ def check_moves(value: Any) -> str | MoveTable:
     return MoveTable(tuple(rows))
 
 
-_dwell_times = make_gain_check(
+_check_dwell_times = make_gain_check(
     "a mapping of ranks or grades to mean times above 0, such as {1: 40, 2: 25}",
     is_valid=lambda pairs: all(time > 0 for _, time in pairs),
 )
@@ -99,7 +99,7 @@ _dwell_times = make_gain_check(
     r" \pi_i \propto \sum_{j \ne i} w(|i - j|), \quad w(d) = \frac{1}{d + 1}",
     source="Ferrante, Ferro and Maistro (2014)",
     family="user models",
-    scale_note="not on an interval scale: its values are not equally spaced",
+    scale_note="in general not on an interval scale: its values are not equally spaced",
 )
 class MarkovPrecision(RelevanceMeasure):
     r"""Markov precision.
@@ -113,9 +113,10 @@ class MarkovPrecision(RelevanceMeasure):
     If all moves are equally probable (`distance='none'`, `moves='global'`), all relevant ranks have
     the same weight; with `recall=True` the score is then AP.
 
-    If `moves` is a mapping, users stay within its ranks: relevant documents below them do not
-    count, and `distance` is ignored. With `dwell` times, the distribution of users is proportional
-    to :math:`\pi_i \mu_i`, where :math:`\mu_i` is the mean time at rank i, or at its grade.
+    If `moves` is a mapping, users stay within its ranks: relevant documents beyond them do not
+    count, and `distance` must not be set. With `dwell` times, the distribution of users is
+    proportional to :math:`\pi_i \mu_i`, where :math:`\mu_i` is the mean time at rank i, or at its
+    grade.
 
     Examples
     --------
@@ -145,9 +146,9 @@ class MarkovPrecision(RelevanceMeasure):
     loops: bool = parameter(False, flag, "whether the next rank of a user may be the present one")
     dwell: Gain | None = parameter(
         None,
-        optional(_dwell_times),
+        optional(_check_dwell_times),
         "mean dwell time by rank or grade; an unlisted rank or grade has the time of the next lower"
-        " listed one",
+        " listed one, or else of the lowest",
     )
     dwell_by: str = parameter(
         "rank", choice("rank", "grade"), "whether dwell times are by rank or by grade"
@@ -218,7 +219,7 @@ class MarkovPrecision(RelevanceMeasure):
         return weights
 
     def _weigh_moves(self, moves: MoveTable, judged: JudgedRuns, hits: Rows) -> Floats:
-        """Compute the stationary distribution for each set of ranks that users visit."""
+        """Return the stationary probability of each hit, 0 beyond the ranks of the mapping."""
         n_ranks = len(moves.rows)
         is_covered = hits.rank <= n_ranks
         cells, cell_index = np.unique(hits.cell[is_covered], return_inverse=True)

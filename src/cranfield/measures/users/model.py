@@ -1,7 +1,8 @@
 r"""User models of the C/W/L framework, defined by their continuation from rank to rank.
 
-A model defines the continuation C, from which V, W and L and the expected utility and cost follow
-(Moffat, Bailey, Scholer and Thomas 2017; Azzopardi, Thomas and Moffat 2019):
+A model defines the continuation C, from which V, W and L (:class:`UserBehaviour`) follow, and, with
+the gain g(i) and the cost c(i) of rank i, the expected utility and cost (Moffat, Bailey, Scholer
+and Thomas 2017; Azzopardi, Thomas and Moffat 2019):
 
 .. math:: EU = \sum_i W(i) g(i), \quad ETU = \sum_i L(i) \sum_{j \le i} g(j) = \sum_i V(i) g(i),
     \quad EC = \sum_i W(i) c(i), \quad ETC = \sum_i V(i) c(i), \quad \sum_i V(i) = \frac{1}{W(1)}
@@ -40,12 +41,12 @@ from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.page import Page, UserBehaviour, iterate_pages, join_pages, make_page
 
 DEFAULT_MAX_RANK = 1000
-"""Maximum rank for models without a closed form, as in cwl_eval."""
+"""Last rank of models that do not set another one, as in cwl_eval."""
 
 Costs = Callable[[Page], Floats]
 """Function that returns the cost of each rank of a page; NaN where a length is unknown."""
 
-_unit_gains = make_gain_check(
+_check_unit_gains = make_gain_check(
     "'binary', 'graded', or a mapping of grades to gains from 0 to 1",
     *("binary", "graded"),
     is_valid=lambda pairs: all(0 <= gain <= 1 for _, gain in pairs),
@@ -64,7 +65,9 @@ class UnitGains(Measure):
 
     rel: int = parameter(1, REL, REL_DOC + " (binary gains)")
     gains: Gain = parameter(
-        Gain("binary"), _unit_gains, "'binary', 'graded', or a mapping of grades to gains in [0, 1]"
+        Gain("binary"),
+        _check_unit_gains,
+        "'binary', 'graded', or a mapping of grades to gains in [0, 1]",
     )
     max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
@@ -334,13 +337,14 @@ class StaticModel(UserModel):
         """Return V: the probability that a rank is read, 1 for the first."""
         raise NotImplementedError
 
-    def total_depth(self) -> Any:
+    def compute_total_depth(self) -> Any:
         """Return the sum of V over the ranks of an infinite ranking."""
         raise NotImplementedError
 
-    def expected_depth(self, end: int | None) -> float:
+    def compute_expected_depth(self, end: int | None) -> float:
         """Return the sum of V down to rank `end`, or over the ranks of an infinite ranking."""
-        return self.total_depth() if end is None else float(self.views(list_ranks(end)).sum())
+        depth = self.compute_total_depth() if end is None else self.views(list_ranks(end)).sum()
+        return float(depth)
 
     def continuation(self, page: Page) -> Floats:
         by_rank = divide_views(self.views, page.gains.shape[1])
@@ -350,7 +354,7 @@ class StaticModel(UserModel):
 
     def closed_form(self, judged: JudgedRuns, end: int | None, *, is_filled: bool) -> Expectations:
         rows = self.special_rows(judged, is_filled=is_filled, end=end)
-        views_total, views = self.expected_depth(end), rows.by_rank(self.views)
+        views_total, views = self.compute_expected_depth(end), rows.by_rank(self.views)
         if is_filled:
             max_gain = self.max_gain(judged)
             total = max_gain * views_total - rows.total((max_gain - rows.gains) * views)

@@ -188,7 +188,7 @@ def iterate_pages(
     lengths: Rows | None,
     fill_grade: float | None = None,
 ) -> Iterator[Page]:
-    """Yield blocks of rankings as pages of `depth` ranks, in order of cell; at least one page.
+    """Yield blocks of rankings as pages of `depth` ranks, by system and topic; at least one page.
 
     `rows` are the judged documents, and `gains` their gains; all other ranks have `fill_gain`, and
     `fill_grade` in models that use grades. `lengths` are the documents with a known length.
@@ -196,9 +196,9 @@ def iterate_pages(
     n_cells = judged.shape[0] * judged.shape[1]
     n_retrieved = judged.retrieved.T.reshape(-1, 1)
     n_relevant = np.broadcast_to(n_relevant, judged.shape).T.reshape(-1, 1)
-    step = max(1, _BLOCK_RANKS // depth)
-    for start in range(0, max(n_cells, 1), step):
-        stop = min(start + step, n_cells)
+    n_rankings = max(1, _BLOCK_RANKS // depth)
+    for start in range(0, max(n_cells, 1), n_rankings):
+        stop = min(start + n_rankings, n_cells)
         shape = (stop - start, depth)
         gains_table = _fill_table(rows, gains, start, shape, fill_gain)
         lengths_table = grades_table = None

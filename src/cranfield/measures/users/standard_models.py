@@ -5,7 +5,7 @@ measure  continuation                                                expected ut
 =======  ==========================================================  ==============================
 P@k      1 up to rank k - 1, then 0                                  P@k
 RR       1 until a relevant document, then 0                         RR
-AP       :math:`\sum_{j>i} g_j/j \,/\, \sum_{j \ge i} g_j/j`         AP with R = retrieved relevant
+AP       :math:`\sum_{j>i} g_j/j \,/\, \sum_{j \ge i} g_j/j`         not AP (see below)
 ERR      :math:`1 - R_i`                                             not ERR (see below)
 nDCG@k   :math:`d(i) / d(i + 1)` up to rank k - 1, then 0            DCG@k divided by a constant
 Q        :math:`n_{>i} / n_{\ge i}`, of relevant documents           not Q (see below)
@@ -13,15 +13,17 @@ Q        :math:`n_{>i} / n_{\ge i}`, of relevant documents           not Q (see 
 
 The user of AP (Moffat, Thomas and Scholer 2013) stops at relevant documents only, at rank i with a
 probability proportional to 1/i. Relevant documents that are not retrieved are ignored, and the
-other weights are scaled to a sum of 1, as in cwl_eval, so that EU is AP times RB / (relevant
-documents retrieved).
+other weights are scaled to a sum of 1, as in cwl_eval, so that EU is AP times (relevant documents)
+/ (relevant documents retrieved).
 
-The user of DCG and nDCG reads the top k with the weights of the discount d; gains are divided by
-the highest gain. The ideal ranking of nDCG depends on the topic and is not part of the user model.
+The user of DCG and nDCG reads rank i of the top k with a probability proportional to 1 / d(i),
+where d(i) is the divisor of the discount; gains are divided by the highest gain. The ideal ranking
+of nDCG depends on the topic and is not part of the user model.
 
 The user of Q (Sakai and Robertson 2008) stops at each retrieved relevant document with equal
-probability. Q is the mean of the blended ratio at the rank of the stop, and AP that of precision,
-times (relevant documents retrieved) / RB; they are not gains per rank, so EU(Q) is not Q.
+probability. The mean blended ratio at the rank of the stop, times (relevant documents retrieved) /
+(relevant documents), is Q; with precision in its place, AP. The blended ratio is not a gain per
+rank, so EU(Q) is not Q.
 
 ERR is not an expected utility: it is the mean of 1/i over the rank i at which the user is satisfied
 (Azzopardi, Mackenzie and Moffat 2021). The expectations of its user model are those of NERR8.
@@ -45,8 +47,8 @@ from cranfield.measures.gains import (
     MAX_GRADE,
     Discount,
     Gain,
+    check_nonnegative,
     find_max_grade,
-    nonnegative_gains,
 )
 from cranfield.measures.grammar import parse_measure
 from cranfield.measures.ranked.average_precision import AveragePrecision
@@ -120,7 +122,7 @@ def _sum_page(page: Page) -> Floats:
 class _ScaledGainsUser(UserModel):
     """Base class of user models with the gains of a measure, divided by the highest gain."""
 
-    gains: Gain = parameter(Gain("exponential"), nonnegative_gains, GAINS_DOC)
+    gains: Gain = parameter(Gain("exponential"), check_nonnegative, GAINS_DOC)
     max_grade: int | None = MAX_GRADE
 
     def document_gains(self, judged: JudgedRuns, rows: Rows) -> Floats:

@@ -38,9 +38,9 @@ from cranfield.measures.gains import (
     NONNEGATIVE_GAINS,
     P_DOC,
     Gain,
+    check_nonnegative,
     find_highest_gain,
     has_even_gain_sums,
-    nonnegative_gains,
     rank_ideal,
     select_gains,
 )
@@ -92,7 +92,7 @@ class RankBiasedPrecision(StaticModel):
     def views(self, rank: Any) -> Any:
         return self.p ** (rank - 1)
 
-    def total_depth(self) -> Any:
+    def compute_total_depth(self) -> Any:
         return 1 / (1 - self.p)
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -102,7 +102,7 @@ class RankBiasedPrecision(StaticModel):
 
 @measure(
     "RBPResidual",
-    summary="Largest possible increase of RBP: the weight of unjudged and unretrieved ranks.",
+    summary="Largest possible increase of RBP: the weight of ranks without a judged document.",
     formula=r"p^n + (1 - p) \sum_{r \text{ unjudged}} p^{r-1}",
     source="Moffat and Zobel (2008), section 5",
     lower_is_better=True,
@@ -113,7 +113,7 @@ class RankBiasedPrecision(StaticModel):
 class RankBiasedResidual(Measure):
     """Residual of RBP: beyond the end of the list (`tail`), within it (`unjudged`), or both.
 
-    `part='total'` is the same as `Residual(RBP)`.
+    `part='total'` is the same as `Residual(RBP)`. In the formula, n is the length of the list.
     """
 
     p: float = parameter(0.8, OPEN_PROBABILITY, P_DOC)
@@ -163,7 +163,7 @@ def cache_stopping_probabilities(measure: Any, judged: JudgedRuns, rows: Rows) -
 
 SATISFYING_GAINS = parameter(
     Gain("exponential"),
-    nonnegative_gains,
+    check_nonnegative,
     GAINS_DOC + "; a document satisfies with probability gain / (highest gain + 1)",
 )
 
@@ -188,7 +188,7 @@ class _ERRMeasure(Measure, family="user models", needs="graded or binary judgmen
     formula=r"\sum_r \frac1r R_r \prod_{i<r} (1 - R_i),"
     r" \quad R_i = \frac{2^{g_i} - 1}{2^{g_{max}}}",
     source="Chapelle and others (2009)",
-    scale_note="not on an interval scale (Ferrante et al. 2019)",
+    scale_note="in general not on an interval scale (Ferrante et al. 2019)",
     elsewhere={
         "gdeval": "ERR@k with max_grade=4",
         "ir_measures": "ERR@k with max_grade=4",
@@ -209,7 +209,7 @@ class ExpectedReciprocalRank(_ERRMeasure):
     summary="ERR divided by the ERR of the ideal ranking of all judged documents.",
     formula=r"ERR@k \,/\, iERR@k",
     source="Chapelle and others (2009); Sakai and Song (2011)",
-    scale_note="not on an interval scale, like ERR: within a topic it is ERR divided by a constant",
+    scale_note="in general not on an interval scale: within a topic it is ERR over a constant",
     elsewhere={"NTCIREVAL": "nERR@k with gains='linear'"},
     expectation="stop",
 )
@@ -225,12 +225,12 @@ class NormalisedExpectedReciprocalRank(_ERRMeasure):
 
 @measure(
     "iRBU",
-    summary="Expected utility, which decreases with rank, where a user is satisfied and stops.",
+    summary="Expected utility of the rank at which a user is satisfied; it decreases with rank.",
     formula=r"\sum_r p^r R_r \prod_{i<r} (1 - R_i), \quad R_i = \frac{g_i}{g_{max} + 1}",
     source="Sakai and Zeng (2019), from the rank-biased utility of Amigó and others (2018)",
     family="user models",
     needs="graded or binary judgments",
-    scale_note="not on an interval scale: gains of documents depend on the documents above them",
+    scale_note="in general not on an interval scale: gains depend on the documents above",
     elsewhere={"NTCIREVAL": "iRBU@k (option -rbup)"},
     expectation="stop",
 )
@@ -248,17 +248,17 @@ class IntentwiseRankBiasedUtility(Measure):
     gains: Gain = NONNEGATIVE_GAINS
     max_grade: int | str | None = MAX_GRADE_OR_TOPIC
 
-    def utility(self, rank: Any) -> Any:
+    def compute_utility(self, rank: Any) -> Any:
         return self.p**rank
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows = select_gains(judged, self.gains)
         stop = cache_stopping_probabilities(self, judged, rows)
-        return rows.total(stop * rows.by_rank(self.utility))
+        return rows.total(stop * rows.by_rank(self.compute_utility))
 
 
 _WEIGHTED = r"\sum_r W(r) \, g_r, \quad C(i) = "
-_NOTE = "not on an interval scale: its values are not equally spaced"
+_NOTE = "in general not on an interval scale: its values are not equally spaced"
 _SOURCE = "Azzopardi and others (2021), equation ({})"
 
 
@@ -283,7 +283,7 @@ class SatisfiedModel(UserModel, scale_note=_NOTE):
         fill_gain = self.max_gain(judged) if is_filled else 0.0
         unsatisfied = 1.0 - float(self.satisfaction(np.array([fill_gain]))[0])
         patience = np.asarray(self.patience(list_ranks(end)))
-        # Weighted number of ranks read below each rank, from rank 0 to one beyond the last, if all
+        # Weighted number of ranks read after each rank, from rank 0 to one beyond the last, if all
         # of them have the gain of ranks without a row.
         sums = [*accumulate(patience[::-1].tolist(), lambda below, v: v + unsatisfied * below)]
         n_below = np.array([0.0, 0.0, *sums])[::-1]

@@ -14,7 +14,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.reporting.charts import theme
 from cranfield.scales.orders import covers, levels
-from cranfield.scales.runs import all_runs, check_size, has_more
+from cranfield.scales.runs import all_runs, check_size, has_more_runs
 
 SWEEPS = 24  # number of sweeps over all layers
 
@@ -204,7 +204,7 @@ def lay_out_diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.Data
     [('00', '01', 'replacement'), ('01', '10', 'swap'), ('10', '11', 'replacement')]
     """
     check_size(length, grades)
-    if has_more(MAX_RUNS, length, grades):
+    if has_more_runs(MAX_RUNS, length, grades):
         raise PolicyError(
             f"a diagram can have at most {MAX_RUNS} runs, got {grades + 1}^{length} runs of length"
             f" {length}"

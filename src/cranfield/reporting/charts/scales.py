@@ -17,7 +17,7 @@ from cranfield.measures.base import Measure
 from cranfield.reporting.charts import theme
 from cranfield.reporting.charts.inputs import MeasuresByTitle, title_measures
 from cranfield.scales.images.values import Image, image
-from cranfield.scales.runs import all_runs, check_size, has_more, score_runs
+from cranfield.scales.runs import all_runs, check_size, has_more_runs, score_runs
 
 MAX_ALL_RUNS = 2**12  # maximum number of runs that are all drawn
 RESOLUTION = 100  # number of steps of a chart in each direction
@@ -78,7 +78,7 @@ def _compute_proportions(
     runs_image: Image, rows: Ints, proportion: Floats
 ) -> tuple[Floats, Floats]:
     """Return the proportions of runs below and up to the value of each row; NaN if unknown."""
-    if runs_image.size == runs_image.runs:
+    if runs_image.size == runs_image.n_runs:
         # All runs have different values, so that a rank is a number of runs.
         below = proportion * ((runs_image.size - 1) / runs_image.size)
         return below, below + 1 / runs_image.size
@@ -86,7 +86,7 @@ def _compute_proportions(
         missing = np.full(len(rows), np.nan)
         return missing, missing
     low, high = (runs_image.rank_runs(rows, ties=ties).astype(float) for ties in ("min", "max"))
-    return (low - 1) / runs_image.runs, high / runs_image.runs
+    return (low - 1) / runs_image.n_runs, high / runs_image.n_runs
 
 
 def _sample_runs(runs_image: Image) -> Ints:
@@ -97,9 +97,9 @@ def _sample_runs(runs_image: Image) -> Ints:
     number or on the first of them. Random runs, with few to many relevant documents, fill the gaps.
     """
     length, top = runs_image.length, runs_image.grades
-    if not has_more(MAX_ALL_RUNS, length, top):
+    if not has_more_runs(MAX_ALL_RUNS, length, top):
         return all_runs(length, top)
-    depth = next((k for k in range(10, 0, -1) if not has_more(1024, k, top)), 1)
+    depth = next((k for k in range(10, 0, -1) if not has_more_runs(1024, k, top)), 1)
     prefixes = all_runs(depth, top)
     suffixes = [np.full((len(prefixes), length - depth), grade) for grade in (0, top)]
     runs = [np.hstack([prefixes, suffix]) for suffix in suffixes]
@@ -206,7 +206,7 @@ def _draw_panel(runs_image: Image, title: str) -> alt.LayerChart:
         if not table[kind].null_count():
             line = theme.start_chart(make_curve_points(table, kind)).mark_line(strokeWidth=1.75)
             layers.append(line.encode(x=x, y=y, order="order:Q", **marks))
-    counts = f"{_format_count(runs_image.size)} values of {_format_count(runs_image.runs)} runs"
+    counts = f"{_format_count(runs_image.size)} values of {_format_count(runs_image.n_runs)} runs"
     panel_title = alt.TitleParams(
         f"{title}, N = {runs_image.length}", subtitle=counts, subtitleFontSize=12
     )
@@ -314,7 +314,7 @@ def spacing_chart(
 
 def list_runs_by_value(runs_image: Image) -> pl.DataFrame:
     """List the values of an image in ascending order, each with its runs as strings of grades."""
-    if has_more(MAX_LISTED_RUNS, runs_image.length, runs_image.grades):
+    if has_more_runs(MAX_LISTED_RUNS, runs_image.length, runs_image.grades):
         raise PolicyError(
             f"expected at most {MAX_LISTED_RUNS:,} runs, got"
             f" {runs_image.grades + 1}^{runs_image.length} runs of length"

@@ -156,8 +156,8 @@ def _make_part(
     ranks: list[int], rows: list[list[int]], denominator: int, base: Fraction, rel: int
 ) -> FormPart:
     common = gcd(*(weight for row in rows for weight in row)) or 1
-    largest = sum(max(map(abs, row)) for row in rows) // common
-    dtype: Any = np.int64 if largest * (len(ranks) + 1) < INT64_SUM_BOUND else object
+    max_sum = sum(max(map(abs, row)) for row in rows) // common
+    dtype: Any = np.int64 if max_sum * (len(ranks) + 1) < INT64_SUM_BOUND else object
     weights = np.array([[weight // common for weight in row] for row in rows], dtype=dtype)
     n_grades = weights.shape[1]
     run_dtype: Any = np.int64 if n_grades ** len(ranks) < INT64_SUM_BOUND else object
@@ -312,8 +312,8 @@ class Walk:
         scaled = {gain: gain.numerator * (denominator // gain.denominator) for gain in distinct}
         common = gcd(*scaled.values()) or 1
         integers = [[scaled[gain] // common for gain in gains] for gains in contributions]
-        largest = sum(max(map(abs, row)) for row in integers)
-        dtype: Any = np.int64 if largest < INT64_SUM_BOUND else object
+        max_sum = sum(max(map(abs, row)) for row in integers)
+        dtype: Any = np.int64 if max_sum < INT64_SUM_BOUND else object
         tables = tuple(np.array(row, dtype=dtype).reshape(-1, n_grades) for row in integers)
         return cls(Fraction(common, denominator), tables, tuple(targets_by_rank)), steps
 
@@ -391,7 +391,7 @@ class Walk:
 
 
 TOLERANCE = 2.0**-40
-"""Floats whose difference is below this fraction of the largest float count as equal."""
+"""Neighbouring floats count as equal if they differ by at most this fraction of the largest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -490,8 +490,8 @@ def _sum_form(
     integers = [
         [int(weight * denominator) for weight in rank_sum.coefficients[rank]] for rank in ranks
     ]
-    largest = sum(max(map(abs, row)) for row in integers)
-    dtype: Any = np.int64 if largest < INT64_SUM_BOUND else object
+    max_sum = sum(max(map(abs, row)) for row in integers)
+    dtype: Any = np.int64 if max_sum < INT64_SUM_BOUND else object
     column = {base: index for index, base in enumerate(bases)}
     rows = np.zeros((len(runs), len(bases)), dtype=dtype)
     for rank, row in zip(ranks, integers, strict=True):

@@ -5,15 +5,15 @@ Write an argument x > 1 as r^k where r is not itself a power (the *root* of x). 
 rationals if Schanuel's conjecture holds: it makes the logarithms of the primes algebraically
 independent; the ln r are then linear forms in independent variables, no two of them proportional,
 and the functions 1/ln r have different poles. Neither a proof without the conjecture nor a
-counterexample is known: a relation with coefficients as small as those of grades would be detected
-by the numbers of this module, which are computed to any precision. Therefore two combinations are
-equal if, and only if, their coefficients are equal; the order of unequal combinations is computed
-with as many digits as needed. Functions that rely on the independence raise an error if two sums
-that should differ agree to thousands of digits.
+counterexample is known. Therefore two combinations are treated as equal if, and only if, their
+coefficients are equal; the order of unequal combinations is computed with as many digits as needed.
+A counterexample among the values of a measure would be noticed: functions that rely on the
+independence raise an error if two sums that should differ agree to thousands of digits.
 
-Measures that depend on more than grades are refused before anything is computed: `beyond_grades`
-concerns runs of one length whose documents are all judged (images and scales); `beyond_length` also
-shorter rankings that are padded, as by :func:`cranfield.scales.interval_scaled`.
+Measures that depend on more than grades are refused before anything is computed. The attribute
+`beyond_grades` of a measure describes the data on which scores depend even if all runs have one
+length and only judged documents (as in images and scales); `beyond_length` describes the data on
+which the order of runs depends, too, if shorter rankings are padded (interval-scaled versions).
 
 There are two kinds of forms. The value of an *additive* measure is a sum over ranks of weights,
 each of which depends only on the grade at the rank (P, DCG, RBP). The value of a *stateful* measure

@@ -7,7 +7,8 @@ the unit of values but also the order of runs depends on the ideal ranking.
 
 Expected utility: the mean gain of the ranks that users read is sum V g / sum V, where g is the gain
 and V the probability of reading a rank. It has a form if sum V is the same for all runs (P, RBP,
-INSQ, SDCG), or if reading ends with the first relevant document (NERR with gains of 0 and 1).
+INSQ, SDCG), if reading ends with the first relevant document (NERR with gains of 0 and 1), or if
+sums of gains and limits are exact in floats (Bejeweled player models).
 `ETU`, which is sum V g, also has a form for graded NERR. INST and the user model of AP have no
 form, as their behaviour at a rank depends on too large a state.
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate, pairwise
 from operator import mul
 from typing import Any, NamedTuple
@@ -120,24 +122,24 @@ def make_dcg_form(measure: Any, setting: Setting) -> Form:
 
 def make_first_relevant_form(measure: Any, setting: Setting) -> Form:
     """Return the form of RR, WRR or Success."""
-    exact, relevant = make_exact(measure), setting.mask_relevant(measure)
+    exact, is_relevant = make_exact(measure), setting.mask_relevant(measure)
     rows = []
     for rank in range(1, setting.find_depth(measure) + 1):
-        row: Row = (ONE,) * len(relevant)
+        row: Row = (ONE,) * len(is_relevant)
         if isinstance(measure, precision.ReciprocalRank):
-            row = (exact.score_rank(Fraction(rank)),) * len(relevant)
+            row = (exact.score_rank(Fraction(rank)),) * len(is_relevant)
         elif isinstance(measure, precision.WeightedReciprocalRank):
-            highest = 0 if measure.betas else setting.find_max_grade(measure)
-            row = to_row(exact.score_rank(rank, list_fractions(setting.max_grade), highest))
+            max_grade = 0 if measure.betas else setting.find_max_grade(measure)
+            row = to_row(exact.score_rank(rank, list_fractions(setting.max_grade), max_grade))
         rows.append(row)
-    return Form(_sum_first_relevant(rows, relevant, setting))
+    return Form(_sum_first_relevant(rows, is_relevant, setting))
 
 
 def _sum_first_relevant(
-    values: Sequence[Row], relevant: Sequence[Any], setting: Setting
+    values: Sequence[Row], is_relevant: Sequence[Any], setting: Setting
 ) -> Stateful:
     """Make the sum with the value of the first relevant document, by rank and grade."""
-    factors = [Fraction(bool(is_relevant)) for is_relevant in relevant]
+    factors = [Fraction(bool(flag)) for flag in is_relevant]
     rows = tuple(tuple(map(mul, row, factors)) for row in values)
     continuation = tuple(1 - factor for factor in factors)
     return make_cascade(setting.length, setting.max_grade, rows, (continuation,) * len(rows))
@@ -148,7 +150,8 @@ def make_err_form(measure: Any, setting: Setting) -> Form:
     exact, stops = make_exact(measure), setting.compute_stops(measure)
     is_utility = isinstance(measure, stopping.IntentwiseRankBiasedUtility)
     ranks = range(1, max(setting.find_depth(measure), len(setting.judgments)) + 1)
-    values = [exact.utility(rank) if is_utility else exact.score_stop(ONE, rank) for rank in ranks]
+    score = exact.compute_utility if is_utility else partial(exact.score_stop, ONE)
+    values = list(map(score, ranks))
     rank_sum = _sum_until_stop(
         stops, values[: setting.find_depth(measure)], [ONE] * len(values), setting
     )
@@ -273,12 +276,12 @@ def make_ncu_form(measure: ntcir.NormalisedCumulativeUtility, setting: Setting) 
     values = continuation = (ONE,) * (setting.max_grade + 1)
     if measure.stopping == "graded":
         values = setting.compute_gains(measure.stops or measure.gains)
-        relevant = setting.mask_relevant(measure)
-        total = sum((values[grade] for grade in setting.judgments if relevant[grade]), ZERO)
+        is_relevant = setting.mask_relevant(measure)
+        total = sum((values[grade] for grade in setting.judgments if is_relevant[grade]), ZERO)
     else:
-        exact, base = make_exact(measure), setting.count_relevant(measure)
+        exact, recall_base = make_exact(measure), setting.count_relevant(measure)
         continuation = (exact.weigh_stop(2),) * (setting.max_grade + 1)
-        total = sum((exact.weigh_stop(count) for count in range(1, base + 1)), ZERO)
+        total = sum((exact.weigh_stop(count) for count in range(1, recall_base + 1)), ZERO)
     # Precision is the blended ratio with beta = 0.
     ratio_measure = measure(beta=0) if measure.utility == "P" else measure
     ratios = BlendedRatios.from_measure(ratio_measure, setting)
@@ -294,13 +297,14 @@ def make_ebr_form(measure: ntcir.ExpectedBlendedRatio, setting: Setting) -> Form
 def make_r_measure_form(measure: ntcir.RMeasure, setting: Setting) -> Form:
     """Return the form of R-measure, whose numerator is the sum of 1 + beta g over documents."""
     # The numerator of a document is its blended ratio at rank 1 without ideal gain.
-    ratios, base = BlendedRatios.from_measure(measure, setting), setting.count_relevant(measure)
+    ratios = BlendedRatios.from_measure(measure, setting)
+    recall_base = setting.count_relevant(measure)
     blend = ratios.measure.blend
     pairs = zip(ratios.is_relevant, ratios.gains, strict=True)
     row = [blend(int(is_relevant), gain, ONE, ZERO) for is_relevant, gain in pairs]
     total_gain = sum((ratios.gains[grade] for grade in setting.judgments), ZERO)
-    divisor = 1 / blend(ONE, ZERO, base, total_gain) if base else ZERO
-    return Form(_weigh_equally(row, base, setting), as_terms(divisor))
+    divisor = 1 / blend(ONE, ZERO, recall_base, total_gain) if recall_base else ZERO
+    return Form(_weigh_equally(row, recall_base, setting), as_terms(divisor))
 
 
 def make_o_measure_form(measure: ntcir.OMeasure, setting: Setting) -> Form:
@@ -320,19 +324,19 @@ def make_p_measure_form(measure: Any, setting: Setting) -> Form | None:
     # relevant grade it equals P-measure.
     if isinstance(measure, ntcir.PPlusMeasure) and max(measure.rel, 0) < setting.max_grade:
         return None
-    ratios, highest = BlendedRatios.from_measure(measure, setting), setting.max_grade
+    ratios, max_grade = BlendedRatios.from_measure(measure, setting), setting.max_grade
 
     def step(rank: int, state: Any, grade: int) -> tuple[Fraction, Hashable]:
         best_grade, best_ratio, cumulated = state
-        if not ratios.is_counted(rank, grade) or best_grade == highest:
+        if not ratios.is_counted(rank, grade) or best_grade == max_grade:
             return ZERO, state
         cumulated = ratios.add_document(cumulated, grade)
         if grade <= best_grade:
             return ZERO, (best_grade, best_ratio, cumulated)
         ratio = ratios.compute_ratio(rank, cumulated)
         # No grade exceeds the highest, so that later ranks do not matter.
-        final_state = (highest, ZERO, NO_DOCUMENTS)
-        return ratio - best_ratio, final_state if grade == highest else (grade, ratio, cumulated)
+        final_state = (max_grade, ZERO, NO_DOCUMENTS)
+        return ratio - best_ratio, final_state if grade == max_grade else (grade, ratio, cumulated)
 
     return Form(setting.make_stateful(("best ratio", ratios), (-1, ZERO, NO_DOCUMENTS), step))
 
@@ -418,9 +422,9 @@ def _compute_user_divisor(
     if request.is_total:
         return make_terms({Fraction(2): ONE}) if isinstance(model, ScaledDCG) else UNITY, 1.0
     if end is None and isinstance(model, stopping.RankBiasedPrecision):
-        return as_terms(make_exact(model).total_depth()), 1.0
+        return as_terms(make_exact(model).compute_total_depth()), 1.0
     if end is None or end > MAX_EXACT_RANKS:
-        return UNITY, 1.0 / model.expected_depth(end)
+        return UNITY, 1.0 / model.compute_expected_depth(end)
     return add_terms(map(_make_view_function(model), range(1, end + 1))), 1.0
 
 

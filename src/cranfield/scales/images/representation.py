@@ -205,7 +205,7 @@ class ListedImage(ExactImage):
     """
 
     size: int
-    runs: int
+    n_runs: int
 
     @cached_property
     def values(self) -> Floats:
@@ -242,12 +242,12 @@ class ListedImage(ExactImage):
     def check_rankable(self, n_runs: int, *, by_runs: bool) -> None:
         """Raise an error if this number of runs cannot be ranked, with `by_runs` among all runs."""
         if by_runs:
-            check_n_runs(self.runs)
+            check_n_runs(self.n_runs)
 
     def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
         """Return for each run the number of runs with a lower value and with an equal value."""
         indices = self.rank_runs(runs) - 1
-        check_n_runs(self.runs)
+        check_n_runs(self.n_runs)
         n_lower, n_equal = self.n_runs_below[indices], np.diff(self.n_runs_below)[indices]
         return n_lower.astype(np.int64), n_equal.astype(np.int64)
 
@@ -264,8 +264,8 @@ class ConstantImage(ListedImage):
 
     size = 1
 
-    def __init__(self, runs: int) -> None:
-        self.runs, self.values = runs, np.zeros(1)
+    def __init__(self, n_runs: int) -> None:
+        self.n_runs, self.values = n_runs, np.zeros(1)
 
     def check_rankable(self, n_runs: int, *, by_runs: bool) -> None:
         """Do nothing: any number of runs can be ranked."""
@@ -274,7 +274,7 @@ class ConstantImage(ListedImage):
         return np.ones(len(runs), dtype=np.int64)
 
     def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
-        return np.zeros(len(runs), dtype=np.int64), np.full(len(runs), self.runs)
+        return np.zeros(len(runs), dtype=np.int64), np.full(len(runs), self.n_runs)
 
 
 class TableImage(ListedImage):
@@ -282,7 +282,7 @@ class TableImage(ListedImage):
 
     def __init__(self, walk: Walk, counts: ValueCounts) -> None:
         self.walk, self.keys = walk, counts.values
-        self.size, self.runs = counts.values.size, walk.count_runs()
+        self.size, self.n_runs = counts.values.size, walk.count_runs()
 
     @cached_property
     def values(self) -> Floats:
@@ -314,22 +314,22 @@ class EnumeratedImage(ListedImage):
     tolerance = MERGE_TOLERANCE
 
     def __init__(
-        self, measure: Measure, runs: Ints, grades: int, judgments: tuple[int, ...]
+        self, measure: Measure, runs: Ints, max_grade: int, judgments: tuple[int, ...]
     ) -> None:
-        self.measure, self.grades, self.judgments = measure, grades, judgments
+        self.measure, self.max_grade, self.judgments = measure, max_grade, judgments
         scores = np.sort(self._score(runs))
         if not np.isfinite(scores).all():
             raise PolicyError(f"{measure} has infinite scores or NaN, which cannot be ranked")
         radius = self.tolerance * np.maximum(np.abs(scores[1:]), np.abs(scores[:-1]))
         first = np.flatnonzero(np.concatenate([[True], np.diff(scores) > radius]))
         self.values, self.n_runs_below = scores[first], np.append(first, scores.size)
-        self.size, self.runs = first.size, scores.size
+        self.size, self.n_runs = first.size, scores.size
 
     def _score(self, runs: Ints) -> Floats:
         blocks = [runs[start : start + BLOCK_SIZE] for start in range(0, len(runs), BLOCK_SIZE)]
         return np.concatenate(
             [
-                score_runs(self.measure, block, grades=self.grades, judgments=self.judgments)
+                score_runs(self.measure, block, grades=self.max_grade, judgments=self.judgments)
                 for block in blocks
             ]
         )

@@ -191,23 +191,23 @@ class Heads:
     """Hashes of the values modulo PRIME and of the states, ascending."""
 
     @classmethod
-    def list_values(cls, search: SearchableWalk, limit: int) -> Heads:
-        """List the values of as many first ranks as possible with at most `limit` values."""
+    def list_values(cls, search: SearchableWalk, max_values: int) -> Heads:
+        """List the values of as many first ranks as possible with at most `max_values` values."""
         state, values = np.zeros(1, dtype=np.int64), np.zeros(1)
         residues = np.zeros((len(search.moduli), 1), dtype=np.int64)
         keys, cut = _hash_states(state, residues[-1]), 0
         for rank, targets in enumerate(search.walk.targets[:-1]):
             node, grade = np.nonzero(targets[state] >= 0)
-            if node.size > 2 * limit:
+            if node.size > 2 * max_values:
                 break
-            before = state[node]
-            target = targets[before, grade]
-            sums = residues[:, node] + search.residues[rank][:, before, grade]
+            state_before = state[node]
+            target = targets[state_before, grade]
+            sums = residues[:, node] + search.residues[rank][:, state_before, grade]
             sums -= search.moduli_column * (sums >= search.moduli_column)
             distinct, index = np.unique(_hash_states(target, sums[-1]), return_index=True)
-            if distinct.size > limit:
+            if distinct.size > max_values:
                 break
-            values = (values[node] + search.gains[rank][before, grade])[index]
+            values = (values[node] + search.gains[rank][state_before, grade])[index]
             state, residues = target[index], sums[:, index]
             keys, cut = distinct, rank + 1
         return cls(cut, state, values, residues, keys)
@@ -281,7 +281,7 @@ class SampledImage:
 
     def __init__(self, walk: Walk, seed: int, jobs: int | None) -> None:
         self.walk, self.seed, self.jobs = walk, seed, jobs
-        self.runs = walk.count_runs()
+        self.n_runs = walk.count_runs()
         self.search = SearchableWalk(walk)
         self.lowest, self.highest = self.search.extremes
         if not self._has_unequal_gaps():

@@ -59,6 +59,7 @@ class LexicographicParts:
     order: tuple[int, ...]
     """Indices of parts by descending weight."""
     limit: int | None
+    """Maximum number of relevant documents of a run, or None."""
     has_run_counts: bool
     """Whether runs can be counted: without a limit always, with a limit only if the sum of each
     part determines its number of relevant documents."""
@@ -89,10 +90,10 @@ class LexicographicParts:
         """Return for each run the total weight of lower sums and the weight of equal sums."""
         room = np.full(len(digits), self.limit or 0)
         n_lower, n_equal = np.zeros(len(digits), dtype=object), np.ones(len(digits), dtype=object)
-        for index, (before, weight) in zip(self.order, self._make_tables(by_runs), strict=True):
+        for index, (lower, weight) in zip(self.order, self._make_tables(by_runs), strict=True):
             column = digits[:, index]
             # Several runs may have the same sums so far.
-            n_lower = n_lower + n_equal * before[column, room]
+            n_lower = n_lower + n_equal * lower[column, room]
             n_equal = n_equal * weight[column]
             if self.limit is not None:
                 room = room - self.parts[index].min_relevant[column]
@@ -282,7 +283,7 @@ class SummedImage:
         self.memory = memory
         self.jobs = jobs
         self.size = count_sums(self.parts, limit)
-        self.runs = count_runs(self.parts, limit)
+        self.n_runs = count_runs(self.parts, limit)
         self.lexicographic = LexicographicParts.from_parts(self.parts, limit)
         # If there are too many values to count ranks, relative ranks are approximated.
         self.is_approximate = (
@@ -329,7 +330,7 @@ class SummedImage:
 
     def check_rankable(self, n_runs: int, *, by_runs: bool) -> None:
         if by_runs:
-            check_n_runs(self.runs)
+            check_n_runs(self.n_runs)
         else:
             self._check_size()
         if not self._is_lexicographic(by_runs):
@@ -340,7 +341,7 @@ class SummedImage:
         return self._rank_digits(self.find_digits(runs))
 
     def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
-        check_n_runs(self.runs)
+        check_n_runs(self.n_runs)
         return self._count_below(self.find_digits(runs), by_runs=True)
 
     def _is_lexicographic(self, by_runs: bool) -> bool:

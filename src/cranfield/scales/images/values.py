@@ -52,7 +52,7 @@ from cranfield.scales.runs import (
     check_runs,
     check_size,
     depends_on_recall_base,
-    has_more,
+    has_more_runs,
 )
 
 Representation = ListedImage | SummedImage | WindowedImage | SampledImage
@@ -108,7 +108,7 @@ class Image:
         if isinstance(self._representation, SampledImage) or self.is_approximate:
             # The number of values of a sampled image takes long to estimate.
             is_sampled = isinstance(self._representation, SampledImage)
-            count, noun = (self.runs, "runs") if is_sampled else (self.size, "possible values")
+            count, noun = (self.n_runs, "runs") if is_sampled else (self.size, "possible values")
             raise PolicyError(
                 f"there are about 2^{count.bit_length() - 1} {noun}, too many for exact ranks; use"
                 " relative_ranks() for relative ranks within a stated error, or use shorter runs or"
@@ -120,7 +120,7 @@ class Image:
     def error(self) -> float:
         """Bound on the error of relative ranks, which holds with the stated `confidence`.
 
-        0 if ranks are exact; otherwise computing the bound takes some seconds.
+        0 unless relative ranks are approximate; then computing the bound takes some seconds.
         """
         return self._representation.error
 
@@ -145,13 +145,13 @@ class Image:
 
     @property
     def size(self) -> int:
-        """Number of distinct values."""
+        """Number of distinct values; an estimate if `confidence` is below 1."""
         return self._representation.size
 
     @property
-    def runs(self) -> int:
+    def n_runs(self) -> int:
         """Number of runs."""
-        return self._representation.runs
+        return self._representation.n_runs
 
     def values(self) -> Floats:
         """Return all values, ascending; shape (size,).
@@ -491,7 +491,7 @@ def make_topic_image(
     # Values that cannot be listed raise an error, as counting them for each topic would be slow.
     has_no_form = find_form(measure, length, grades) is None
     max_runs = MAX_TOPIC_RUNS[has_no_form]
-    if not (has_no_form and has_more(max_runs, length, grades)):
+    if not (has_no_form and has_more_runs(max_runs, length, grades)):
         documents, limit = check_judgments(ideal, length, grades), _check_limit(at_most, length)
         topic_image = _make_image(
             measure, length, grades, documents, limit, 2**30, None, 0, represent.__wrapped__
@@ -581,7 +581,7 @@ def _make_image(
         representation = make(exact.rank_sum, limit, rel, memory, jobs, seed)
     if not unit:
         # Every run has the value of the offset.
-        representation, unit = ConstantImage(representation.runs), 1.0
+        representation, unit = ConstantImage(representation.n_runs), 1.0
     return Image(measure, length, grades, judgments, limit, unit, offset, representation)
 
 
@@ -594,7 +594,7 @@ def _enumerate_image(
     """Score all runs for the image of a measure without a form; refuse too many runs."""
     n_ranks = count_ranks_read(measure)
     max_runs = min(MAX_ENUMERATED, max(1, MAX_READ_RANKS // (n_ranks or 1)))
-    if has_more(max_runs, length, grades):
+    if has_more_runs(max_runs, length, grades):
         max_length = int(np.log(max_runs) / np.log(grades + 1) + 1e-9)
         reading = "" if n_ranks is None else f" to {counted(n_ranks, 'rank')}"
         advice = f"; use a length of at most {max_length}" if max_length else ""

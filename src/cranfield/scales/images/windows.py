@@ -135,7 +135,7 @@ class Halves:
         return first, np.maximum(self.find_first_tails(high, is_above=True) - first, 0)
 
     def list_sums(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
-        """Return the interval of each sum that is in one, and the distance from its lower end."""
+        """Return, for each sum inside an interval, its interval and distance from the lower end."""
         return self.compute_sums(*self.find_tails(low, high), low, high)
 
     def compute_sums(
@@ -228,7 +228,7 @@ class WindowedImage(ExactImage):
 
     def __init__(self, walk: Walk, cut: int, jobs: int | None) -> None:
         self.walk, self.cut, self.jobs = walk, cut, jobs
-        self.runs = walk.count_runs()
+        self.n_runs = walk.count_runs()
         # Computed at once, so that too many runs raise an error here.
         make_halves(walk, cut, False)
 
@@ -249,9 +249,9 @@ class WindowedImage(ExactImage):
         values, n_below = [], []
         size, min_gap, max_gap, highest = 0, 0, 0, None
         for pieces in iterate_in_threads(self._summarise_window, windows, self.jobs):
-            for low, offsets, before, n_distinct, gaps, last_offset in pieces:
+            for low, offsets, n_before, n_distinct, gaps, last_offset in pieces:
                 values.append(offsets.astype(self.walk.dtype) + low)
-                n_below.append(before + size)
+                n_below.append(n_before + size)
                 size += n_distinct
                 steps = [gap for gap in gaps if gap]
                 if highest is not None:
@@ -322,7 +322,7 @@ class WindowedImage(ExactImage):
 
     def check_rankable(self, n_runs: int, *, by_runs: bool) -> None:
         if by_runs:
-            check_n_runs(self.runs)
+            check_n_runs(self.n_runs)
         else:
             _ = self._borders
 
@@ -382,19 +382,19 @@ class WindowedImage(ExactImage):
         return ranks, matches
 
     def count_lower_and_equal(self, runs: Ints) -> tuple[Ints, Ints]:
-        check_n_runs(self.runs)
+        check_n_runs(self.n_runs)
         unique, inverse = np.unique(self.walk.compute_values(runs), return_inverse=True)
         halves = make_halves(self.walk, self.cut, True)
-        before = np.concatenate([[0], np.cumsum(halves.tail_runs)])
+        runs_before = np.concatenate([[0], np.cumsum(halves.tail_runs)])
         # For each head the number of runs before the tails of its state.
-        state_starts = before[np.concatenate([[0], halves.tail_ends[:-1]])]
+        state_starts = runs_before[np.concatenate([[0], halves.tail_ends[:-1]])]
         start_runs = np.repeat(state_starts, np.diff(halves.head_ends, prepend=0))
         step = max(1, 2**19 // halves.heads.size)
 
         def count_block(start: int) -> tuple[Ints, Ints]:
             x = unique[start : start + step]
             first, n_tails = halves.find_tails(x, x)
-            n_lower = ((before[first] - start_runs) * halves.head_runs).sum(axis=1)
+            n_lower = ((runs_before[first] - start_runs) * halves.head_runs).sum(axis=1)
             pair, tail = join_counted_ranges(first.ravel(), n_tails.ravel())
             query, head = np.divmod(pair, halves.heads.size)
             difference = halves.tail_words[tail] + halves.head_words[head] - to_words(x)[query]

@@ -24,7 +24,7 @@ from cranfield.online import (
     simulated_log,
     simulated_user,
 )
-from cranfield.online.log.query_log import QueryLog, log_from_tables
+from cranfield.online.log.query_log import QueryLog, make_log
 from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
 from tests.online.refusals import check_refused
 
@@ -42,7 +42,7 @@ def small_log(**columns: Any) -> QueryLog:
             "dwell": [40.0, 3.0, None, 30.0, 90.0, 5.0, 50.0],
         }
     )
-    return log_from_tables(pages, results, clicks)
+    return make_log(pages, results, clicks)
 
 
 _RANKS = [(1, "a"), (2, "b"), (3, None)]
@@ -191,7 +191,7 @@ def _interleaved(method: str) -> tuple[QueryLog, Any, np.ndarray[Any, Any]]:
                     owner = None if team < 0 else made.rankers[team]
                     results.append((page, rank + 1, made.docs[code], owner))
                     clicks += [(page, rank + 1, made.docs[code])] * int(clicked[k, rank])
-    log = log_from_tables(
+    log = make_log(
         pl.DataFrame(pages, schema=["id", "query", "method"], orient="row"),
         pl.DataFrame(results, schema=["page", "rank", "doc", "team"], orient="row"),
         pl.DataFrame(clicks, schema=["page", "rank", "doc"], orient="row"),
@@ -211,7 +211,7 @@ def test_pages_are_compared_as_their_method_does(method: str) -> None:
         assert found.credit == pytest.approx(wanted.mean(), abs=1e-12)
     # By default A and B are in order of their names.
     assert preference(log, lists=lists, resamples=10).wins == found.losses
-    without = log_from_tables(log.pages.drop("method"), log.results, log.clicks)
+    without = make_log(log.pages.drop("method"), log.results, log.clicks)
     told = preference(without, lists=lists, method=method, resamples=10)
     assert told.wins == found.losses
 
@@ -229,20 +229,20 @@ def test_lists_have_the_names_of_the_teams() -> None:
     message = "lists named like the teams in the log, such as 'new', got lists named 'newer', 'old'"
     with pytest.raises(CranfieldError, match=message):
         preference(log, lists=renamed)
-    no_teams = log_from_tables(log.pages, log.results.drop("team"), log.clicks)
+    no_teams = make_log(log.pages, log.results.drop("team"), log.clicks)
     assert preference(no_teams, lists=renamed, method="Balanced", resamples=10).impressions
 
 
 def test_the_first_click_without_times_is_noted() -> None:
     log = small_log()
-    note = "first click: clicks have no times; on 2 pages with several clicks, the order"
+    note = "first click: clicks have no times; on 2 pages with several clicked results, the order"
     assert any(note in line for line in preference(log, clicks="first", resamples=10).notes)
     assert not preference(log, resamples=10).notes
     noted = measure(log, ["ClickRank", "UCTR"]).notes
     assert noted[0].startswith("ClickRank: clicks have no times; on 2 pages")
     assert not measure(log, ["UCTR", "ClickRank(first='rank')"]).notes
     times = pl.Series([datetime(2026, 3, 1, 8, k, tzinfo=UTC) for k in range(7)])
-    timed = log_from_tables(log.pages, log.results, log.clicks.with_columns(time=times))
+    timed = make_log(log.pages, log.results, log.clicks.with_columns(time=times))
     assert not preference(timed, clicks="first", resamples=10).notes
     assert not measure(timed, "ClickRank").notes
 
@@ -251,7 +251,7 @@ def test_pages_of_one_team_are_noted() -> None:
     log = small_log()
     is_other = (pl.col("page") == 2) & (pl.col("team") == "b")
     results = log.results.with_columns(team=pl.when(~is_other).then("team"))
-    result = preference(log_from_tables(log.pages, results, log.clicks), resamples=10)
+    result = preference(make_log(log.pages, results, log.clicks), resamples=10)
     assert result.notes == ("1 page with results of one team only are included",)
     assert not preference(log, resamples=10).notes
 

@@ -45,7 +45,7 @@ from cranfield.online.click_models.model import (
     read_fields,
     with_grades,
 )
-from cranfield.online.log.query_log import QueryLog, log_from_tables
+from cranfield.online.log.query_log import QueryLog, make_log
 from cranfield.result import Column, Columns, Result
 
 MEASURE_KINDS = ("utility", "effort")  # Kinds of measures of a click model
@@ -423,7 +423,7 @@ class ClickModel(Result):
         table = pl.DataFrame(rows, schema=schema, orient="row", strict=False)
         if tied is not None:
             table = table.with_columns(doc=pl.format("d{}", "rank"))
-        list_log = log_from_tables(pl.DataFrame({"id": queries, "query": queries}), table)
+        list_log = make_log(pl.DataFrame({"id": queries, "query": queries}), table)
         max_length = max(map(len, lists.values()), default=0)
         codes = np.full((len(queries), max_length), -1, dtype=np.intp)
         codes[table["page"], table["rank"] - 1] = self.items.encode_results(list_log)
@@ -433,7 +433,7 @@ class ClickModel(Result):
         pages = pl.DataFrame({"list": np.arange(len(ids)) // n, "page": np.arange(len(ids))})
         results = pages.join(table.rename({"page": "list"}), on="list", maintain_order="left_right")
         clicks = pl.DataFrame({"page": page, "rank": position + 1})
-        return log_from_tables(
+        return make_log(
             pl.DataFrame(ids, schema=["id", "query"], orient="row"),
             results,
             clicks.join(results, on=["page", "rank"], how="left", maintain_order="left"),

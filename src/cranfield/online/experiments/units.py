@@ -591,8 +591,11 @@ def convert_sums_to_units(
     has_variant = sums.variant >= 0
     all_notes = list(notes)
     for table, period in ((sums, ""), (before, " before the experiment")):
-        if table is not None and table.unassigned:
-            pages, proportion = counted(table.unassigned, "page"), table.unassigned / table.pages
+        if table is not None and table.n_unassigned:
+            pages, proportion = (
+                counted(table.n_unassigned, "page"),
+                table.n_unassigned / table.n_pages,
+            )
             all_notes.append(f"{pages}{period} ({proportion:.1%}) excluded: no {table.kind}")
     if n_excluded := int((~has_variant).sum()):
         all_notes.append(f"{counted(n_excluded, sums.kind)} excluded: no unique variant")

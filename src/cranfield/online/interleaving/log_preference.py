@@ -67,7 +67,7 @@ def weigh_clicks(
     weight: pl.Expr = pl.lit(1.0)
     if clicks in ("first", "last"):
         # Clicks are in order of time; without times, in the order of the source.
-        notes += log.order_notes(f"{clicks} click")
+        notes += log.describe_click_order(f"{clicks} click")
         rows = rows.unique("page", keep=clicks, maintain_order=True)  # type: ignore[arg-type]
     elif clicks == "sat":
         log.require("clicks", "dwell", purpose="satisfied clicks")

@@ -308,8 +308,8 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     Returns
     -------
     polars.DataFrame
-        Columns `check`, `statistic`, `df` and `p`. For a pair of experiments, `statistic` and `p`
-        are NaN if a variant has no unit that is in both.
+        Columns `check`, `statistic`, `df` and `p`; `statistic` and `p` are NaN if an experiment has
+        no unit, and for a pair of experiments if a variant has no unit that is in both.
 
     Examples
     --------

@@ -199,7 +199,7 @@ def bandit() -> tuple[pl.DataFrame, pl.DataFrame]:
 def test_open_bandit() -> None:
     """The figures that obp 0.4.1 prints in its README, and their neighbours."""
     made = policy_value(LOG, POLICY)
-    assert made.lists == 10_000
+    assert made.n_lists == 10_000
     assert made.estimate == pytest.approx(0.004552880, abs=5e-10)
     assert made.relative == pytest.approx(1.198126, abs=5e-7)
     assert abs(made.estimate - 0.0042) / 0.0042 == pytest.approx(0.084019, abs=5e-7)
@@ -258,7 +258,7 @@ def test_limits_by_user() -> None:
     assert made.standard_error == pytest.approx(error, rel=1e-12)
     half_width = error * stats.t.ppf(0.95, len(sums) - 1)
     assert made.high - made.estimate == pytest.approx(half_width, rel=1e-9)
-    assert made.units == len(sums)
+    assert made.n_units == len(sums)
 
 
 def test_the_unit_must_be_named_where_users_return() -> None:

@@ -295,7 +295,7 @@ def rbp_persistence(
     Parameters
     ----------
     log
-        Pages with clicks, and preferably all results, for the lengths; otherwise no page ends.
+        Pages with clicks, preferably with all results; without results, no page is taken to end.
     model
         Trained model of users who read from rank to rank (CM, SDBN, DCM, DBN, CCM); then d is
         replaced by the probabilities that ranks were examined, given all clicks of the page. By

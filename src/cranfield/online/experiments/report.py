@@ -231,7 +231,7 @@ class ExperimentReport(Result):
             **_EFFECT_COLUMNS,
             **_PVALUE_COLUMNS,
             "noninferiority p": Column(
-                "One-sided p-value, for level alpha / 2; NaN without a margin.", pvalue=True
+                "p-value of non-inferiority, level alpha / 2; NaN without a margin.", pvalue=True
             ),
             "verdict": Column("`better`, `worse`, `not worse`, `undecided`, or `no verdict`."),
         },

@@ -475,3 +475,9 @@ def test_no_interval_of_the_lift_to_zero(errors: str) -> None:
         assert report.low[0, 0] < report.high[0, 0] < 0
         note = "x: no confidence interval of the lift, because the mean of treatment is 0"
         assert any(line.startswith(note) for line in report.notes)
+
+
+def test_a_mean_of_zero_does_not_need_equal_values() -> None:
+    table = {"variant": ["control"] * 10 + ["treatment"] * 10, "x": [1, 2] * 5 + [-1, 1] * 5}
+    report = analyse_experiment(table, "x")
+    assert np.isnan(report.lift_low[0, 0]) and not any("all values" in x for x in report.notes)

@@ -150,4 +150,4 @@ def test_pages_on_which_one_ranker_owns_nothing_count_in_both_ways() -> None:
     assert by_team.to_polars().equals(by_lists.to_polars())
     owners = clicks["team"].to_list()
     assert (by_team.wins, by_team.losses) == (owners.count("a"), owners.count("b"))
-    assert by_team.impressions == 60
+    assert by_team.n_impressions == 60

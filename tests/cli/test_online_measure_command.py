@@ -43,7 +43,7 @@ def test_values_are_those_of_the_library(logged: Path) -> None:
 def test_a_second_table_is_results_or_clicks_by_what_it_holds(logged: Path) -> None:
     command = ("online", "measure", "pages.csv")
     out, err = cranfield(logged, *command, "results.csv")
-    assert "8 results, clicks not known" in out and "UCTR" not in out
+    assert "8 results, clicks unknown" in out and "UCTR" not in out
     assert "results.csv: is read as results, because it has all ranks of its pages" in err
     out, err = cranfield(logged, *command, "clicks.csv", "-m", "UCTR")
     assert "UCTR     0.5000" in out and err == ""

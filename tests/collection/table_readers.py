@@ -1167,8 +1167,8 @@ READERS: dict[str, Reader] = {
                 "session": some("name", O.SESSION),
                 "time": some("any", O.TIME),
                 "variant": some("name", O.VARIANT),
-                "found": some(
-                    "any", "found number_found results_found num_found total_hits total_results"
+                "total_results": some(
+                    "any", "total_results found number_found results_found num_found total_hits"
                 ),
                 "method": some("any", "method interleaving interleaving_method"),
             },

@@ -161,7 +161,7 @@ def test_short_stays_do_not_count() -> None:
     assert (first, second) == (pytest.approx(1 / log2(3)), 1)
     with (
         pytest.warns(cf.CranfieldWarning, match="dwell time unknown"),
-        pytest.raises(cf.InputError, match="has no clicks of at least 100 seconds"),
+        pytest.raises(cf.InputError, match="expected clicks of at least 100 seconds"),
     ):
         sessions.clicks_to_qrels(100)
 
@@ -201,4 +201,4 @@ def test_command(tmp_path: Path) -> None:
     assert out.splitlines()[-1] == f"log,{1 / log2(3)}"
     assert not err
     _, err = cranfield(tmp_path, "sessions", "clicks", "s.csv", status=2)
-    assert "has no clicks from which to derive judgments" in err
+    assert "expected clicks from which to derive judgments, got none" in err

@@ -40,7 +40,7 @@ def test_concatenation(options: dict[str, object], docs: str, queries: list[int]
     assert "".join(lists.rows["doc"]) == docs
     assert lists.rows["query"].to_list() == queries
     assert lists.rows["rank"].to_list() == [*range(1, len(docs) + 1)]
-    assert lists.removed + lists.cut + len(docs) == 7
+    assert lists.n_removed + lists.n_cut + len(docs) == 7
 
 
 @settings(max_examples=8)
@@ -137,8 +137,8 @@ def test_current_queries_behind_histories() -> None:
         (1, 0, 1, "clueweb12-0714wb-65-18806"),
         (1, 1, 1, "n3"),
     ]
-    assert both.counts.results == 2 * 60 + 4
-    assert both.counts.empty_lists == 1
+    assert both.counts.n_results == 2 * 60 + 4
+    assert both.counts.n_empty_lists == 1
     assert both.clicks.height == 22
     assert both.queries.filter(pl.col("query") == 4)["text"].to_list() == [
         *['general schedule pay tables "federal goverment"', '"employee fraud" "best practice"'] * 2
@@ -162,7 +162,7 @@ def test_topics_of_runs_without_a_session_are_reported() -> None:
     sessions = read_sessions(XML)
     with pytest.warns(CranfieldWarning, match="x: 1 topic excluded: not a session, such as '77'"):
         both = sessions.append_runs({"x": dict.fromkeys(("77", "33", "54"), {"a": 1.0})})
-    assert both.counts.queries == 8
+    assert both.counts.n_queries == 8
 
 
 def test_sessions_that_a_run_does_not_answer() -> None:
@@ -181,5 +181,5 @@ def test_sessions_that_a_run_does_not_answer() -> None:
     ]
     np.testing.assert_allclose(scores, [[1, 1 / (np.log2(5) / 2 * np.log2(3))]] * 2)
     # If the log names current queries, a session without one needs an answer.
-    named = replace(log, current=(None, "query"))
+    named = replace(log, current_queries=(None, "query"))
     assert named.append_runs(runs).names == ("2",)

@@ -46,12 +46,12 @@ def test_real_extract() -> None:
     sessions = read_sessions(XML)
     assert sessions.names == ("33", "54")
     assert sessions.topics == ("25", "40")
-    assert sessions.current == (
+    assert sessions.current_queries == (
         'general schedule pay tables "federal goverment"',
         '"employee fraud" "best practice"',
     )
     assert sessions.queries.height == 6
-    assert sessions.counts.repeated == 8
+    assert sessions.counts.n_repeated == 8
     assert repr(sessions) == (
         "Sessions(2 sessions, 6 queries, 60 results, 11 clicks; 8 repeated results)"
     )
@@ -111,7 +111,7 @@ def test_odd_things_are_counted_and_said(tmp_path: Path) -> None:
     assert "1 document repeated in one list" in said
     assert "1 session without queries, such as '2'" in said
     counts = sessions.counts
-    assert (counts.lost_clicks, counts.repeated_in_list, counts.empty_lists) == (1, 1, 1)
+    assert (counts.n_lost_clicks, counts.n_repeated_in_list, counts.n_empty_lists) == (1, 1, 1)
     assert counts.without_queries == counts.without_topic == ("2",)
     assert repr(sessions).endswith(
         "0 clicks; 1 session without a topic, 1 session without a query, 1 empty list,"
@@ -203,7 +203,7 @@ def test_scores_become_ranks_and_named_queries_numbers() -> None:
 def test_clicks_on_no_result_are_counted() -> None:
     lost = [CLICKS[0] | change for change in ({"query": 9}, {"session": "?"}, {"system": "?"})]
     with pytest.warns(CranfieldWarning, match="3 clicks excluded: no such result"):
-        assert read_sessions(ROWS, clicks=[*CLICKS, *lost]).lost_clicks == 3
+        assert read_sessions(ROWS, clicks=[*CLICKS, *lost]).n_lost_clicks == 3
 
 
 def test_clicks_are_on_the_document_that_they_name() -> None:
@@ -219,7 +219,7 @@ def test_clicks_are_on_the_document_that_they_name() -> None:
     # A document of no list, and no document.
     with pytest.warns(CranfieldWarning, match="1 click excluded: no such result"):
         lost = read_sessions(rows, clicks=[click | {"rank": 1, "doc": d} for d in ("x", None)])
-    assert lost.clicks["rank"].to_list() == [1] and lost.lost_clicks == 1
+    assert lost.clicks["rank"].to_list() == [1] and lost.n_lost_clicks == 1
 
 
 def test_topics_of_sessions(tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ def _lists(header: str, *lines: str) -> pl.DataFrame:
         (_lists("doc score", "s 1 a 1", "s 1 b 1", "s 2 a 1"), "2 of 3 results are tied with"),
         (
             _lists("doc score", *(f"s {q} d{k} {k}" for q in (1, 2) for k in (1, 2, 3))),
-            "the scores of every list rise in the order of the file",
+            "in the order of the file, the scores of no list ever fall",
         ),
         (
             _lists("doc rank", *(f"s 31_{q} d{q} 1" for q in (1, 10, 2))),

@@ -21,7 +21,7 @@ from cranfield.measures.users.stopping import RankBiasedPrecision
 from cranfield.online.click_models.models import CascadeModel
 from cranfield.online.click_models.trained import ClickModel
 from cranfield.online.log.query_log import QueryLog, number_page_units
-from cranfield.result import Column, Columns, Result, TableResult
+from cranfield.result import Column, Columns, Result, TableResult, declare_bounds
 from cranfield.tabular import format_interval, format_number
 
 DWELL_KEYS = ("rank", "grade")  # Variables by which mean dwell times are computed
@@ -36,15 +36,15 @@ class ClickMoves(Result):
     counts
         Number of moves from each rank (row) to each rank (column); a repeated click on the same
         result is a move to its own rank. Shape (ranks, ranks).
-    stays
-        Data frame of dwell times, one row per rank and per grade with an uncensored dwell time:
-        `by` (`rank` or `grade`), `value`, `mean` (seconds), number of `clicks` with a dwell time,
-        and number of these that are `censored`.
-    pages
+    dwell_times
+        Data frame, one row per rank and per grade with an uncensored dwell time: `by` (`rank` or
+        `grade`), `value`, `mean` dwell time (seconds), number of `clicks` with a dwell time, and
+        number of these clicks whose dwell time is `censored`.
+    n_pages
         Number of pages with at least one included move.
-    excluded
+    n_excluded
         Number of moves excluded because they start or end below the last included rank.
-    unknown
+    n_unknown
         Number of clicks down to the last included rank that have no dwell time.
     """
 
@@ -56,17 +56,19 @@ class ClickMoves(Result):
     }
 
     counts: Ints
-    stays: pl.DataFrame
-    pages: int
-    excluded: int
-    unknown: int
+    dwell_times: pl.DataFrame
+    n_pages: int
+    n_excluded: int
+    n_unknown: int
 
-    def measure(self, *, stays: str | None = None, prior: float = 1.0, **options: Any) -> Measure:
+    def measure(
+        self, *, dwell_by: str | None = None, prior: float = 1.0, **options: Any
+    ) -> Measure:
         """Return Markov precision for users with these moves.
 
         Parameters
         ----------
-        stays
+        dwell_by
             None for discrete time. For continuous time, `rank` or `grade`: users stay at each rank,
             or at each document of a grade, for its mean dwell time in the log.
         prior
@@ -85,19 +87,19 @@ class ClickMoves(Result):
         PolicyError
             For a prior that is not above 0, or other invalid parameters.
         InputError
-            If continuous time is requested, but the log has no dwell times by rank or grade.
+            If continuous time is requested, but no rank or no grade has a mean dwell time above 0.
         """
         check_number("prior", prior, above=0)
         counts = self.counts + float(prior)
         if not options.get("loops"):
             np.fill_diagonal(counts, 0.0)
-        if stays is not None:
-            check_choice("stays", stays, DWELL_KEYS)
-            times = self.stays.filter((pl.col("by") == stays) & (pl.col("mean") > 0))
+        if dwell_by is not None:
+            check_choice("dwell_by", dwell_by, DWELL_KEYS)
+            times = self.dwell_times.filter((pl.col("by") == dwell_by) & (pl.col("mean") > 0))
             if times.is_empty():
-                raise InputError(f"the log has no clicks with both a dwell time and a {stays}")
+                raise InputError(f"the log has no clicks with both a dwell time and a {dwell_by}")
             options["dwell"] = dict(times.select("value", "mean").iter_rows())
-            options["dwell_by"] = stays
+            options["dwell_by"] = dwell_by
         rows = enumerate(counts.tolist(), 1)
         moves = {start: {end: n for end, n in enumerate(row, 1) if n} for start, row in rows}
         return MarkovPrecision(moves=moves, **options)
@@ -108,9 +110,9 @@ class ClickMoves(Result):
         return pl.DataFrame(columns)
 
     def heading(self) -> list[str]:
-        sizes = {"move": self.counts.sum(), "rank": len(self.counts), "page": self.pages}
+        sizes = {"move": self.counts.sum(), "rank": len(self.counts), "page": self.n_pages}
         texts = [counted(int(size), noun) for noun, size in sizes.items()]
-        texts += [f"{self.excluded:,} moves excluded"] if self.excluded else []
+        texts += [f"{self.n_excluded:,} moves excluded"] if self.n_excluded else []
         return [", ".join(texts)]
 
 
@@ -142,7 +144,7 @@ def click_moves(log: QueryLog, *, ranks: Annotated[int, Integer(2, 100)] = 10) -
     --------
     >>> import cranfield as cf
     >>> moves = cf.online.click_moves(cf.online.simulated_log(), ranks=3)
-    >>> measure = moves.measure(stays="rank")
+    >>> measure = moves.measure(dwell_by="rank")
     >>> cf.parse_measure(str(measure)) == measure
     True
     """
@@ -154,13 +156,13 @@ def click_moves(log: QueryLog, *, ranks: Annotated[int, Integer(2, 100)] = 10) -
     included_moves = moves.filter((pl.col("start") <= ranks) & (pl.col("end") <= ranks))
     counts = np.zeros((ranks, ranks), dtype=np.int64)
     np.add.at(counts, (included_moves["start"] - 1, included_moves["end"] - 1), 1)
-    stays, n_unknown = _average_dwell_times(log, clicks.filter(pl.col("rank") <= ranks))
+    dwell_times, n_unknown = _average_dwell_times(log, clicks.filter(pl.col("rank") <= ranks))
     return ClickMoves(
         counts=counts,
-        stays=stays,
-        pages=included_moves["page"].n_unique(),
-        excluded=moves.height - included_moves.height,
-        unknown=n_unknown,
+        dwell_times=dwell_times,
+        n_pages=included_moves["page"].n_unique(),
+        n_excluded=moves.height - included_moves.height,
+        n_unknown=n_unknown,
     )
 
 
@@ -221,7 +223,7 @@ def _number_units(log: QueryLog, unit: str, purpose: str) -> tuple[pl.Series, li
 class Persistence(Result):
     """Persistence p, the probability of continuing to the next rank; see :func:`rbp_persistence`.
 
-    The attributes are the columns of the table, which has one row, and `notes` on the data.
+    The attributes are the columns of the only row (counts with the prefix `n_`), and `notes`.
     """
 
     name: ClassVar[str] = "persistence"
@@ -232,13 +234,12 @@ class Persistence(Result):
             " that they could have."
         ),
         "error": Column("Standard error over units; NaN for one unit."),
-        "low": Column("Lower bound of the confidence interval, computed on the logit scale."),
-        "high": Column("Upper bound; both bounds are NaN if p is 0 or 1, or for one unit."),
+        **declare_bounds("confidence interval", "; NaN if p is 0 or 1, or `error` is 0 or NaN"),
         "confidence": Column("Confidence level of the interval.", decimals=2),
         "unit": Column("Kind of independent unit, such as `user`."),
         "units": Column("Number of units."),
         "pages": Column("Number of pages used."),
-        "excluded": Column("Number of pages excluded because they have no click or no results."),
+        "excluded": Column("Number of pages without results or, without a click model, clicks."),
     }
 
     by: str
@@ -248,9 +249,9 @@ class Persistence(Result):
     high: float
     confidence: float
     unit: str
-    units: int
-    pages: int
-    excluded: int
+    n_units: int
+    n_pages: int
+    n_excluded: int
     notes: tuple[str, ...] = ()
 
     def measure(self, **options: Any) -> Measure:
@@ -258,16 +259,17 @@ class Persistence(Result):
         return RankBiasedPrecision(p=self.p, **options)
 
     def _frame(self) -> pl.DataFrame:
-        return pl.DataFrame({name: [getattr(self, name)] for name in self.columns})
+        values = {name.removeprefix("n_"): value for name, value in vars(self).items()}
+        return pl.DataFrame({name: [values[name]] for name in self.columns})
 
     def facts(self) -> dict[str, Any]:
         return {}
 
     def heading(self) -> list[str]:
         interval = format_interval(self.low, self.high)
-        by_unit = "" if self.unit == "page" else f"by {self.unit}"
-        pages = counted(self.pages, "page")
-        texts = f"p {format_number(self.p)}", interval, f"by {self.by}", pages, by_unit
+        unit = "" if self.unit == "page" else f"standard error by {self.unit}"
+        pages = counted(self.n_pages, "page")
+        texts = f"p {format_number(self.p)}", interval, f"by {self.by}", pages, unit
         return [", ".join(filter(None, texts))]
 
 
@@ -281,8 +283,9 @@ def rbp_persistence(
     r"""Estimate the persistence parameter p of RBP from a log.
 
     A user who continues with probability p reads D ranks, :math:`P(D = d) = p^{d-1}(1-p)`. On a
-    page of n ranks, D is censored at n: a user who read rank n might have continued. The maximum
-    likelihood estimate is
+    page of n ranks, D is censored at n: a user who read rank n might have continued. If the user
+    of page j, which has :math:`n_j` ranks, read :math:`d_j` of them, the maximum likelihood
+    estimate is
 
     .. math:: \hat p = \sum_j (d_j - 1) \Big/ \sum_j \min(d_j, n_j - 1)
 
@@ -292,7 +295,7 @@ def rbp_persistence(
     Parameters
     ----------
     log
-        Pages with clicks, and preferably with all results, which give the lengths of the pages.
+        Pages with clicks, preferably with all results; without results, no page is taken to end.
     model
         Trained model of users who read from rank to rank (CM, SDBN, DCM, DBN, CCM); then d is
         replaced by the probabilities that ranks were examined, given all clicks of the page. By
@@ -303,14 +306,14 @@ def rbp_persistence(
         a known unit is a unit of its own. The standard error ignores the uncertainty of the model's
         parameters.
     confidence
-        Confidence level of the interval.
+        Confidence level of the interval, which is computed on the logit scale.
 
     Raises
     ------
     InputError
-        For a log without a click, or if no page with a click has several results.
+        For a log without clicks or the unit, or if no page with a click has several results.
     PolicyError
-        For a model whose users do not read from rank to rank.
+        For a model whose users do not read from rank to rank, or an invalid option.
 
     References
     ----------
@@ -329,7 +332,7 @@ def rbp_persistence(
     if unit != "page":
         groups = frame.group_by(units.gather(frame["page"]).alias("unit"), maintain_order=True)
         frame = groups.agg(pl.col("continued", "possible", "pages").sum())
-    pages = int(frame["pages"].sum())
+    n_pages = int(frame["pages"].sum())
     if not frame["possible"].sum() > 0:
         reason = "no page with a click has several results, so persistence cannot be estimated"
         raise InputError(reason, source=log.source)
@@ -347,9 +350,9 @@ def rbp_persistence(
         high=high,
         confidence=confidence,
         unit=unit,
-        units=frame.height,
-        pages=pages,
-        excluded=log.pages.height - pages,
+        n_units=frame.height,
+        n_pages=n_pages,
+        n_excluded=log.pages.height - n_pages,
         notes=tuple(notes),
     )
 
@@ -411,7 +414,7 @@ class TimeCalibration(TableResult):
         "parameter": Column("Parameter of the measure TBG.", key=True),
         "value": Column("Estimate from the log, or the published value."),
         "error": Column("Standard error of the estimate; null if there is none."),
-        "observations": Column("Number of units, pages, results or clicks in the estimate."),
+        "observations": Column("Number of units, pages, results or clicks; 0 if not estimated."),
         "source": Column(
             "Source of the value: `log`, `no lengths` (the value is 0, because lengths are"
             " unknown), or a publication."
@@ -423,7 +426,7 @@ class TimeCalibration(TableResult):
     def measure(self, **options: Any) -> Measure:
         """Return TBG with these parameters, and with other parameters from `options`.
 
-        If no lengths were known, users take the same time to read each document.
+        If the source of `a` is `no lengths`, users take the same time to read each document.
         """
         missing = {"missing": 0.0} if NO_LENGTHS in self.rows["source"] else {}
         return TimeBiasedGain(**{**self._get_estimates(), **missing, **options})
@@ -488,7 +491,7 @@ def calibrate_tbg(
     Raises
     ------
     InputError
-        For a log without clicks, or from which no parameter can be estimated.
+        For a log without clicks or without the unit, or from which no parameter can be estimated.
     PolicyError
         For an invalid option.
 

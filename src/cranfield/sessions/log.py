@@ -65,32 +65,32 @@ class SessionCounts:
 
     Attributes
     ----------
-    sessions, queries, results, clicks
+    n_sessions, n_queries, n_results, n_clicks
         Number of sessions, queries, results and clicks.
     without_topic
         Names of the sessions whose topic is unknown.
     without_queries
         Names of the sessions without a query.
-    empty_lists
+    n_empty_lists
         Number of queries without a result.
-    repeated
+    n_repeated
         Number of results whose document an earlier query of the session retrieved.
-    repeated_in_list
-        Number of results whose document has a higher rank in the same list.
-    lost_clicks
-        Number of clicks excluded because their list has no result with their rank or document.
+    n_repeated_in_list
+        Number of results whose document occurs above them in the same list.
+    n_lost_clicks
+        Number of clicks that match no result of their list, and are excluded.
     """
 
-    sessions: int
-    queries: int
-    results: int
-    clicks: int
+    n_sessions: int
+    n_queries: int
+    n_results: int
+    n_clicks: int
     without_topic: tuple[str, ...] = ()
     without_queries: tuple[str, ...] = ()
-    empty_lists: int = 0
-    repeated: int = 0
-    repeated_in_list: int = 0
-    lost_clicks: int = 0
+    n_empty_lists: int = 0
+    n_repeated: int = 0
+    n_repeated_in_list: int = 0
+    n_lost_clicks: int = 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -105,23 +105,23 @@ class Sessions:
         Topic of each session; None if it is unknown.
     systems
         Names of the systems; `("log",)` if the log does not name its system.
-    current
+    current_queries
         Text of the current query of each session, which has no results yet, as in the TREC Session
         track; None for sessions without a current query.
     queries
-        Data frame: `system`, `session` (as indices), `query` (from 1), `text`, `start` (seconds).
+        Data frame: `system`, `session` (as indices), `query` (from 1), `text`, `start` (seconds);
+        texts and times are null in sessions that were read from a table.
     results
         Data frame: `system`, `session`, `query`, `rank`, `doc`, `title`, `snippet`; sorted by list
         and rank.
     clicks
         Data frame: `system`, `session`, `query`, `rank`, `start`, `end` (seconds); in order of time
-        within a session and system, and in order of the source if times are equal or missing.
+        within a session and system, where a click without a time follows the one above it.
     source
         Name of the source, for messages.
-    lost_clicks
-        Number of clicks on ranks or documents that their lists do not have; they are not in
-        `clicks`.
-    runs_read
+    n_lost_clicks
+        Number of clicks that match no result of their list; they are not in `clicks`.
+    run_settings
         Settings with which the runs of :func:`append_runs` were read; empty without runs.
 
     Examples
@@ -135,13 +135,13 @@ class Sessions:
     names: tuple[str, ...]
     topics: tuple[str | None, ...]
     systems: tuple[str, ...]
-    current: tuple[str | None, ...]
+    current_queries: tuple[str | None, ...]
     queries: pl.DataFrame
     results: pl.DataFrame
     clicks: pl.DataFrame
     source: str = field(default="sessions")
-    lost_clicks: int = 0
-    runs_read: Mapping[str, Any] = field(default_factory=dict)
+    n_lost_clicks: int = 0
+    run_settings: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def counts(self) -> SessionCounts:
@@ -152,18 +152,18 @@ class Sessions:
         first_in_session = mask_first_occurrences(self.results, "system", "session", "doc")
         first_in_list = mask_first_occurrences(self.results, *LIST_KEY, "doc")
         return SessionCounts(
-            sessions=len(self.names),
-            queries=self.queries.height,
-            results=self.results.height,
-            clicks=self.clicks.height,
+            n_sessions=len(self.names),
+            n_queries=self.queries.height,
+            n_results=self.results.height,
+            n_clicks=self.clicks.height,
             without_topic=tuple(name for name, topic in topics if topic is None),
             without_queries=tuple(
                 name for i, name in enumerate(self.names) if i not in sessions_with_queries
             ),
-            empty_lists=self.queries.height - n_nonempty,
-            repeated=int((first_in_list & ~first_in_session).sum()),
-            repeated_in_list=int((~first_in_list).sum()),
-            lost_clicks=self.lost_clicks,
+            n_empty_lists=self.queries.height - n_nonempty,
+            n_repeated=int((first_in_list & ~first_in_session).sum()),
+            n_repeated_in_list=int((~first_in_list).sum()),
+            n_lost_clicks=self.n_lost_clicks,
         )
 
     def qrels(self, qrels: Any, *, current: bool = False) -> Qrels:
@@ -181,12 +181,14 @@ class Sessions:
         Returns
         -------
         Qrels
-            Judgments whose topics are the sessions with a judged topic.
+            Judgments whose topics are the sessions with a judged topic; if they are derived from
+            clicks, the sessions with results.
 
         Raises
         ------
         InputError
-            If no session has a judged topic, or no click counts.
+            If no session has a judged topic; for judgments from clicks, if there is no click with
+            the minimum dwell time.
         """
         if isinstance(qrels, str) and (match := CLICK_JUDGMENTS.fullmatch(qrels)):
             return self.clicks_to_qrels(None if match[1] is None else float(match[1]))
@@ -194,7 +196,9 @@ class Sessions:
         code_of = {name: code for code, name in enumerate(judgments.topics)}
         pairs = [
             (name, code_of[topic])
-            for name, topic, query in zip(self.names, self.topics, self.current, strict=True)
+            for name, topic, query in zip(
+                self.names, self.topics, self.current_queries, strict=True
+            )
             if topic in code_of and (query is not None or not current)
         ]
         if not pairs:
@@ -227,18 +231,21 @@ class Sessions:
     def clicks_to_qrels(self, min_seconds: float | None = None) -> Qrels:
         """Derive judgments by session from clicks: grade 1 for clicked results, 0 for others.
 
-        A click in a list of any system counts, and applies to the document in all lists.
+        A clicked document has grade 1 in its session, whichever system retrieved it, and whichever
+        query.
 
         Parameters
         ----------
         min_seconds
             Minimum dwell time of a click in seconds, such as 30; clicks with unknown dwell time are
-            excluded, with a warning. By default each click counts.
+            excluded, with a warning. By default all clicks are used.
 
         Raises
         ------
         InputError
-            If no click counts.
+            If there is no click, or none with the minimum dwell time.
+        PolicyError
+            If `min_seconds` is not above 0.
 
         Examples
         --------
@@ -271,9 +278,9 @@ class Sessions:
         return read_qrels(grades.select(topics, "doc", "grade"))
 
     def _make_no_clicks_error(self, purpose: str) -> InputError:
-        is_unread = self.clicks.is_empty() and not self.lost_clicks
-        advice = "; expected a table of clicks (session, query, rank)" if is_unread else ""
-        return InputError(f"has no clicks{purpose}{advice}", source=self.source)
+        is_unread = self.clicks.is_empty() and not self.n_lost_clicks
+        advice = "; pass a table of clicks (session, query, rank)" if is_unread else ""
+        return InputError(f"expected clicks{purpose}, got none{advice}", source=self.source)
 
     def concatenate(
         self, *, depth: int | None = None, duplicates: str = "first", until_click: bool = False
@@ -302,15 +309,16 @@ class Sessions:
     def __repr__(self) -> str:
         counts = self.counts
         systems = [counted(len(self.systems), "system")] if len(self.systems) > 1 else []
-        sizes = [counted(counts.sessions, "session"), *systems, counted(counts.queries, "query")]
-        sizes += [counted(counts.results, "result"), counted(counts.clicks, "click")]
+        sizes = [counted(counts.n_sessions, "session"), *systems]
+        sizes += [counted(counts.n_queries, "query"), counted(counts.n_results, "result")]
+        sizes += [counted(counts.n_clicks, "click")]
         anomalies = [
             (len(counts.without_topic), "session", " without a topic"),
             (len(counts.without_queries), "session", " without a query"),
-            (counts.empty_lists, "empty list", ""),
-            (counts.repeated, "repeated result", ""),
-            (counts.repeated_in_list, "document", " repeated in one list"),
-            (counts.lost_clicks, "click", " without a result"),
+            (counts.n_empty_lists, "empty list", ""),
+            (counts.n_repeated, "repeated result", ""),
+            (counts.n_repeated_in_list, "document", " repeated in one list"),
+            (counts.n_lost_clicks, "click", " without a result"),
         ]
         notes = [f"{counted(n, noun)}{detail}" for n, noun, detail in anomalies if n]
         return f"Sessions({', '.join(sizes)}{'; ' if notes else ''}{', '.join(notes)})"
@@ -334,18 +342,18 @@ class ConcatenatedSessions(Sequence[Run]):
     rows
         Data frame of the documents in order: `system`, `session` (as indices), `rank` in the
         concatenated list, `query`, `doc`.
-    removed
+    n_removed
         Number of documents removed as duplicates.
-    cut
-        Number of documents removed below the depth or below the lowest click.
+    n_cut
+        Number of documents removed below the depth or below the last clicked rank.
     settings
         Options of :func:`concatenate`.
     """
 
     sessions: Sessions
     rows: pl.DataFrame
-    removed: int
-    cut: int
+    n_removed: int
+    n_cut: int
     settings: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -377,14 +385,15 @@ class ConcatenatedSessions(Sequence[Run]):
         )
 
     def judged(self, qrels: Any, **policies: Any) -> JudgedRuns:
-        """Judge the concatenated rankings, with the query of each document, and the clicks.
+        """Judge the concatenated rankings; add the query of each document, and the clicks.
 
         Parameters
         ----------
         qrels
             As for :meth:`Sessions.qrels`.
         policies
-            As for :func:`cranfield.judge`, except `ties`, because results of sessions have ranks.
+            As for :func:`cranfield.judge`; `ties` can only be `input`, because results of sessions
+            have ranks.
 
         Returns
         -------
@@ -394,9 +403,9 @@ class ConcatenatedSessions(Sequence[Run]):
         Raises
         ------
         InputError
-            If no session has a judged topic, or no click counts.
+            As for :meth:`Sessions.qrels`.
         PolicyError
-            For an unknown policy, and for `ties`.
+            For an unknown value of a policy, or another value of `ties`.
         """
         is_condensed = policies.get("unjudged") == "condensed"
         if is_condensed:
@@ -426,13 +435,12 @@ class ConcatenatedSessions(Sequence[Run]):
         clicks = match_clicks(self.sessions, session_qrels, judged, policies.get("lengths"))
         annotations = replace(judged.annotations, clicks=clicks, settings=self.settings)
         judged = replace(judged, annotations=annotations, views={})
-        judged = judged.with_settings(self.sessions.runs_read)
+        judged = judged.with_settings(self.sessions.run_settings)
         if not is_condensed:
             return judged
         return replace(judged, policies=replace(judged.policies, unjudged="condensed")).condensed()
 
     def _convert_intents(self, table: IntentTable) -> IntentTable:
-        """Convert intents by topic to intents by session."""
         sessions = pl.DataFrame({"name": self.sessions.names, "topic": self.sessions.topics})
         rows_of_topics = pl.DataFrame({"topic": table.topics}).with_row_index("row")
         pairs = sessions.join(rows_of_topics, on="topic", maintain_order="left_right")
@@ -459,7 +467,7 @@ class ConcatenatedSessions(Sequence[Run]):
         return (
             f"ConcatenatedSessions({counted(len(self.sessions.names), 'session')},"
             f" {counted(len(self), 'system')}, {counted(self.rows.height, 'document')};"
-            f" {counted(self.removed, 'duplicate')} removed, {self.cut:,} cut off)"
+            f" {counted(self.n_removed, 'duplicate')} removed, {self.n_cut:,} cut off)"
         )
 
 
@@ -485,8 +493,8 @@ def concatenate(
         `first` keeps the first occurrence of a document in a session, and documents below move up;
         `keep` keeps all, so that a document may be rewarded again.
     until_click
-        Cut each list after its lowest click before the other options apply. A list without a click
-        then has no documents; its query still counts.
+        Cut each list after its last clicked rank before the other options apply. A list without a
+        click then has no documents; its query still counts.
 
     Returns
     -------
@@ -496,7 +504,7 @@ def concatenate(
     Raises
     ------
     PolicyError
-        For a depth below 1, or an unknown value of duplicates.
+        For an invalid depth, or an unknown value of `duplicates`.
     InputError
         For `until_click` without clicks.
 
@@ -526,7 +534,7 @@ def concatenate(
     rank: Ints = number_rows(cell)
     ranked = rows.select("system", "session", pl.Series("rank", rank), "query", "doc")
     settings: dict[str, Any] = {"depth": depth, "duplicates": duplicates}
-    settings |= {"until_click": until_click, **sessions.runs_read}
+    settings |= {"until_click": until_click, **sessions.run_settings}
     n_removed, n_cut = n_rows - ranked.height, sessions.results.height - n_rows
     return ConcatenatedSessions(sessions, ranked, n_removed, n_cut, settings)
 
@@ -541,7 +549,7 @@ def match_clicks(
     snippet_length = pl.col("snippet").str.len_chars().cast(pl.Float64)
     # After a missing snippet, the length of the text read so far is unknown.
     text_length = snippet_length.fill_null(float("nan")).cum_sum().over(LIST_KEY)
-    results = sessions.results.with_columns(text=text_length)
+    results = sessions.results.with_columns(text_length=text_length)
     clicks = sessions.clicks.join(results, on=RESULT_KEY, how="left", maintain_order="left")
     clicks = clicks.with_columns(
         topic=pl.Series(positions).gather(clicks["session"]),
@@ -564,7 +572,7 @@ def match_clicks(
         length,
         clicks["grade"].fill_null(0).cast(pl.Int64).to_numpy(),
         clicks["is_repeated"].to_numpy(),
-        clicks["text"].to_numpy(),
+        clicks["text_length"].to_numpy(),
     )
 
 
@@ -605,7 +613,7 @@ def append_runs(
     InputError
         If no topic of a run is a session, or for no runs.
     PolicyError
-        For sessions of several systems, or an unknown policy for ties.
+        For sessions of several systems, or an unknown value of an option.
 
     Warns
     -----
@@ -629,7 +637,7 @@ def append_runs(
     run_list = list(collection)
     rankings = [_rank_results(run, sessions.names, i, ties) for i, run in enumerate(run_list)]
     ranked_by_run = [{*frame["session"]} for frame in rankings]
-    has_queries = [query is not None for query in sessions.current]
+    has_queries = [query is not None for query in sessions.current_queries]
     if not any(has_queries):  # Tables do not name current queries
         has_queries = [True] * len(has_queries)
     ranked_sessions = set().union(*ranked_by_run)
@@ -640,7 +648,7 @@ def append_runs(
     next_query = pl.Series("query", last_query + 1)
     results = pl.concat(rankings)
     results = results.with_columns(query=next_query.gather(results["session"]))
-    texts = pl.Series("text", [sessions.current[i] for i in indices], dtype=pl.String)
+    texts = pl.Series("text", [sessions.current_queries[i] for i in indices], dtype=pl.String)
     session = pl.Series("session", indices, dtype=pl.Int64)
     current = pl.DataFrame([session, next_query.gather(indices), texts])
     queries = pl.concat([sessions.queries, current], how="diagonal")
@@ -663,20 +671,20 @@ def append_runs(
             warn(f"{name}: {problem}; the result lists of these sessions are empty")
     return replace(
         sessions,
-        runs_read=dict(collection.settings),
+        run_settings=dict(collection.settings),
         names=tuple(sessions.names[i] for i in indices),
         topics=tuple(sessions.topics[i] for i in indices),
         systems=tuple(run_names),
-        current=(None,) * len(indices),
+        current_queries=(None,) * len(indices),
         queries=renumber(repeat_rows(queries)).sort(*LIST_KEY, maintain_order=True),
         results=renumber(results).sort(*LIST_KEY, maintain_order=True),
         clicks=renumber(repeat_rows(sessions.clicks)),
-        lost_clicks=sessions.lost_clicks * len(run_list),
+        n_lost_clicks=sessions.n_lost_clicks * len(run_list),
     )
 
 
 def _rank_results(run: Run, names: Sequence[str], system: int, ties: str) -> pl.DataFrame:
-    """Convert the results of a run to rows of sessions, without their query."""
+    """Convert the results of a run to results of sessions, without a column of queries."""
     session_codes = find_label_positions(run.topics, names)
     is_unknown = session_codes < 0
     if is_unknown.all():

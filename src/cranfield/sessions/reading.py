@@ -39,8 +39,8 @@ _MAX_SECONDS = 1e11  # Maximum number of seconds since 1970; larger numbers are 
 
 
 def _parse_positive_integer(cell: Any) -> int | None:
-    rank: int | None = GRADE.read(cell)
-    return rank if rank is not None and rank >= 1 else None
+    value: int | None = GRADE.read(cell)
+    return value if value is not None and value >= 1 else None
 
 
 def _parse_seconds(cell: Any) -> float | None:
@@ -198,34 +198,38 @@ def read_sessions(
         `snippet` and `time` (to check the order of queries): a CSV, TSV, JSON or Parquet file, a
         data frame of any library, a dict of columns, or an iterable of mappings or named tuples.
         Files may be compressed (gz, bz2, xz, zst).
-        `query` is the position of the query in its session, from 1; if any is not an integer,
-        queries are numbered in order of appearance. Equal scores are ordered by document,
-        descending, as in trec_eval.
+        `query` is the position of the query in its session, from 1. If any id of a query is not an
+        integer, queries are numbered in order of appearance. Results with equal scores are in
+        descending order of document ids, as in trec_eval.
     clicks
         A table in any of these forms with a row for each click: `session`, `query`, `rank` or
-        `doc`, and optionally `system`, `start` (or `time`) and `end`, in seconds or as times of ISO
-        8601, or `dwell` in seconds. Rows with 0 in a column `clicks` or `clicked` are not clicks. A
-        log in XML has its own clicks and cannot be combined with this table.
+        `doc`, and optionally `system`, `start` (or `time`) and `end` (seconds, milliseconds since
+        1970, or times of ISO 8601), or `dwell` in seconds. Rows with 0 in a column `clicks` or
+        `clicked` are not clicks. A log in XML has its own clicks and cannot be combined with this
+        table.
     topics
         The topic of each session: a dict, a table with columns `session` and `topic`, or a text
         file with a session and its topic on each line, such as the track's `sessiontopicmap`. A
         topic set here replaces the topic of the session in the log.
     on_duplicate
         How to treat a rank that occurs twice in a list of a table: `error` (default), or `first`,
-        which keeps the first result and reports the number of excluded ones.
+        which keeps the first result and reports the number of excluded results.
 
     Raises
     ------
     InputError
-        With file, line or row and reason: XML that is not well-formed or declares entities, a rank
-        that occurs twice in one list, a session with two topics, a missing column.
+        For invalid data, with the file, the line or row if known, and the reason, such as XML that
+        is not well-formed, a rank that occurs twice in one list, a session with two topics, or a
+        missing column.
+    PolicyError
+        For an unknown value of `on_duplicate`.
 
     Warns
     -----
     CranfieldWarning
-        For clicks on ranks or documents that their lists do not have, which are excluded; for
-        documents repeated in one list; for sessions without queries; for queries whose order
-        contradicts their times; for ranks that contradict scores, and for many tied scores.
+        For anomalies, such as clicks that match no result of their list, which are excluded;
+        documents repeated in one list; sessions without queries; queries whose order contradicts
+        their times; ranks that contradict scores; and many tied scores.
 
     Examples
     --------
@@ -249,10 +253,10 @@ def read_sessions(
     else:
         sessions = _read_session_table(data, clicks, topics, on_duplicate)
     counts, name = sessions.counts, sessions.source
-    if counts.lost_clicks:
-        warn(f"{name}: {counted(counts.lost_clicks, 'click')} excluded: no such result")
-    if counts.repeated_in_list:
-        warn(f"{name}: {counted(counts.repeated_in_list, 'document')} repeated in one list")
+    if counts.n_lost_clicks:
+        warn(f"{name}: {counted(counts.n_lost_clicks, 'click')} excluded: no such result")
+    if counts.n_repeated_in_list:
+        warn(f"{name}: {counted(counts.n_repeated_in_list, 'document')} repeated in one list")
     if empty_sessions := counts.without_queries:
         n_sessions = counted(len(empty_sessions), "session")
         warn(f"{name}: {n_sessions} without queries, such as {quoted(empty_sessions[0])}")
@@ -291,7 +295,7 @@ def _is_xml(source: Source) -> bool:
     suffixes = ", ".join(s for s, form in FORMAT_OF_SUFFIX.items() if form in NAMED_FORMATS)
     raise InputError(
         "the suffix does not name a format of sessions; expected XML of the TREC Session track, or"
-        f" a table (session, query, rank, doc) with one of: {suffixes}",
+        f" a table (session, query, rank, doc) with one of the suffixes {suffixes}",
         source=source.name,
     )
 
@@ -314,7 +318,7 @@ def _read_log(
 ) -> tuple[dict[str, str | None], list[str | None], dict[str, list[list[Any]]]]:
     """Read the sessions of a log with their topics, the current queries, and rows by element."""
     names: dict[str, str | None] = {}
-    current: list[str | None] = []
+    current_queries: list[str | None] = []
     rows: dict[str, list[list[Any]]] = {"query": [], "result": [], "click": []}
     keys: set[object] = set()
     session, query = -1, 0
@@ -332,7 +336,7 @@ def _read_log(
                     name = _read_attribute(element, "num")
                     check_new(element, "session", name)
                     names[name], query, session = None, 0, session + 1
-                    current.append(None)
+                    current_queries.append(None)
                 case _ if session < 0:
                     continue
                 case "topic" if parent == "session":
@@ -344,7 +348,7 @@ def _read_log(
                     start = _read_time(element, "starttime")
                     rows["query"].append([0, session, query, "", start])
                 case "query" if parent == "currentquery":
-                    current[-1] = element.text.strip()
+                    current_queries[-1] = element.text.strip()
                 case "query" if parent == "interaction":
                     rows["query"][-1][3] = element.text.strip()
                 case "result":
@@ -365,12 +369,11 @@ def _read_log(
                     rows["click"].append([0, session, query, rank or None, *times, texts["doc"]])
         if not names:
             raise InputError("expected at least one session, got none")
-    return names, current, rows
+    return names, current_queries, rows
 
 
 def _read_xml_sessions(source: Source, topics: Any) -> Sessions:
-    """Read a log of the TREC Session track."""
-    names, current, rows = _read_log(source)
+    names, current_queries, rows = _read_log(source)
     topic_of = {} if topics is None else read_session_topics(topics)
     queries = pl.DataFrame(rows["query"], QUERY_SCHEMA, orient="row")
     results = pl.DataFrame(rows["result"], RESULT_SCHEMA, orient="row")
@@ -384,7 +387,7 @@ def _read_xml_sessions(source: Source, topics: Any) -> Sessions:
         names=[*names],
         topics=[topic_of.get(*pair) for pair in names.items()],
         systems=[DEFAULT_SYSTEM],
-        current=current,
+        current_queries=current_queries,
         frames=[queries, results, clicks],
         source=source.name,
     )
@@ -393,7 +396,7 @@ def _read_xml_sessions(source: Source, topics: Any) -> Sessions:
 def _warn_of_order(
     results: pl.DataFrame, columns: Sequence[str], names: Sequence[str], source: str
 ) -> None:
-    """Warn of missing ranks, of scores that contradict ranks, and of scores that rise or tie."""
+    """Warn of missing ranks, scores that contradict ranks, scores that only rise, and many ties."""
     if "rank" in columns:
         lists = results.select(LIST_KEY).unique(maintain_order=True).with_row_index("list")
         codes = results.join(lists, on=LIST_KEY, how="left", maintain_order="left")["list"]
@@ -415,8 +418,8 @@ def _warn_of_order(
         has_falls = sorted_results.select((score_change < 0).any()).item()
         if not has_falls and rises.height >= 4 and rises.select(LIST_KEY).n_unique() > 1:
             warn(
-                f"{source}: the scores of every list rise in the order of the file, and the"
-                " highest scores rank first; if low scores are better, add a column of ranks"
+                f"{source}: in the order of the file, the scores of no list ever fall, but high"
+                " scores rank first; if low scores are better, add a column of ranks"
             )
         n_tied = int(results.select(*LIST_KEY, "score").is_duplicated().sum())
         if n_tied > 0.2 * results.height:
@@ -486,7 +489,7 @@ def _read_session_table(data: Any, clicks: Any, topics: Any, on_duplicate: str) 
         names=names,
         topics=[topic_of.get(name) for name in names],
         systems=systems,
-        current=[None] * len(names),
+        current_queries=[None] * len(names),
         frames=[queries, results, _read_clicks(clicks, keys, names, systems, results)],
         source=source,
     )
@@ -584,7 +587,7 @@ def _make_sessions(
     names: list[str],
     topics: list[str | None],
     systems: list[str],
-    current: list[str | None],
+    current_queries: list[str | None],
     frames: list[pl.DataFrame],
     source: str,
 ) -> Sessions:
@@ -603,10 +606,10 @@ def _make_sessions(
         names=tuple(names),
         topics=tuple(topics),
         systems=tuple(systems),
-        current=tuple(current),
+        current_queries=tuple(current_queries),
         queries=queries.sort(*LIST_KEY, maintain_order=True),
         results=results,
         clicks=clicks,
         source=source,
-        lost_clicks=n_clicks - clicks.height,
+        n_lost_clicks=n_clicks - clicks.height,
     )

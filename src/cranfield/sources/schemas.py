@@ -166,8 +166,8 @@ USUAL_NAMES: MappingProxyType[str, tuple[str, ...]] = MappingProxyType(
             " experiment_group",
             "group variant_id variant_name variation_id variation_name",
         ),
-        "found": (
-            "found number_found results_found num_found total_hits total_results",
+        "total_results": (
+            "total_results found number_found results_found num_found total_hits",
             "num_results number_of_results results_count result_count nb_hits",
         ),
         "method": ("method interleaving interleaving_method",),

@@ -11,7 +11,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.online.click_models.models import CascadeModel
-from cranfield.online.log.query_log import QueryLog, log_from_tables
+from cranfield.online.log.query_log import QueryLog, make_log
 from tests.online.click_models.test_as_measures import some_log, trained
 from tests.online.refusals import check_refused
 
@@ -25,7 +25,7 @@ def geometric_log(p: float, pages: int, length: int, seed: int = 0) -> QueryLog:
     shown = pl.DataFrame({"page": np.arange(pages), "rank": [list(range(1, length + 1))] * pages})
     names = [f"{one}" for one in range(pages)]
     users = [f"u{one // 5}" for one in range(pages)]
-    return log_from_tables(
+    return make_log(
         pl.DataFrame({"id": names, "query": names, "user": users}),
         shown.explode("rank").with_columns(doc=pl.format("d{}", "rank"), grade=pl.lit(1)),
         pl.DataFrame({"page": page, "rank": rank}).with_columns(doc=pl.format("d{}", "rank")),
@@ -45,7 +45,7 @@ def test_users_who_go_on_with_the_same_chance() -> None:
     assert found.low < found.p < found.high
     assert str(found.measure()) == f"RBP(p={found.p!r})"
     by_user = cf.online.rbp_persistence(log, unit="user")
-    assert by_user.units == 800 and by_user.p == found.p
+    assert by_user.n_units == 800 and by_user.p == found.p
     assert by_user.error == pytest.approx(found.error, rel=0.15)
 
 
@@ -53,7 +53,7 @@ def test_a_page_without_a_user_is_a_unit_of_its_own() -> None:
     log = geometric_log(0.7, 100, 10)
     log = replace(log, pages=log.pages.with_columns(user=pl.lit(None, pl.String)))
     found, by_user = (cf.online.rbp_persistence(log, unit=unit) for unit in ("page", "user"))
-    assert (by_user.units, by_user.error) == (100, found.error)
+    assert (by_user.n_units, by_user.error) == (100, found.error)
     assert by_user.notes == ("100 pages without user, each treated as a separate user",)
     assert by_user.notes[0] in str(by_user) and not found.notes
 
@@ -109,7 +109,7 @@ def test_depth_by_a_model() -> None:
     log = geometric_log(0.7, 3000, 10)
     model = cf.online.train(log, "DBN(alpha=1, beta=1)", tied="grade")
     found = cf.online.rbp_persistence(log, model=model)
-    assert found.pages == 3000 and found.by == "DBN(alpha=1, beta=1)"
+    assert found.n_pages == 3000 and found.by == "DBN(alpha=1, beta=1)"
     assert found.p == pytest.approx(cf.online.rbp_persistence(log).p, abs=0.01)
     some = cf.online.rbp_persistence(some_log(), model=trained("DBN"))
     assert some.p > cf.online.rbp_persistence(some_log()).p
@@ -117,17 +117,17 @@ def test_depth_by_a_model() -> None:
 
 def test_pages_without_a_click_are_counted() -> None:
     log = geometric_log(0.5, 20, 4)
-    log = log_from_tables(log.pages, log.results, log.clicks.filter(pl.col("page") >= 3))
+    log = make_log(log.pages, log.results, log.clicks.filter(pl.col("page") >= 3))
     found = cf.online.rbp_persistence(log)
-    assert (found.pages, found.excluded) == (17, 3)
+    assert (found.n_pages, found.n_excluded) == (17, 3)
 
 
 def test_mistakes_and_edges() -> None:
     one, first = geometric_log(0.5, 1, 3), geometric_log(0.5, 30, 1)
     found = cf.online.rbp_persistence(one)
     assert np.isnan(found.error) and "nan" not in repr(found)
-    silent = log_from_tables(first.pages, first.results, first.clicks[:0])
-    unknown = log_from_tables(first.pages, first.results)
+    silent = make_log(first.pages, first.results, first.clicks[:0])
+    unknown = make_log(first.pages, first.results)
     persistence = cf.online.rbp_persistence
     check_refused(
         (lambda: persistence(first), "persistence cannot be estimated"),
@@ -147,20 +147,20 @@ def log_of_moves(*, dwell: bool = True) -> QueryLog:
     results = pl.DataFrame({"page": [0, 1, 2], "rank": [list(range(1, 13))] * 3}).explode("rank")
     results = results.with_columns(doc=pl.format("d{}", "rank"), grade=pl.col("rank") % 2)
     pages = pl.DataFrame({"id": ["a", "b", "c"], "query": ["q", "q", "r"]})
-    return log_from_tables(pages, results, frame if dwell else frame.drop("dwell", "censored"))
+    return make_log(pages, results, frame if dwell else frame.drop("dwell", "censored"))
 
 
 def test_moves_are_counted_in_order() -> None:
     moves = cf.online.click_moves(log_of_moves(), ranks=4)
     assert moves.counts.tolist() == [[1, 0, 1, 0], [1, 0, 0, 0], [0] * 4, [0] * 4]
-    assert (moves.pages, moves.excluded, moves.unknown) == (1, 2, 1)
+    assert (moves.n_pages, moves.n_excluded, moves.n_unknown) == (1, 2, 1)
     assert repr(moves) == "ClickMoves(3 moves, 4 ranks, 1 page, 2 moves excluded)"
     assert moves.to_polars()["moves"].sum() == 3
 
 
 def test_times_of_censored_clicks_count() -> None:
     moves = cf.online.click_moves(log_of_moves(), ranks=4)
-    known = {(by, value): mean for by, value, mean, *_ in moves.stays.iter_rows()}
+    known = {(by, value): mean for by, value, mean, *_ in moves.dwell_times.iter_rows()}
     # Rank 3 has a censored time alone; of grade 1 are ranks 1 and 3.
     assert known == {
         ("rank", 1): 25.0,
@@ -178,18 +178,18 @@ def test_one_is_added_to_moves() -> None:
     assert cf.parse_measure(str(made)) == made
     loops = moves.measure(loops=True, prior=0.5)
     assert "1: {1: 1.5, 2: 0.5, 3: 1.5}" in str(loops)
-    timed = moves.measure(stays="grade", states="relevant")
+    timed = moves.measure(dwell_by="grade", states="relevant")
     assert "dwell={0: 25, 1: 50}, dwell_by='grade'" in str(timed)
     assert cf.parse_measure(str(timed)) == timed
 
 
 def test_mistakes_of_moves() -> None:
     moves = cf.online.click_moves(log_of_moves(dwell=False))
-    assert moves.unknown == 7
+    assert moves.n_unknown == 7
     check_refused(
         (lambda: cf.online.click_moves(log_of_moves(), ranks=1), "ranks"),
-        (lambda: moves.measure(stays="rank"), "no clicks with both a dwell time and a rank"),
-        (lambda: moves.measure(stays="page"), "stays"),
+        (lambda: moves.measure(dwell_by="rank"), "no clicks with both a dwell time and a rank"),
+        (lambda: moves.measure(dwell_by="page"), "dwell_by"),
         (lambda: moves.measure(prior=0), "prior must be a number above 0"),
     )
 
@@ -197,6 +197,6 @@ def test_mistakes_of_moves() -> None:
 def test_an_empty_log() -> None:
     pages = pl.DataFrame({"id": ["a"], "query": ["q"]})
     none = pl.DataFrame(schema={"page": pl.Int64, "rank": pl.Int32, "doc": pl.String})
-    moves = cf.online.click_moves(log_from_tables(pages, None, none))
-    assert moves.counts.sum() == 0 and moves.pages == 0
+    moves = cf.online.click_moves(make_log(pages, None, none))
+    assert moves.counts.sum() == 0 and moves.n_pages == 0
     assert cf.parse_measure(str(moves.measure())) == moves.measure()

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.online.log.query_log import QueryLog, log_from_tables
+from cranfield.online.log.query_log import QueryLog, make_log
 from tests.online.refusals import check_refused
 
 RANKS = 10
@@ -47,7 +47,7 @@ def reading_log(pages: int, seed: int = 0) -> tuple[QueryLog, dict[str, int]]:
     names = [str(page) for page in range(pages)]
     page_table = pl.DataFrame({"id": names, "query": names}).with_columns(time=start)
     result_table = pl.DataFrame(results, schema=["page", "rank", "doc", "grade"], orient="row")
-    return log_from_tables(page_table, result_table, click_table), lengths
+    return make_log(page_table, result_table, click_table), lengths
 
 
 def test_known_parameters_are_recovered() -> None:
@@ -80,7 +80,7 @@ def timed_log(seconds: Any, dwell: Any = None) -> QueryLog:
         time=start + pl.duration(seconds=10),
     )
     page_table = pl.DataFrame({"id": names, "query": names, "session": names})
-    return log_from_tables(page_table.with_columns(time=start), None, clicks)
+    return make_log(page_table.with_columns(time=start), None, clicks)
 
 
 def test_half_life_of_users_who_leave_at_a_constant_rate() -> None:
@@ -128,7 +128,7 @@ def test_saves_are_long_stays_on_relevant_documents() -> None:
     results = keys.with_columns(grade=pl.Series(grades))
     dwell = pl.Series([10.0, 40.0, 35.0, 90.0])
     censored = pl.Series([True, False, True, False])
-    log = log_from_tables(pages, results, keys.with_columns(dwell=dwell, censored=censored))
+    log = make_log(pages, results, keys.with_columns(dwell=dwell, censored=censored))
     calibration = cf.online.calibrate_tbg(log, save=30)
     # Of three relevant documents one may have been saved later.
     row = calibration.to_polars().row(by_predicate=pl.col("parameter") == "save", named=True)
@@ -148,8 +148,8 @@ def test_negative_estimates_are_set_to_0() -> None:
 
 def test_refusals() -> None:
     log = timed_log([20.0])
-    bare = log_from_tables(log.pages.select("id", "query"), None, log.clicks.drop("time", "dwell"))
-    unclicked = log_from_tables(log.pages)
+    bare = make_log(log.pages.select("id", "query"), None, log.clicks.drop("time", "dwell"))
+    unclicked = make_log(log.pages)
     calibrate = cf.online.calibrate_tbg
     check_refused(
         (lambda: calibrate(bare), "no parameter of TBG can be estimated"),

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.online import QueryLog
-from cranfield.online.log.query_log import log_from_tables
+from cranfield.online.log.query_log import make_log
 
 Page = tuple[str, tuple[str, ...], tuple[int, ...]]
 """Query, documents, and 0 or 1 for each."""
@@ -31,7 +31,7 @@ def log_of(pages: Sequence[Page], grades: Any = None) -> QueryLog:
         known = [grades.get((pages[k][0], d)) for k, _, d in shown]
         results = results.with_columns(grade=pl.Series(known, dtype=pl.Int64))
     schema = {"page": pl.Int64, "rank": pl.Int64, "doc": pl.String}
-    return log_from_tables(
+    return make_log(
         pl.DataFrame(
             [(f"p{k}", one[0]) for k, one in enumerate(pages)], schema=["id", "query"], orient="row"
         ),

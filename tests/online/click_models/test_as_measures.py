@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.online.log.query_log import QueryLog, log_from_tables
+from cranfield.online.log.query_log import QueryLog, make_log
 
 KINDS: list[list[int | None]] = [[1, 0, 2, None, 0, 2], [0, 0, 1, 2, 1], [2, None, 0, 1, 2, 0]]
 PAGES = [kind[at:] + kind[:at] for kind in KINDS for at in range(len(kind))]
@@ -30,7 +30,7 @@ def some_log() -> QueryLog:
             if rng.random() < (0.2 + 0.3 * (grade or 0)) * 0.7 ** (rank - 1):
                 clicks.append({"page": page, "rank": rank, "doc": doc})
     schema = {"page": pl.Int64, "rank": pl.Int64, "doc": pl.String, "grade": pl.Int64}
-    return log_from_tables(pl.DataFrame(pages), pl.DataFrame(results, schema), pl.DataFrame(clicks))
+    return make_log(pl.DataFrame(pages), pl.DataFrame(results, schema), pl.DataFrame(clicks))
 
 
 @cache

@@ -56,7 +56,7 @@ def test_gain_and_its_limits() -> None:
     assert found.gain == pytest.approx((a - b) / (a - 1))
     np.testing.assert_allclose(found.by_rank, (both[0] - both[1]) / (both[0] - 1))
     assert found.low < found.gain < found.high
-    assert found.queries == 5
+    assert found.n_queries == 5
     again = cf.online.perplexity_gain(pbm, rank, NEW, resamples=400, seed=2)
     assert (again.low, again.high) == (found.low, found.high)
     one = cf.online.perplexity_gain(pbm, rank, NEW.where(pl.col("query") == "q1"))

@@ -9,14 +9,14 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError
-from cranfield.online.log.query_log import QueryLog, log_from_tables
+from cranfield.online.log.query_log import QueryLog, make_log
 from tests.online.click_models.pages import log_of, random_pages
 from tests.online.click_models.test_as_measures import some_log, trained
 from tests.online.refusals import Refusal, check_refused
 
 LOG = log_of(random_pages(8, 30))
 GAPS = QueryLog(LOG.pages, LOG.results.filter(pl.col("rank") != 2), LOG.clicks)
-RISING = log_from_tables(
+RISING = make_log(
     pl.DataFrame({"id": ["a"], "query": ["q"]}),
     pl.DataFrame({"page": [0, 0], "rank": [1, 2], "doc": ["x", "y"], "grade": [1, 1]}),
     pl.DataFrame({"page": [0], "rank": [2], "doc": ["y"]}),

@@ -531,8 +531,8 @@ def test_sums_and_aa_tests_count_pages_without_a_user() -> None:
     nobody = log.pages["user"].null_count()
     for source in (log, {"pages": log.pages.with_row_index("page"), "clicks": log.clicks}):
         sums = sums_by_unit(source, "UCTR")
-        assert (sums.unassigned, sums.pages) == (nobody, log.pages.height)
-    assert sums_by_unit(log, "UCTR", unit="query").unassigned == 0
+        assert (sums.n_unassigned, sums.n_pages) == (nobody, log.pages.height)
+    assert sums_by_unit(log, "UCTR", unit="query").n_unassigned == 0
     with pytest.warns(CranfieldWarning, match=f"{nobody} pages .* excluded: no user"):
         simulate_aa_tests(log, "UCTR", n_tests=2)
 

@@ -66,7 +66,7 @@ def test_rows_of_a_unit_are_refused_by_every_reader(tmp_path: Path) -> None:
 def test_aa_tests_refuse_rows_of_a_unit_too() -> None:
     with pytest.raises(PolicyError, match="'user'"):
         simulate_aa_tests(sessions("user"), "clicks", n_tests=10)
-    assert simulate_aa_tests(sessions("user"), "clicks", unit="row", n_tests=10).units == 240
+    assert simulate_aa_tests(sessions("user"), "clicks", unit="row", n_tests=10).n_units == 240
 
 
 def test_ids_that_do_not_repeat_and_columns_that_cross_variants_are_no_units() -> None:
@@ -473,5 +473,11 @@ def test_no_interval_of_the_lift_to_zero(errors: str) -> None:
         assert report.lift[0, 0] == -1
         assert np.isnan([report.lift_low[0, 0], report.lift_high[0, 0]]).all()
         assert report.low[0, 0] < report.high[0, 0] < 0
-        note = "x: no confidence interval of the lift, because all values are 0 in treatment"
+        note = "x: no confidence interval of the lift, because the mean of treatment is 0"
         assert any(line.startswith(note) for line in report.notes)
+
+
+def test_a_mean_of_zero_does_not_need_equal_values() -> None:
+    table = {"variant": ["control"] * 10 + ["treatment"] * 10, "x": [1, 2] * 5 + [-1, 1] * 5}
+    report = analyse_experiment(table, "x")
+    assert np.isnan(report.lift_low[0, 0]) and not any("all values" in x for x in report.notes)

@@ -38,7 +38,7 @@ def test_published_outcomes(system: str, outcome: float, wins: int, losses: int,
     assert found.pvalue == pytest.approx(binomtest(wins, wins + losses).pvalue, rel=1e-9)
     exact = binomtest(wins, wins + losses).proportion_ci(method="exact")
     assert found.outcome_interval == found.unit_interval == pytest.approx(tuple(exact), abs=1e-12)
-    decided = (wins + losses) / found.impressions
+    decided = (wins + losses) / found.n_impressions
     delta = [decided * (bound - 0.5) for bound in exact]
     assert found.delta_interval == pytest.approx(delta, abs=1e-12)
     share = (wins + ties / 2) / (wins + losses + ties)

@@ -11,7 +11,7 @@ import pytest
 
 from cranfield import online
 from cranfield.online import CascadeUser, interleave, preference_by_credits, preference_of
-from cranfield.online.log.query_log import log_from_tables
+from cranfield.online.log.query_log import make_log
 from tests.online.interleaving.enumeration import made
 from tests.online.interleaving.test_preference_of_log import small_log
 from tests.online.refusals import Refusal, check_refused
@@ -20,7 +20,7 @@ DRAFT = made("abcd", "dcba", method="TeamDraft")
 LISTS, TEAMS = DRAFT.draw(2, seed=1)
 NONE = np.zeros((2, 4), dtype=bool)
 LOG = small_log()
-TEAMLESS = log_from_tables(LOG.pages, LOG.results.with_columns(team=pl.lit(None, pl.String)))
+TEAMLESS = make_log(LOG.pages, LOG.results.with_columns(team=pl.lit(None, pl.String)))
 APART: Any = {"A": {"q1": {"a": 1.0}}, "B": {"q2": {"a": 1.0}}}
 FOUR = [[*range(k, 12 + k)] for k in range(4)]
 NOTHING = cast(Any, [None])
@@ -103,7 +103,7 @@ REFUSALS: dict[str, list[Refusal]] = {
         (lambda: preference(names=cast(Any, ("a",))), "two rankers"),
         (lambda: preference(clicks="some"), "unknown clicks 'some'"),
         (lambda: preference(clicks="rank"), "unknown clicks 'rank'"),
-        (lambda: online.preference(log_from_tables(LOG.pages)), "column 'team' of results"),
+        (lambda: online.preference(make_log(LOG.pages)), "column 'team' of results"),
         (lambda: online.preference(TEAMLESS), "results with a team, got none"),
         (lambda: online.preference_matrix(LOG, names=("a",)), "two or more rankers"),
     ],

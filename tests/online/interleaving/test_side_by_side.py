@@ -184,7 +184,7 @@ def test_the_command_ranks_systems_by_votes(tmp_path: Path) -> None:
 def test_systems_called_as_words_and_votes_counted_once() -> None:
     strengths = side_by_side(BOTH_WAYS, resamples=50).to_polars()
     assert strengths.select("system", "wins", "ties").rows() == [("a", 1, 1), ("b", 1, 1)]
-    assert side_by_side(pl.DataFrame(COUNTED | {"votes": [1, 1]}), resamples=50).topics == 2
+    assert side_by_side(pl.DataFrame(COUNTED | {"votes": [1, 1]}), resamples=50).n_topics == 2
 
 
 def test_codes_of_both_systems_may_have_ties() -> None:

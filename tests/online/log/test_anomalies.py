@@ -64,7 +64,7 @@ def test_users_clocks_and_documents() -> None:
     }
     log = log_of(pages, {"page": [1, 1, 2], "rank": [1, 2, 1], "doc": ["a", "a", "a"]})
     assert log.anomalies == {
-        "users in two variants": 1,
+        "users in several variants": 1,
         "pages out of chronological order": 1,
         "pages without results": 2,
         "documents repeated on a page": 1,

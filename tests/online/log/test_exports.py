@@ -49,7 +49,7 @@ def logs(draw: st.DrawFn) -> cf.online.QueryLog:
     page_name = NAME.filter(lambda name: fold_name(name) not in TOTALS)
     ids = draw(st.lists(page_name, min_size=1, max_size=3, unique=True))
     optional: dict[str, Any] = {"user": NAME, "session": NAME, "variant": NAME, "method": NAME}
-    optional |= {"time": AT, "found": st.integers(0, 10**12)}
+    optional |= {"time": AT, "total_results": st.integers(0, 10**12)}
     chosen = draw(st.sets(st.sampled_from(sorted(optional))))
     pages = [
         {"page": page, "query": draw(NAME)}

@@ -75,6 +75,9 @@ def test_ubi_queries_and_events_in_one_file(tmp_path: Path) -> None:
     records = [query("q1", ["a", "b"], 0), event("click", "q1", "b", 2, 5), query("q2", ["a"], 59)]
     log = cf.online.read_log(lines(tmp_path / "ubi.jsonl", records))
     assert log.pages["id"].to_list() == ["q1", "q2"] and log.clicks["rank"].to_list() == [2]
+    # The hits of a dump of both indices are the same log.
+    hits = lines(tmp_path / "hits.jsonl", [{"_index": "i", "_source": one} for one in records])
+    assert_frame_equal(cf.online.read_log(hits).clicks, log.clicks)
     # Queries alone have no clicks.
     alone = cf.online.read_log(lines(tmp_path / "queries.jsonl", [records[0], records[2]]))
     assert alone.pages.height == 2 and not alone.has_clicks
@@ -320,5 +323,6 @@ def test_pages_with_lists_of_documents(tmp_path: Path) -> None:
 def test_numbers_of_found_documents(name: str) -> None:
     pages = {"page": [1, 2], "query": ["q", "r"], name: [0, 7]}
     log = cf.online.read_log(pages, {"page": [2], "rank": [1], "doc": ["a"]})
-    assert log.pages["found"].to_list() == [0, 7]
-    assert cf.online.measure(log, "ZeroResults(by='found')").to_polars()["value"].to_list() == [0.5]
+    assert log.pages["total_results"].to_list() == [0, 7]
+    values = cf.online.measure(log, "ZeroResults(by='total_results')").to_polars()["value"]
+    assert values.to_list() == [0.5]

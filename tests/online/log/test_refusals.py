@@ -30,7 +30,7 @@ BAD_FILES = {
         ("page,query\n", "is empty; expected at least one row"),
         ("\ufeff", "is empty; expected at least one row"),
         ("page\n1\n", "has no query column"),
-        ("page,query,found\n1,a,-2\n", "pages.csv:2: found '-2' is not an integer >= 0"),
+        ("page,query,found\n1,a,-2\n", "pages.csv:2: total_results '-2' is not an integer >= 0"),
     ],
     "results.csv": [
         ("page,rank,doc\n1,1,a\n1,0,b\n", "results.csv:3: rank '0' is not an integer >= 1"),
@@ -75,7 +75,7 @@ LIVING_LABS = [
     ('{"sid":"s","qid":"q","ranking":[{"docid":"a","clicked":"maybe"}]}', "clicks 'maybe'"),
     (
         '{"sid":"s","qid":"q","ranking":3}',
-        "is not a record of living labs: a field has another type",
+        "is not a record of living labs: a field has an unexpected type",
     ),
     ('{"sid":NaN,"qid":"q","ranking":[]}', "is not valid JSON: NaN and Infinity"),
     ('{"sid":"s","ranking":[]}', "has no query"),
@@ -213,7 +213,7 @@ def test_refused_in_one_line(topic: str) -> None:
         ("select 1 as page, 'x' as rank, 'a' as doc", "an integer in column rank of results"),
         ("select 1 as page, 1 as rank, null as doc", "text or an integer in column doc"),
         ("select 1 as page, 1 as rank, null::text as doc", "doc is missing in 1 row"),
-        ("select 1 as page, 1 as rank, 'a' as doc, 0.0 as propensity", "propensity is 0 or less"),
+        ("select 1 as page, 1 as rank, 'a' as doc, 0.0 as propensity", "propensity is not above 0"),
         ("select unnest([1, 1]) as page, 1 as rank, 'a' as doc", "rank 1 occurs twice on page '1'"),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.online.log.query_log import QueryLog, log_from_tables
+from cranfield.online.log.query_log import QueryLog, make_log
 
 
 def at(name: str) -> pl.Expr:
@@ -51,7 +51,7 @@ def random_log(seed: int, pages: int = 30) -> QueryLog:
     click_frame = pl.DataFrame(clicks, kinds, orient="row").with_columns(time=at("time"))
     docs = result_frame.unique(["page", "rank"], keep="first")
     click_frame = click_frame.join(docs, on=["page", "rank"], how="left", maintain_order="left")
-    return log_from_tables(page_frame, result_frame, click_frame)
+    return make_log(page_frame, result_frame, click_frame)
 
 
 @dataclass

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import CensoredData, ecdf, logrank
 
 import cranfield as cf
-from cranfield.online.log.query_log import log_from_tables
+from cranfield.online.log.query_log import make_log
 from cranfield.online.measures.survival import fit_kaplan_meier
 from tests.online.measures.logs import pages_of, random_log
 
@@ -53,7 +53,7 @@ def test_curves_are_those_of_scipy(rows: list[tuple[int, bool]]) -> None:
     found = fit_kaplan_meier(times, seen)
     sf = ecdf(CensoredData(uncensored=times[seen], right=times[~seen])).sf
     places = np.searchsorted(sf.quantiles, found.times)
-    assert_allclose(found.survivors, sf.probabilities[places], atol=1e-12)
+    assert_allclose(found.survival, sf.probabilities[places], atol=1e-12)
     grid = np.linspace(0, found.longest, 20001)
     middle = (grid[1:] + grid[:-1]) / 2
     area = np.sum(sf.evaluate(middle) * np.diff(grid))
@@ -103,10 +103,10 @@ def test_times_to_click_are_censored_by_the_next_page() -> None:
     waits = [page.waited(page.clicks[0]) for page in pages if page.clicks]
     row = found.table.row(0, named=True)
     assert (row["values"], row["censored"]) == (40, 40 - len(waits))
-    assert_allclose(row["seen_median"], np.median(waits))
-    assert_allclose(row["seen_mean"], np.mean(waits))
+    assert_allclose(row["uncensored_median"], np.median(waits))
+    assert_allclose(row["uncensored_mean"], np.mean(waits))
     # Without what tells of later pages, what is censored is so at once.
-    alone = log_from_tables(log.pages.drop("session"), log.results, log.clicks)
+    alone = make_log(log.pages.drop("session"), log.results, log.clicks)
     assert cf.online.survival(alone, "TimeToClick").table["censored"].item() == row["censored"]
 
 
@@ -116,4 +116,4 @@ def test_dwell_goes_by_clicks() -> None:
     known = log.clicks.drop_nulls("dwell")
     assert (row["values"], row["missing"]) == (known.height, log.clicks.height - known.height)
     ended = known.filter(~known["censored"])["dwell"]
-    assert_allclose(row["seen_median"], np.median(ended.to_numpy()))
+    assert_allclose(row["uncensored_median"], np.median(ended.to_numpy()))

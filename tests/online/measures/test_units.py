@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.online.log.query_log import log_from_tables
+from cranfield.online.log.query_log import make_log
 from cranfield.online.measures.measuring import _sum_by_index
 from cranfield.online.measures.online_measure import MEASURES
 from tests.online.measures.logs import pages_of, random_log
@@ -72,14 +72,14 @@ def test_sums_by_unit_are_those_of_pages(unit: str) -> None:
 def test_sums_of_a_log_without_variants_are_a_table() -> None:
     pages = pl.DataFrame({"id": ["a", "b"], "query": "q", "user": ["u", "v"]})
     clicks = pl.DataFrame({"page": [1], "rank": [1], "doc": ["d"]})
-    sums = cf.online.sums_by_unit(log_from_tables(pages, None, clicks), "UCTR")
+    sums = cf.online.sums_by_unit(make_log(pages, None, clicks), "UCTR")
     assert sums.to_polars().rows() == [("u", None, 0.0), ("v", None, 1.0)]
 
 
 def test_pages_of_no_user_are_said() -> None:
     pages = pl.DataFrame({"id": ["a", "b", "c"], "query": "q", "user": ["u", None, "u"]})
     clicks = pl.DataFrame({"page": [1], "rank": [1], "doc": ["d"]})
-    found = cf.online.measure(log_from_tables(pages, None, clicks), "UCTR", "user")
+    found = cf.online.measure(make_log(pages, None, clicks), "UCTR", "user")
     assert found.n_without_unit == {"page": 1}
     assert "1 page excluded: no user" in str(found)
     assert found["UCTR"].tolist() == [0.0]
@@ -88,7 +88,7 @@ def test_pages_of_no_user_are_said() -> None:
 def test_rows_without_a_unit_are_counted_by_kind() -> None:
     columns = {"user": ["u"] * 4, "session": ["s", "s", "t", "t"], "variant": ["a", None, "a", "b"]}
     pages = pl.DataFrame({"id": [*"wxyz"], "query": "q", **columns})
-    log = log_from_tables(pages, None, pl.DataFrame({"page": [0], "rank": [1], "doc": ["d"]}))
+    log = make_log(pages, None, pl.DataFrame({"page": [0], "rank": [1], "doc": ["d"]}))
     found = cf.online.measure(log, ["UCTR", "QueriesPerSession", "SessionClicks"], "variant")
     assert found.n_without_unit == {"page": 1, "session": 2}
     assert "1 page, 2 sessions excluded: no unique variant" in found.notes
@@ -97,7 +97,7 @@ def test_rows_without_a_unit_are_counted_by_kind() -> None:
 @pytest.mark.parametrize("pages", [1, 2])
 def test_logs_without_clicks_or_results_have_values_where_there_are_any(pages: int) -> None:
     clicks = pl.DataFrame(schema={"page": pl.Int64, "rank": pl.Int32, "doc": pl.String})
-    log = log_from_tables(pl.DataFrame({"id": list("ab")[:pages], "query": "q"}), None, clicks)
+    log = make_log(pl.DataFrame({"id": list("ab")[:pages], "query": "q"}), None, clicks)
     found = cf.online.measure(log, ["Abandonment", "ClickRR", "ClickRank", "pSkip"])
     assert found.means[0, :2].tolist() == [1.0, 0.0]
     assert np.isnan(found.means[0, 2:]).all()
@@ -108,8 +108,8 @@ def test_logs_without_clicks_or_results_have_values_where_there_are_any(pages: i
 
 
 def test_that_nobody_clicked_is_not_known_without_a_table_of_clicks() -> None:
-    log = log_from_tables(pl.DataFrame({"id": ["a"], "query": "q"}))
-    assert "clicks not known" in repr(log.where(pl.lit(True)))
+    log = make_log(pl.DataFrame({"id": ["a"], "query": "q"}))
+    assert "clicks unknown" in repr(log.where(pl.lit(True)))
     check_refused(
         (lambda: cf.online.measure(log), "expected results, clicks, sessions or times"),
         (lambda: cf.online.measure(log, "UCTR"), "UCTR requires clicks, but the log has no table"),

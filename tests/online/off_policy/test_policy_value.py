@@ -14,7 +14,7 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.online import policy_value
-from cranfield.online.log.query_log import log_from_tables
+from cranfield.online.log.query_log import make_log
 from tests.conftest import ROOT
 from tests.online.refusals import Refusal, check_refused
 
@@ -199,7 +199,7 @@ def bandit() -> tuple[pl.DataFrame, pl.DataFrame]:
 def test_open_bandit() -> None:
     """The figures that obp 0.4.1 prints in its README, and their neighbours."""
     made = policy_value(LOG, POLICY)
-    assert made.lists == 10_000
+    assert made.n_lists == 10_000
     assert made.estimate == pytest.approx(0.004552880, abs=5e-10)
     assert made.relative == pytest.approx(1.198126, abs=5e-7)
     assert abs(made.estimate - 0.0042) / 0.0042 == pytest.approx(0.084019, abs=5e-7)
@@ -258,7 +258,7 @@ def test_limits_by_user() -> None:
     assert made.standard_error == pytest.approx(error, rel=1e-12)
     half_width = error * stats.t.ppf(0.95, len(sums) - 1)
     assert made.high - made.estimate == pytest.approx(half_width, rel=1e-9)
-    assert made.units == len(sums)
+    assert made.n_units == len(sums)
 
 
 def test_the_unit_must_be_named_where_users_return() -> None:
@@ -303,7 +303,7 @@ def shuffled_log() -> Any:
         for page, (_, shown, clicked) in enumerate(pages)
         if clicked
     ]
-    return log_from_tables(
+    return make_log(
         pl.DataFrame({"id": list("1234"), "query": [page[0] for page in pages]}),
         pl.DataFrame(results, schema=["page", "rank", "doc", "propensity"], orient="row"),
         pl.DataFrame(clicks, schema=["page", "rank", "doc"], orient="row"),
@@ -325,7 +325,7 @@ def test_a_run_and_a_log() -> None:
 def test_propensities_of_a_log(value: float | None, shown: str) -> None:
     log = shuffled_log()
     given = pl.Series([value, *[0.5] * 7], dtype=pl.Float64)
-    wrong = log_from_tables(log.pages, log.results.with_columns(propensity=given), log.clicks)
+    wrong = make_log(log.pages, log.results.with_columns(propensity=given), log.clicks)
     run = cf.read_run({"q1": {"a": 2.0, "b": 1.0}})
     with pytest.raises(cf.InputError, match=f"propensity must be above 0 .* got {shown}"):
         policy_value(wrong, run)

@@ -53,7 +53,7 @@ def test_clicks_as_they_should_be(method: str) -> None:
     # Both queries say the same: their spread is no evidence, but rank 1 is 1 by definition.
     assert (found.low[0], found.high[0]) == (1, 1)
     assert np.isnan([found.low[1:], found.high[1:]]).all()
-    assert any("rank 2, 3: propensity equal in all queries" in note for note in found.notes)
+    assert any("rank 2, 3: no confidence interval, because" in note for note in found.notes)
 
 
 def test_orders_shown_unequally_often_weigh_the_same() -> None:

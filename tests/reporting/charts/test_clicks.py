@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.online.log.query_log import log_from_tables
+from cranfield.online.log.query_log import make_log
 from cranfield.reporting import charts
 from tests.reporting.charts.drawn import HOSTILE, rows_with, spec_of
 
@@ -23,7 +23,7 @@ def log_of(variants: tuple[str, ...], *, clicked: int = 1) -> cf.online.QueryLog
         "doc": ["a", "b", "c"] * number,
     }
     hit = [k for k in range(number) if k % 10 < clicked]
-    return log_from_tables(
+    return make_log(
         pl.DataFrame(
             {"id": [str(k) for k in range(number)], "query": ["q"] * number, "variant": pages}
         ),
@@ -51,7 +51,7 @@ def test_shares_with_limits_of_wilson() -> None:
 
 def test_a_log_without_variants_or_clicks() -> None:
     log = log_of(("A",), clicked=0)
-    log = log_from_tables(log.pages.drop("variant"), log.results, log.clicks)
+    log = make_log(log.pages.drop("variant"), log.results, log.clicks)
     chart = charts.clicks_by_rank_chart(log, depth=2)
     spec_of(chart)
     assert {row["variant"] for row in rows_with(chart, "variant")} == {"all pages"}

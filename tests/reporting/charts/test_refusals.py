@@ -12,7 +12,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.meta import stability
-from cranfield.online.log.query_log import log_from_tables
+from cranfield.online.log.query_log import make_log
 from cranfield.reporting import charts
 from cranfield.reporting.charts.scales import accumulate_proportions, list_runs_by_value
 from tests.reporting.charts.drawn import random_scores, scores_of
@@ -113,8 +113,8 @@ REFUSALS: list[tuple[Callable[[Any], Any], Any, str]] = [
     (charts.residual_plots, None, "analysis of variance"),
     (lambda _: evaluation().plot.box(), None, "set measure to one of: AP"),
     (lambda test: cf.compare(random_scores(2), test=test).plot.residuals(), "sign", "anova-2"),
-    (charts.clicks_by_rank_chart, log_from_tables(PAGES), "results of pages"),
-    (charts.clicks_by_rank_chart, log_from_tables(PAGES, RESULTS), "clicks"),
+    (charts.clicks_by_rank_chart, make_log(PAGES), "results of pages"),
+    (charts.clicks_by_rank_chart, make_log(PAGES, RESULTS), "clicks"),
     (
         lambda depth: charts.clicks_by_rank_chart(cf.online.simulated_log(), depth=depth),
         0,

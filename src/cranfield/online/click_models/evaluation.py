@@ -26,7 +26,7 @@ from cranfield.online.click_models.model import (
 )
 from cranfield.online.click_models.trained import ClickModel
 from cranfield.online.log.query_log import QueryLog
-from cranfield.result import Column, Columns, Result, TableResult
+from cranfield.result import Column, Columns, Result, TableResult, declare_bounds
 from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.tabular import format_interval, format_number
 
@@ -44,7 +44,7 @@ class ModelEvaluation(Result):
     ----------
     models, ranks
         Tables with one row per model, and one row per model and rank.
-    clicks
+    n_clicks
         Number of clicked results.
     """
 
@@ -68,9 +68,9 @@ class ModelEvaluation(Result):
             ),
             "AUC": Column(
                 "Probability that a clicked result has a higher predicted click probability than"
-                " another result; ties count one half."
+                " another result; ties count one half; NaN if all or no results are clicked."
             ),
-            "RMSE": Column("Root mean square of click (1 or 0) minus predicted probability."),
+            "RMSE": Column("Root mean square of click (1 or 0) minus marginal probability."),
             "unseen": Column("Number of results with a parameter that was not seen in training."),
             "impossible": Column(
                 "Number of observations whose probability given the clicks above is 0."
@@ -90,7 +90,7 @@ class ModelEvaluation(Result):
 
     models: pl.DataFrame
     ranks: pl.DataFrame
-    clicks: int
+    n_clicks: int
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -101,12 +101,12 @@ class ModelEvaluation(Result):
         return {"models": self.models, "ranks": self.ranks}
 
     def facts(self) -> dict[str, Any]:
-        return {"names": self.names, "clicks": self.clicks}
+        return {"names": self.names, "n_clicks": self.n_clicks}
 
     def heading(self) -> list[str]:
         best_model = self.names[self.models["log-likelihood"].to_numpy().argmax()]
         pages = self.ranks["pages"].head(self.ranks.height // len(self.names)).to_numpy()
-        sizes = {"page": pages[0], "result": pages.sum(), "click": self.clicks}
+        sizes = {"page": pages[0], "result": pages.sum(), "click": self.n_clicks}
         models = f"{counted(len(self.names), 'model')}, highest log-likelihood: {best_model}"
         return [models, ", ".join(counted(int(size), noun) for noun, size in sizes.items())]
 
@@ -127,8 +127,9 @@ def evaluate_models(
 
     Notes
     -----
-    An observation with probability 0, such as a second click under `CM`, makes the log-likelihood
-    minus infinity and the perplexity infinite; the column `impossible` counts such observations.
+    An observation with probability 0 given the clicks above, such as a second click under `CM`,
+    makes the log-likelihood minus infinity and the conditional perplexity infinite; the column
+    `impossible` counts such observations.
 
     Sources: Dupret and Piwowarski (2008) for perplexity; PyClick for the mean over pages of means
     over ranks.
@@ -149,8 +150,8 @@ def evaluate_models(
         log = with_grades(log, qrels)
     patterns = _collect_patterns(model_list, log)
     rows, frames = zip(*map(_evaluate_model, model_list, patterns), strict=True)
-    clicks = int(patterns[0].result_weights @ patterns[0].clicks)
-    return ModelEvaluation(pl.DataFrame(rows), pl.concat(frames), clicks)
+    n_clicks = int(patterns[0].result_weights @ patterns[0].clicks)
+    return ModelEvaluation(pl.DataFrame(rows), pl.concat(frames), n_clicks)
 
 
 def tabulate_parameters(models: Iterable[ClickModel]) -> pl.DataFrame:
@@ -238,7 +239,7 @@ class PerplexityGain(Result):
 
     Attributes
     ----------
-    model, baseline, gain, low, high, queries
+    model, baseline, gain, low, high, n_queries
         The columns of the table.
     by_rank
         Gain at each rank; shape (ranks,).
@@ -251,11 +252,10 @@ class PerplexityGain(Result):
         "model": Column("Click model B.", key=True),
         "baseline": Column("Click model A.", key=True),
         "gain": Column("(p_A - p_B) / (p_A - 1) for the mean perplexities p over ranks."),
-        "low": Column(
-            "Lower bound of the confidence interval from a bootstrap over queries; NaN for one"
-            " query, equal queries, or an observation of probability 0."
+        **declare_bounds(
+            "confidence interval (bootstrap over queries)",
+            "; NaN for one query, equal queries, or an observation of probability 0",
         ),
-        "high": Column("Upper bound of the same confidence interval as `low`."),
         "queries": Column("Number of queries."),
     }
 
@@ -265,21 +265,22 @@ class PerplexityGain(Result):
     low: float
     high: float
     by_rank: Floats
-    queries: int
+    n_queries: int
     confidence: float
     resamples: int
     seed: int
     conditional: bool
 
     def _frame(self) -> pl.DataFrame:
-        return pl.DataFrame({name: [getattr(self, name)] for name in self.columns})
+        values = {**vars(self), "queries": self.n_queries}
+        return pl.DataFrame({name: [values[name]] for name in self.columns})
 
     def facts(self) -> dict[str, Any]:
         names = ("confidence", "resamples", "seed", "conditional")
         return {name: getattr(self, name) for name in names}
 
     def heading(self) -> list[str]:
-        reason = "one query" if self.queries == 1 else "all queries equal"
+        reason = "one query" if self.n_queries == 1 else "all queries equal"
         reason = reason if np.isfinite(self.gain) else "an observation has probability 0"
         interval = format_interval(self.low, self.high) or f"no interval: {reason}"
         return [f"{self.model} over {self.baseline}: {format_number(self.gain)}, {interval}"]
@@ -307,9 +308,9 @@ def perplexity_gain(
     Parameters
     ----------
     model
-        The model B.
+        The model B, with the mean perplexity p_B over ranks.
     baseline
-        The model A, relative to which the gain is computed.
+        The model A, relative to which the gain is computed, with the mean perplexity p_A.
     log, qrels
         As for :func:`evaluate_models`.
     conditional
@@ -456,7 +457,7 @@ class RatePrediction(TableResult):
     Attributes
     ----------
     rows
-        The table, one row per document.
+        The table, one row per query and document.
     model
         Name of the click model.
     """

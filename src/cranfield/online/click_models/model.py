@@ -170,12 +170,12 @@ class Patterns:
         return last_ranks
 
     @cached_property
-    def lowest_clicks(self) -> Indices:
-        """Rank of the lowest click of each pattern, from 0; -1 without clicks."""
-        lowest = np.full(len(self), -1)
-        # The last assignment to a pattern is that of its lowest click.
-        lowest[self.pattern[self.clicks]] = self.rank[self.clicks]
-        return lowest
+    def deepest_clicks(self) -> Indices:
+        """Rank of the deepest click of each pattern, from 0; -1 without clicks."""
+        deepest_ranks = np.full(len(self), -1)
+        # The last assignment to a pattern is that of its deepest click.
+        deepest_ranks[self.pattern[self.clicks]] = self.rank[self.clicks]
+        return deepest_ranks
 
     def index_values(self, variable: str) -> Indices:
         """Return the index of each result's value of a parameter with this variable."""
@@ -195,7 +195,6 @@ def compute_cell_index(rank: int | Indices, last: Indices) -> Indices:
 
 
 def extract_patterns(log: QueryLog, items: Items) -> Patterns:
-    """Extract the patterns of the pages of a log."""
     codes = items.encode_results(log)
     log.require("clicks", purpose="a click model")
     # Clicks at ranks without a result are ignored, and several clicks on a result count once.
@@ -230,12 +229,11 @@ def extract_patterns(log: QueryLog, items: Items) -> Patterns:
 
 
 Values = Mapping[str, Floats]  # Values of each parameter, the last of which is for unseen items
-TINY = 1e-300  # Lower bound of denominators to avoid 0/0; far below any relevant probability
+TINY = 1e-300  # Lower bound of denominators to avoid 0/0; far below the probabilities of a model
 MAX_TRIALS = 2.0**53  # Maximum number of clicks and trials, so that their products do not overflow
 
 
 def sum_by(index: Indices, values: Any, size: int) -> Floats:
-    """Sum values by index; shape (size,)."""
     totals: Floats = np.bincount(index, values, size).astype(np.float64, copy=False)
     return totals
 
@@ -315,7 +313,7 @@ class Model(Spec):
     def walk(
         self, values: Values, items: Sequence[Indices], decide: Callable[[int, Floats], Bools]
     ) -> None:
-        """Go down all pages rank by rank; `decide` returns clicks from their probabilities."""
+        """Walk down all pages rank by rank; `decide` returns the clicks at a rank."""
         state = self.start_state(items[0].size if items else 0)
         for rank, item in enumerate(items):
             state = state[: item.size]
@@ -357,11 +355,11 @@ class Model(Spec):
         return np.asarray(np.sqrt(a * b / (a + b + 1)) / (a + b))
 
     def get_fixed_values(self) -> dict[str, float]:
-        """Return the parameters with fixed values."""
         return {}
 
     def estimate_values(self, tallies: Tallies) -> dict[str, Floats]:
-        """Return fixed values or posterior modes (prior means without trials), then prior means."""
+        """Estimate the values of each parameter; the last value is for unseen items."""
+        # Values are fixed or posterior modes; without trials, and for unseen items, prior means.
         fixed_values, values = self.get_fixed_values(), {}
         prior_mean = float(self.alpha / (self.alpha + self.beta))
         for name, tally in tallies.items():
@@ -374,7 +372,6 @@ class Model(Spec):
         return values
 
     def count_values(self, n_items: int, n_ranks: int) -> dict[str, int]:
-        """Return the number of values of each parameter."""
         sizes = {"item": n_items, "rank": n_ranks, "case": len(self.cases), "": 1}
         sizes["rank and last click"] = n_ranks * (n_ranks + 1) // 2
         return {name: sizes[variable] for name, variable in self.variables.items()}
@@ -383,7 +380,7 @@ class Model(Spec):
 class EMModel(Model):
     """A model with hidden states, fitted by expectation-maximisation."""
 
-    iterations: int = parameter(50, integer(1, 10**6), "maximum steps of expectation-maximisation")
+    iterations: int = parameter(50, integer(1, 10**6), "maximum number of steps")
     tolerance: float = parameter(
         0.0, number(0), "minimum gain of the objective per step; a smaller gain ends the iteration"
     )
@@ -518,5 +515,5 @@ def _parse_fields(fields: Any) -> dict[str, Any]:
     if objective.ndim != 1 or not np.isfinite(objective).all():
         got = quoted(fields["objective"])
         raise PolicyError(f"objective must be a list of finite numbers, got {got}")
-    sizes = {"ranks": fields["ranks"], "pages": fields["pages"]}
+    sizes = {"n_ranks": fields["ranks"], "n_pages": fields["pages"]}
     return {"model": model, "items": items, "tallies": tallies, "objective": objective, **sizes}

@@ -1,4 +1,9 @@
-"""Click models: click-through rates, examination models, and cascade models."""
+"""Click models: click-through rates, examination models, and cascade models.
+
+In the formulas, C_r and E_r are 1 if rank r, with document d_r of query q, is clicked or examined;
+parameters are click rates (rho), attractiveness (a), satisfaction (s), examination (x), and
+continuation (lambda, gamma, tau).
+"""
 
 from __future__ import annotations
 
@@ -193,12 +198,12 @@ def infer_posterior(pages: Patterns, a: Floats, s: Floats, continuation: Continu
     is clicked at or below a rank, and :math:`\beta_r = P(c_r, \dots \mid E_r = 1)` for the clicks
     c and the examination E of ranks. The examination of a result without a click has the odds
     :math:`e(1-a)[t_1\beta_{r+1} + (1-t_1)z_{r+1}]` to :math:`(1-e)z_{r+1}`. All results above a
-    click are examined, so beta matters only below the lowest click; it is 1 elsewhere, so that
+    click are examined, so beta matters only below the deepest click; it is 1 elsewhere, so that
     products over long pages do not underflow.
     """
     t1, t2, t3 = continuation
     clicks = pages.clicks
-    is_below = pages.rank >= pages.lowest_clicks[pages.pattern]  # Nothing is clicked below.
+    is_below = pages.rank >= pages.deepest_clicks[pages.pattern]  # Nothing is clicked below.
     is_tail = is_below & ~clicks
     after_click = (1 - s) * t2 + s * t3
     examined, beta = np.empty(clicks.size), np.empty(clicks.size)
@@ -275,9 +280,9 @@ def count_down_to(pages: Patterns, last_examined: Indices) -> tuple[Floats, Floa
 
 
 def count_to_last_click(pages: Patterns) -> tuple[Floats, Floats]:
-    """Count clicks and results down to the lowest click, or on the whole page without a click."""
-    lowest = pages.lowest_clicks
-    return count_down_to(pages, np.where(lowest < 0, pages.lengths, lowest))
+    """Count clicks and results down to the deepest click, or on the whole page without a click."""
+    deepest_ranks = pages.deepest_clicks
+    return count_down_to(pages, np.where(deepest_ranks < 0, pages.lengths, deepest_ranks))
 
 
 class CM(CascadeModel):
@@ -332,7 +337,7 @@ class DCM(CascadeModel):
 
     def count_trials(self, pages: Patterns) -> Counts:
         clicks = pages.result_weights * pages.clicks
-        continued = clicks * (pages.rank < pages.lowest_clicks[pages.pattern])
+        continued = clicks * (pages.rank < pages.deepest_clicks[pages.pattern])
         return {"attractiveness": count_to_last_click(pages), "continuation": (continued, clicks)}
 
 
@@ -353,7 +358,7 @@ class SDBN(CascadeModel):
 
     def count_trials(self, pages: Patterns) -> Counts:
         clicks = pages.result_weights * pages.clicks
-        satisfied = clicks * (pages.rank == pages.lowest_clicks[pages.pattern])
+        satisfied = clicks * (pages.rank == pages.deepest_clicks[pages.pattern])
         return {"attractiveness": count_to_last_click(pages), "satisfaction": (satisfied, clicks)}
 
 
@@ -369,7 +374,6 @@ class DynamicModel(EMModel, CascadeModel):
         return values["satisfaction" if "satisfaction" in self.variables else "attractiveness"]
 
     def get_continuation_parameters(self, values: Values) -> Continuation:
-        """Return the continuation probabilities."""
         first, *probabilities = values["continuation"].tolist()
         return (first, probabilities[0], probabilities[1]) if self.cases else (first, first, 0.0)
 

@@ -45,7 +45,7 @@ from cranfield.online.click_models.model import (
     read_fields,
     with_grades,
 )
-from cranfield.online.log.query_log import QueryLog, log_from_tables
+from cranfield.online.log.query_log import QueryLog, make_log
 from cranfield.result import Column, Columns, Result
 
 MEASURE_KINDS = ("utility", "effort")  # Kinds of measures of a click model
@@ -93,14 +93,14 @@ class ClickModel(Result):
         Kind of click model, with its options.
     items
         The items that have parameters: documents of a query, or grades.
-    ranks
+    n_ranks
         Length of the longest training page.
     tallies
         Successes and trials of each parameter, observed or expected, without the prior.
     objective
         Log-likelihood and logarithm of the prior, before each step of expectation-maximisation and
         after the last one; empty for models without EM.
-    pages
+    n_pages
         Number of training pages with results.
 
     Examples
@@ -125,14 +125,14 @@ class ClickModel(Result):
 
     model: Model
     items: Items
-    ranks: int
+    n_ranks: int
     tallies: Tallies
     objective: Floats
-    pages: int
+    n_pages: int
 
     @cached_property
     def values(self) -> dict[str, Floats]:
-        """Values of each parameter, by name; the last is the prior mean, for unseen results."""
+        """Values of each parameter, by name; the last one is for items not seen in training."""
         return self.model.estimate_values(self.tallies)
 
     @cached_property
@@ -157,7 +157,7 @@ class ClickModel(Result):
         return tables
 
     def _list_keys(self, variable: str) -> pl.DataFrame:
-        ranks = np.arange(1, self.ranks + 1)
+        ranks = np.arange(1, self.n_ranks + 1)
         if variable == "item":
             return self.items.frame
         if variable == "rank and last click":
@@ -178,7 +178,8 @@ class ClickModel(Result):
         -------
         polars.DataFrame
             Results of the log: `page`, `rank`, `doc`, `probability`, and `unseen`, whether a
-            parameter of the result was not seen in training, so that it has the prior mean.
+            parameter of the result was not seen in training. Parameters of unseen items are prior
+            means; those of unseen ranks are those of the last trained rank.
         """
         pages = self.patterns(log)
         return self._make_result_table(
@@ -211,11 +212,11 @@ class ClickModel(Result):
     def unseen(self, pages: Patterns) -> Bools:
         """Return a mask of results with a parameter that was not seen in training."""
         is_new_item = (pages.codes == self.items.size) & ("item" in self.model.variables.values())
-        is_new_rank = (pages.rank >= self.ranks) & self.model.depends_on_rank
+        is_new_rank = (pages.rank >= self.n_ranks) & self.model.depends_on_rank
         return np.asarray(is_new_item | is_new_rank)
 
     def relevance(self) -> pl.DataFrame:
-        """Estimate the relevance of documents: attractiveness, times satisfaction if modelled.
+        """Estimate relevance: attractiveness (or click rate), times satisfaction if modelled.
 
         Returns
         -------
@@ -257,8 +258,8 @@ class ClickModel(Result):
             "version": FILE_VERSION,
             "model": str(self.model),
             "tied": self.items.tied,
-            "ranks": self.ranks,
-            "pages": self.pages,
+            "ranks": self.n_ranks,
+            "pages": self.n_pages,
             "items": self.items.frame.to_dict(as_series=False),
             "tallies": {
                 name: {field: values.tolist() for field, values in vars(tally).items()}
@@ -340,8 +341,8 @@ class ClickModel(Result):
             remedy = "use train(..., tied='grade')"
             raise PolicyError(f"a measure requires a model tied by grade; {remedy}")
         if self.model.depends_on_rank and options.get("cutoff") is None:
-            options["cutoff"] = self.ranks
-        max_rank = min(self.ranks, options.get("cutoff") or self.ranks)
+            options["cutoff"] = self.n_ranks
+        max_rank = min(self.n_ranks, options.get("cutoff") or self.n_ranks)
         for argument, parameter in parameters.items():
             frame, variable = self.parameters[parameter], self.model.variables[parameter]
             if digits is not None:
@@ -361,9 +362,11 @@ class ClickModel(Result):
     def user_model(self, *, unjudged: bool = False, **options: Any) -> ContinuationModel:
         """Convert a model tied by grade to a C/W/L user model.
 
-        Users continue with probability :math:`C(i) = \\gamma (1 - a_i s_i)` in DBN and SDBN,
-        :math:`(1-a)\\tau_1 + a((1-a)\\tau_2 + a\\tau_3)` in CCM, and :math:`x_{i+1} / x_i` in PBM,
-        if it is at most 1. All users read the first rank.
+        Users at rank i continue with probability :math:`C(i) = \\gamma (1 - a_i s_i)` in DBN, SDBN
+        (:math:`\\gamma = 1`) and CM (also :math:`s_i = 1`),
+        :math:`(1-a_i)\\tau_1 + a_i((1-a_i)\\tau_2 + a_i\\tau_3)` in CCM, and :math:`x_{i+1} / x_i`
+        in PBM, if it is at most 1. Here a is the attractiveness, s the satisfaction, x the
+        examination, and gamma and tau the continuation. All users read the first rank.
 
         Parameters
         ----------
@@ -423,7 +426,7 @@ class ClickModel(Result):
         table = pl.DataFrame(rows, schema=schema, orient="row", strict=False)
         if tied is not None:
             table = table.with_columns(doc=pl.format("d{}", "rank"))
-        list_log = log_from_tables(pl.DataFrame({"id": queries, "query": queries}), table)
+        list_log = make_log(pl.DataFrame({"id": queries, "query": queries}), table)
         max_length = max(map(len, lists.values()), default=0)
         codes = np.full((len(queries), max_length), -1, dtype=np.intp)
         codes[table["page"], table["rank"] - 1] = self.items.encode_results(list_log)
@@ -433,7 +436,7 @@ class ClickModel(Result):
         pages = pl.DataFrame({"list": np.arange(len(ids)) // n, "page": np.arange(len(ids))})
         results = pages.join(table.rename({"page": "list"}), on="list", maintain_order="left_right")
         clicks = pl.DataFrame({"page": page, "rank": position + 1})
-        return log_from_tables(
+        return make_log(
             pl.DataFrame(ids, schema=["id", "query"], orient="row"),
             results,
             clicks.join(results, on=["page", "rank"], how="left", maintain_order="left"),
@@ -470,11 +473,11 @@ class ClickModel(Result):
         return pl.DataFrame(rows, schema=list(self.columns), orient="row")
 
     def facts(self) -> dict[str, Any]:
-        return {"model": str(self.model), "ranks": self.ranks, "pages": self.pages}
+        return {"model": str(self.model), "n_ranks": self.n_ranks, "n_pages": self.n_pages}
 
     def heading(self) -> list[str]:
         items = counted(self.items.size, "grade" if self.items.tied else "document")
-        return [f"{self.model}, {items}, {counted(self.pages, 'page')}"]
+        return [f"{self.model}, {items}, {counted(self.n_pages, 'page')}"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -574,5 +577,5 @@ def train_models(
             raise PolicyError("qrels requires tied='grade'")
         log = with_grades(log, qrels)
     pages = extract_patterns(log, Items.from_log(log, tied))
-    items, ranks, n_pages = pages.items, pages.n_ranks, int(pages.pattern_weights.sum())
-    return tuple(ClickModel(m, items, ranks, *m.fit(pages), n_pages) for m in parsed_models)
+    items, n_ranks, n_pages = pages.items, pages.n_ranks, int(pages.pattern_weights.sum())
+    return tuple(ClickModel(m, items, n_ranks, *m.fit(pages), n_pages) for m in parsed_models)

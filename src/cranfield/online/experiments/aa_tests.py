@@ -31,7 +31,7 @@ from cranfield.online.experiments.units import (
 )
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums, sums_by_unit
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.significance.differences import t_quantile
 
 BLOCK_CELLS = 2**21  # Number of pairs of a simulated test and a unit in memory at the same time
@@ -44,7 +44,7 @@ class AATests(Result):
 
     Attributes
     ----------
-    source, unit, units
+    source, unit, n_units
         Source of the data, kind of unit, and number of units.
     names
         Names of the metrics, and `(sample ratio)`.
@@ -56,13 +56,12 @@ class AATests(Result):
 
     name: ClassVar[str] = "aa-tests"
     columns: ClassVar[Columns] = {
-        "test": Column("Metric, or `(sample ratio)`, the test of the numbers of units.", key=True),
+        "test": Column("Metric, or `(sample ratio)`, the sample ratio test.", key=True),
         "tests": Column("Number of simulated A/A tests."),
         "rejected": Column(
             "Proportion of simulated tests in which the null hypothesis is rejected."
         ),
-        "low": Column("Lower bound of the 95% confidence interval of the proportion (Wilson)."),
-        "high": Column("Upper bound of the same confidence interval as `low`."),
+        **declare_bounds("95% confidence interval of the proportion (Wilson)"),
         "uniform p": Column(
             "p-value of the Kolmogorov-Smirnov test for uniform p-values; NaN unless more than"
             " half of them are distinct.",
@@ -72,7 +71,7 @@ class AATests(Result):
 
     source: str
     unit: str
-    units: int
+    n_units: int
     names: tuple[str, ...]
     pvalues: Floats
     alpha: float
@@ -90,7 +89,7 @@ class AATests(Result):
 
     def heading(self) -> list[str]:
         tests = counted(self.pvalues.shape[1], "simulated A/A test")
-        return [f"{tests} on {counted(self.units, self.unit)}, alpha {self.alpha:g}"]
+        return [f"{tests} on {counted(self.n_units, self.unit)}, alpha {self.alpha:g}"]
 
 
 def simulate_aa_tests(
@@ -107,17 +106,17 @@ def simulate_aa_tests(
 ) -> AATests:
     """Simulate A/A tests, to check whether tests keep their significance level.
 
-    Units keep their data, and hashes with the salts `replay-0`, `replay-1` and so on, by default,
-    assign them to new variants. The null hypothesis is true, so the p-values of a valid test are
-    uniform, and the test rejects in a proportion alpha of the simulations. Metrics are tested by
-    Welch's test. A higher proportion means that there are too few units for the skewness of the
-    metric and an unequal split. Dependence between units is not detected, as units are assigned
-    one by one.
+    Units keep their data, and each simulation assigns them to new variants by a hash with another
+    salt: by default `replay-0`, `replay-1` and so on. The null hypothesis is true, so the p-values
+    of a valid test are uniform, and the test rejects in a proportion alpha of the simulations.
+    Metrics are tested by Welch's test. A higher proportion means that there are too few units for
+    the skewness of the metric and an unequal split. Dependence between units is not detected, as
+    units are assigned one by one.
 
     Parameters
     ----------
     data, metrics, unit, theta, missing
-        As for :func:`analyse_experiment`; variants are ignored.
+        As for :func:`analyse_experiment`; the variants in the data are ignored.
     n_tests
         Number of simulated A/A tests.
     weights

@@ -71,11 +71,11 @@ SRM_POLICIES = ("stop", "warn")  # How to treat a sample ratio mismatch
 def _test_sample_ratios(units: Units, proportions: Floats) -> pl.DataFrame:
     """Test the sample ratio at each level of each segment by chi-square, with Holm's correction."""
     rows: list[Any] = []
-    n_arms = len(units.variants)
+    n_variants = len(units.variants)
     for segment, (levels, code) in units.segments.items():
         has_level = code >= 0
-        cells = code[has_level] * n_arms + units.variant_codes[has_level]
-        counts = np.bincount(cells, minlength=len(levels) * n_arms).reshape(-1, n_arms)
+        cells = code[has_level] * n_variants + units.variant_codes[has_level]
+        counts = np.bincount(cells, minlength=len(levels) * n_variants).reshape(-1, n_variants)
         totals = counts.sum(axis=1)
         is_small = totals * proportions.min() < 5  # Too few expected units in a variant to test
         pvalues = np.where(is_small, np.nan, compute_chi_square(counts, proportions)[1])
@@ -87,23 +87,14 @@ def _test_sample_ratios(units: Units, proportions: Floats) -> pl.DataFrame:
 
 
 def _estimate_segment_effects(units: Units, options: Options) -> tuple[pl.DataFrame, pl.DataFrame]:
-    r"""Estimate effects at each level, and test whether effects are equal at all levels.
-
-    Levels with fewer than ten units in a variant, or a variant without variance, are not tested.
-
-    .. math:: Q = \sum_g \frac{(d_g - \bar{d})^2}{s_g^2}, \quad
-        \bar{d} = \frac{\sum_g d_g / s_g^2}{\sum_g 1 / s_g^2}
-
-    has a chi-square distribution with k - 1 degrees of freedom for k levels with equal effects
-    (Cochran, 1954).
-    """
-    n_arms = len(units.variants)
+    """Estimate effects at each level, and test whether effects are equal at all tested levels."""
+    n_variants = len(units.variants)
     frames, tests = [], []
     critical: CriticalValue = partial(t_quantile, 1 - options.alpha)
     for segment in options.segments:
         levels, code = units.segments[segment]
-        cell = np.where(code >= 0, code * n_arms + units.variant_codes, -1)
-        level_moments = compute_moments(units.columns, cell, (len(levels), n_arms))
+        cell = np.where(code >= 0, code * n_variants + units.variant_codes, -1)
+        level_moments = compute_moments(units.columns, cell, (len(levels), n_variants))
         for name, metric in units.metric_columns.items():
             means = estimate_arms(level_moments, metric, options.theta)
             for k, variant in enumerate(units.variants[1:], 1):
@@ -134,7 +125,7 @@ def _estimate_segment_effects(units: Units, options: Options) -> tuple[pl.DataFr
 
 
 def _test_heterogeneity(effects: Effects, is_tested: Bools) -> tuple[float, int, float]:
-    """Compute Cochran's Q, its degrees of freedom and its p-value."""
+    """Compute Cochran's Q (1954), its degrees of freedom and its p-value (chi-square)."""
     is_usable = np.isfinite(effects.standard_error) & is_tested
     if is_usable.sum() < 2:
         return np.nan, 0, np.nan
@@ -185,7 +176,7 @@ def analyse_experiment(
     by the method `linear` or `fieller`. A covariate from before the experiment adjusts a mean
     (CUPED).
     By default, results are withheld if the numbers of units are not as planned: a sample ratio
-    mismatch at p < .0005, overall, on a day or at a level of a segment.
+    mismatch at p < .0005 overall, or, after Holm's correction, on a day or at a level of a segment.
 
     Sources: Kohavi, Tang and Xu (2020); Deng et al. (2013, 2018); Fabijan et al. (2019); on
     skewness, Boos and Hughes-Oliver (2000) and Kohavi et al. (2014); on permutations, Janssen
@@ -201,9 +192,9 @@ def analyse_experiment(
         "ctr": "clicks/pages"}`, or a :class:`Metric` of each; for a log, measures such as `["CTR",
         "ClickRR"]`.
     unit
-        Column with the unit of randomisation, or `row`; for a log, `user` (default), `session` or
-        `query`. By default each row of a table is a unit, and tables whose rows seem to be parts of
-        a unit, or totals of many units, are refused.
+        Column with the unit of randomisation, or `row` if each row was randomised; for a log,
+        `user` (default), `session` or `query`. By default each row of a table is a unit, and tables
+        whose rows seem to be parts of a unit, or totals of many units, are refused.
     variant
         Column with the variant of a unit, in a table. Rows without a variant are excluded.
     control
@@ -216,13 +207,13 @@ def analyse_experiment(
         How to treat a sample ratio mismatch: `stop` withholds results and verdicts; `warn` reports
         them.
     mixed
-        How to treat units that occur in more than one variant: `drop`, or `error`.
+        How to treat units in more than one variant: `drop` (an error for a majority), or `error`.
     missing
         How to treat missing values of a table: `error`; `drop`, which excludes the unit from that
         metric, even if it has a value in other rows; or `zero`. With `drop` and `zero`, rows
         without the id of a unit are excluded.
     before
-        For a log, the log of the same users before the experiment; its measures are covariates.
+        For a log, an earlier log (or its sums by unit) of the same units, for covariates.
     theta
         Units from which to estimate the coefficient of a covariate: `pooled` over all variants, or
         `within` variants, which requires a covariate.
@@ -233,8 +224,9 @@ def analyse_experiment(
         `permutation`: permutation test of Welch's statistic, with Fieller's interval of the lift;
         it assumes that a treatment without effect on the mean has no effect on the distribution.
         `auto`: `permutation` for fewer than 10 units in a variant, a variant without variance, or a
-        difference with a skewness above :math:`1/\sqrt{355}`; otherwise `delta`. `bootstrap`:
-        bootstrap over units, with percentile intervals.
+        difference with an absolute skewness above :math:`1/\sqrt{355}`; otherwise `delta`.
+        `bootstrap`: bootstrap over units, with percentile intervals. The OEC is not tested by
+        permutation.
     correction
         Correction for multiple comparisons, over all metrics and variants: `holm`, `hommel`,
         `bonferroni`, `sidak`, `bh`, `by`, `none`.
@@ -355,13 +347,15 @@ def analyse_units(
     has_mismatch = ratio_test.alarm or bool((level_ratios["adjusted_p"] < ALARM_PVALUE).any())
     is_stopped = has_mismatch and options.srm == "stop"
     by_arm, metric_columns = units.compute_moments(), units.metric_columns
-    arms = {name: estimate_arms(by_arm, c, options.theta) for name, c in metric_columns.items()}
+    arm_means = {
+        name: estimate_arms(by_arm, c, options.theta) for name, c in metric_columns.items()
+    }
     if options.oec is not None:
-        arms[OEC] = combine_metrics(by_arm, arms, metrics, options.oec)
-    rows, looks = compare_variants(units, arms, metrics, by_arm.pool(), options)
-    notes = [*units.notes, *_note_covariates(by_arm, metric_columns, metrics, arms)]
+        arm_means[OEC] = combine_metrics(by_arm, arm_means, metrics, options.oec)
+    rows, looks = compare_variants(units, arm_means, metrics, by_arm.pool(), options)
+    notes = [*units.notes, *_note_covariates(by_arm, metric_columns, metrics, arm_means)]
     notes += [*_note_few_units(units, rows), *_note_margins(metrics, rows)]
-    notes += [*_note_constants(units, arms, rows), *_note_undefined(units, arms, rows)]
+    notes += [*_note_constants(units, arm_means, rows), *_note_undefined(units, arm_means, rows)]
     n_units = len(units.variant_codes)
     if future_looks := [f"{look:,}" for look in options.looks or () if look > n_units]:
         reason = f"the data has {n_units:,} units, so these looks were not reached"
@@ -374,7 +368,7 @@ def analyse_units(
     if options.segments and not is_stopped:
         by_segment, interactions = _estimate_segment_effects(units, options)
         notes += _note_segments(rows, by_segment, options)
-    mean_low, mean_high = compute_arm_intervals(units, arms, 1 - options.alpha)
+    mean_low, mean_high = compute_arm_intervals(units, arm_means, 1 - options.alpha)
     table = _tabulate_comparisons(rows, metrics, options, is_stopped)
     notes += [*_note_intervals(table, options), *_note_directions(table, metrics)]
     if is_stopped:
@@ -388,12 +382,12 @@ def analyse_units(
         source=units.source,
         unit=units.kind,
         variants=units.variants,
-        metrics=tuple(arms),
-        margins=tuple(metrics[name].margin if name in metrics else None for name in arms),
+        metrics=tuple(arm_means),
+        margins=tuple(metrics[name].margin if name in metrics else None for name in arm_means),
         lower_is_better=tuple(name for name in metrics if metrics[name].better == "lower"),
         sample_ratio=ratio_test,
         units=by_arm.count.astype(np.intp),
-        means=np.stack([means.value for means in arms.values()]),
+        means=np.stack([means.value for means in arm_means.values()]),
         mean_low=mean_low,
         mean_high=mean_high,
         comparisons=table.drop("reversed"),
@@ -411,7 +405,7 @@ def _note_covariates(
     by_arm: Moments,
     columns: Mapping[str, MetricColumns],
     metrics: Mapping[str, Metric],
-    arms: Mapping[str, ArmMeans],
+    arm_means: Mapping[str, ArmMeans],
 ) -> Iterator[str]:
     """Note the covariate of each metric, and its effect on the variance of the means."""
     scatter = by_arm.pool().scatter
@@ -425,7 +419,7 @@ def _note_covariates(
         covariate = "/".join(filter(None, metrics[name].parts()[2:]))
         variance = estimate_arms(by_arm, replace(metric, covariate=-1)).squared_error.sum()
         if variance > 0:
-            change = arms[name].squared_error.sum() / variance - 1
+            change = arm_means[name].squared_error.sum() / variance - 1
             yield (
                 f"{name}: means are adjusted for {covariate or f'{name} before the experiment'},"
                 f" which changes their variance by {round(change, 3) + 0.0:+.1%}"
@@ -520,7 +514,7 @@ def _note_margins(metrics: Mapping[str, Metric], rows: Sequence[Row]) -> Iterato
 
 
 def _note_constants(
-    units: Units, arms: Mapping[str, ArmMeans], rows: Sequence[Row]
+    units: Units, arm_means: Mapping[str, ArmMeans], rows: Sequence[Row]
 ) -> Iterator[str]:
     for row in rows:
         if row["error"] == 0:
@@ -528,7 +522,7 @@ def _note_constants(
             origin = f"; p = {row['p']:.2g} is from the exact permutation test" if is_exact else ""
             reason = f"all values are equal in {units.variants[0]} and in {row['variant']}{origin}"
             yield f"{row['metric']}: no confidence interval of the difference, because {reason}"
-    for name, arm in arms.items():
+    for name, arm in arm_means.items():
         constants = ", ".join(units.variants[k] for k in np.flatnonzero(arm.squared_error == 0))
         columns = units.metric_columns.get(name)
         if constants and not (columns is not None and units.is_proportion(columns)):
@@ -537,10 +531,10 @@ def _note_constants(
 
 
 def _note_undefined(
-    units: Units, arms: Mapping[str, ArmMeans], rows: Sequence[Row]
+    units: Units, arm_means: Mapping[str, ArmMeans], rows: Sequence[Row]
 ) -> Iterator[str]:
     """Return notes on ratios and lifts that cannot be computed or interpreted."""
-    for name, arm in arms.items():
+    for name, arm in arm_means.items():
         if variants := ", ".join(units.variants[k] for k in np.flatnonzero(np.isnan(arm.value))):
             yield f"{name}: no mean in {variants}: a denominator is 0, or all values are missing"
     for row in rows:
@@ -550,7 +544,7 @@ def _note_undefined(
             reason = "the mean of the control is below 0, so a positive lift is a decrease"
             yield f"{row['metric']} of {row['variant']}: {reason}"
         if row["mean"] == 0 and np.isnan(row["lift low"]) and row["error"] > 0:
-            reason = f"all values are 0 in {row['variant']}"
+            reason = f"the mean of {row['variant']} is 0"
             yield f"{row['metric']}: no confidence interval of the lift, because {reason}"
 
 

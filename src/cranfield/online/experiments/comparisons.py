@@ -75,7 +75,8 @@ class Distortion:
         r"""Compute the probabilities that Welch's test rejects in the lower and the upper tail.
 
         By the first term of the Edgeworth expansion of the studentised difference (Hall, 1992),
-        :math:`\alpha/2 \pm A (2 z^2 + 1) \varphi(z) / 6`.
+        :math:`\alpha/2 \pm A (2 z^2 + 1) \varphi(z) / 6`, plus for the lower tail, where z is the
+        normal quantile of :math:`1 - \alpha/2` and :math:`\varphi` the normal density.
 
         >>> [round(p, 3) for p in Distortion(8.0, 0.4).compute_tail_probabilities(0.05)]
         [0.059, 0.0]
@@ -101,7 +102,7 @@ class PermutationTest:
     is_exact: bool = False  # Whether all other assignments are enumerated
 
     def compute_one_sided_pvalue(self, statistic: float, alternative: str) -> float:
-        """Compute the one-sided p-value by B permutations, (count + 1) / (B + 1)."""
+        """Compute (k + 1) / (B + 1), if k of B permutations are at least as extreme."""
         sign, tolerance = 1 if alternative == "greater" else -1, TOLERANCE * abs(statistic)
         is_extreme = sign * self.statistics >= sign * statistic - tolerance
         return float((is_extreme.sum() + 1) / (self.statistics.size + 1))
@@ -224,7 +225,7 @@ def permute_moments(
 TEST_METHODS = ("auto", "delta", "permutation", "bootstrap")
 """Tests of differences; `auto` selects `delta`, or `permutation` if Welch's test is unreliable."""
 
-# Methods of the confidence interval of the lift, by test; other tests support all methods.
+# Values of `lift` that a test accepts; it has its own interval of the lift. Others accept all.
 LIFT_INTERVALS_BY_TEST = {"permutation": ("log", "fieller"), "bootstrap": ("log",)}
 
 OEC = "OEC"  # Name of the overall evaluation criterion
@@ -236,29 +237,29 @@ Row = dict[str, Any]  # A comparison: columns of the report, and its `Distortion
 
 def compare_variants(
     units: Units,
-    arms: Mapping[str, ArmMeans],
+    arm_means: Mapping[str, ArmMeans],
     metrics: Mapping[str, Metric],
     all_units: Moments,
     options: Options,
 ) -> tuple[list[Row], pl.DataFrame | None]:
     """Compare each variant with the control by the chosen tests; also return the table of looks."""
     treatments = range(1, len(units.variants))
-    pairs = [*product(arms, treatments)]
+    pairs = [*product(arm_means, treatments)]
     # The overall criterion is a separate family in the correction.
-    n_metrics, n_treatments = len(arms) - (OEC in arms), len(treatments)
-    family_sizes = {name: n_treatments * (1 if name == OEC else n_metrics) for name in arms}
+    n_metrics, n_treatments = len(arm_means) - (OEC in arm_means), len(treatments)
+    family_sizes = {name: n_treatments * (1 if name == OEC else n_metrics) for name in arm_means}
     levels = {name: _compute_level(options, size) for name, size in family_sizes.items()}
     is_bootstrap = options.errors == "bootstrap"
-    bootstrap_values = _bootstrap_pairs(units, arms, levels, options) if is_bootstrap else {}
+    bootstrap_values = _bootstrap_pairs(units, arm_means, levels, options) if is_bootstrap else {}
     looks, last_looks = None, dict[Pair, tuple[float, bool]]()
     if options.sequential is not None:
-        looks, last_looks = _compare_looks(units, arms, options, options.sequential)
+        looks, last_looks = _compare_looks(units, arm_means, options, options.sequential)
     rows, sizes, codes = [], [*units.counts.values()], units.variant_codes
     for name, treatment in pairs:
-        effect, level = Effects.from_arms(arms[name], treatment), levels[name]
+        effect, level = Effects.from_arms(arm_means[name], treatment), levels[name]
         is_compared = np.isin(codes, (0, treatment))
         columns, is_treated = units.columns[is_compared], codes[is_compared] == treatment
-        gradient = arms[name].gradient[[0, treatment]].mean(axis=0)
+        gradient = arm_means[name].gradient[[0, treatment]].mean(axis=0)
         gamma = units.compute_skewness(gradient, treatment)
         distortion = Distortion.from_sizes(gamma, sizes[treatment], sizes[0])
         test = _choose_test(effect, distortion, options, is_metric=name in units.metric_columns)
@@ -349,20 +350,16 @@ def _test_noninferiority(
 
 
 def _compare_looks(
-    units: Units, arms: Mapping[str, ArmMeans], options: Options, method: Sequential
+    units: Units, arm_means: Mapping[str, ArmMeans], options: Options, method: Sequential
 ) -> tuple[pl.DataFrame, dict[Pair, tuple[float, bool]]]:
-    """Compare variants at each look.
-
-    Returns the table of looks and, for each pair, the smallest p-value and whether the difference
-    at its look has the opposite sign of the last difference.
-    """
+    """Return the table of looks; by pair, the smallest p-value, and if the sign changed since."""
     n_variants = len(units.variants)
     looks = _read_look_sizes(options.looks, len(units.variant_codes))
     look = np.searchsorted(looks, np.arange(len(units.variant_codes)), side="right")
     cells = look * n_variants + units.variant_codes
     cumulative = compute_moments(units.columns, cells, (looks.size, n_variants)).accumulate()
     frames, last_looks = [], {}
-    for name, arm in arms.items():
+    for name, arm in arm_means.items():
         # An overall criterion is standardised by all units, so it has the last look only.
         columns = units.metric_columns.get(name)
         means = arm if columns is None else estimate_arms(cumulative, columns, options.theta)
@@ -394,14 +391,14 @@ def _read_look_sizes(looks: Sequence[int] | None, n_units: int) -> Indices:
 
 
 def _bootstrap_pairs(
-    units: Units, arms: Mapping[str, ArmMeans], levels: Mapping[str, float], options: Options
+    units: Units, arm_means: Mapping[str, ArmMeans], levels: Mapping[str, float], options: Options
 ) -> dict[Pair, tuple[float, ...]]:
     """Compute percentile intervals and p-values, with fixed coefficients of covariates."""
     sampling: Any = {"resamples": options.resamples, "weights": options.draws, "seed": options.seed}
     codes, n_variants = units.variant_codes, len(units.variants)
     column_means = resample_means(units.columns, codes, n_variants, **sampling)
     rows = dict[Pair, tuple[float, ...]]()
-    for name, means in arms.items():
+    for name, means in arm_means.items():
         values, level = means.evaluate(column_means), levels[name]
         for k in range(1, n_variants):
             difference = values[k] - values[0]
@@ -413,7 +410,7 @@ def _bootstrap_pairs(
 
 
 def combine_metrics(
-    by_arm: Moments, arms: Mapping[str, ArmMeans], metrics: Mapping[str, Metric], weights: Any
+    by_arm: Moments, arm_means: Mapping[str, ArmMeans], metrics: Mapping[str, Metric], weights: Any
 ) -> ArmMeans:
     """Compute the weighted sum of standardised metrics, with its squared standard error."""
     if not isinstance(weights, Mapping) or not weights:
@@ -423,8 +420,10 @@ def combine_metrics(
     gradient, factors = np.zeros_like(by_arm.mean), dict[str, float]()
     for name, weight in weights.items():
         metric = quoted(name)
-        if name not in arms:
-            raise PolicyError(f"unknown metric {metric} in oec; expected one of: {', '.join(arms)}")
+        if name not in arm_means:
+            raise PolicyError(
+                f"unknown metric {metric} in oec; expected one of: {', '.join(arm_means)}"
+            )
         if not (isinstance(weight, (int, float)) and np.isfinite(weight)):
             expected = f"oec weight of {metric} must be a finite number"
             raise PolicyError(f"{expected}, got {quoted(weight)}")
@@ -432,7 +431,7 @@ def combine_metrics(
         if is_lower_better and weight < 0:
             reason = "lower is better, so the sign of its values is already reversed"
             raise PolicyError(f"oec weight of {metric} must be at least 0, got {weight}: {reason}")
-        means = arms[name]
+        means = arm_means[name]
         deviation = float(np.sqrt(means.squared_error[0] * means.count[0]))
         if not deviation > 0:
             reason = "has no variance in the control, so it cannot be standardised for oec"
@@ -441,17 +440,17 @@ def combine_metrics(
         gradient = gradient + factors[name] * means.gradient
 
     def evaluate(mean: Floats) -> Floats:
-        terms = (factor * arms[name].evaluate(mean) for name, factor in factors.items())
+        terms = (factor * arm_means[name].evaluate(mean) for name, factor in factors.items())
         return np.asarray(sum(terms))
 
     squared_error = compute_squared_error(by_arm, gradient)
     return ArmMeans(evaluate(by_arm.mean), squared_error, by_arm.count, gradient, evaluate)
 
 
-def compute_arm_intervals(units: Units, arms: Mapping[str, ArmMeans], level: float) -> Bounds:
+def compute_arm_intervals(units: Units, arm_means: Mapping[str, ArmMeans], level: float) -> Bounds:
     """Compute intervals of means: Wilson's of proportions, others by t (NaN if constant)."""
     intervals = []
-    for name, means in arms.items():
+    for name, means in arm_means.items():
         columns = units.metric_columns.get(name)
         if columns is not None and units.is_proportion(columns):
             intervals.append(wilson(means.value, means.count, t_quantile(level, np.inf)))

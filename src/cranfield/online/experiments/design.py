@@ -308,8 +308,8 @@ def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFr
     Returns
     -------
     polars.DataFrame
-        Columns `check`, `statistic`, `df` and `p`. For a pair of experiments, `statistic` and `p`
-        are NaN if a variant has no unit that is in both.
+        Columns `check`, `statistic`, `df` and `p`; `statistic` and `p` are NaN if an experiment has
+        no unit, and for a pair of experiments if a variant has no unit that is in both.
 
     Examples
     --------
@@ -360,7 +360,7 @@ MAX_EXPERIMENT_UNITS = 10**12  # Maximum number of units of an experiment
 class ExperimentSize(Result):
     """Units, lift and power of an experiment with a control and one other variant.
 
-    The attributes are the columns of the table, which has one row.
+    The attributes are the columns of the only row; `n_control_units` is `control_units`.
     """
 
     name: ClassVar[str] = "size"
@@ -389,24 +389,24 @@ class ExperimentSize(Result):
     lift: float
     power: float
     units: int
-    control_units: int
+    n_control_units: int
     alpha: float
     alternative: str
     rule: float
     days: float
 
     def _frame(self) -> pl.DataFrame:
-        return pl.DataFrame([vars(self)])
+        return pl.DataFrame([vars(self)]).rename({"n_control_units": "control_units"})
 
     def facts(self) -> dict[str, Any]:
         return {}
 
     def heading(self) -> list[str]:
         days = "" if np.isnan(self.days) else f", {self.days:g} days"
-        units = f"{self.units:,} units ({self.control_units:,} in the control){days}"
+        units = f"{self.units:,} units ({self.n_control_units:,} in the control){days}"
         test = f"power {self.power:.4g} at alpha {self.alpha:g} ({self.alternative})"
         # The rule of thumb is for variants of equal size and this two-sided test.
-        has_equal_sizes = abs(self.units - 2 * self.control_units) <= 1
+        has_equal_sizes = abs(self.units - 2 * self.n_control_units) <= 1
         has_rule = has_equal_sizes and self.alpha == 0.05 and self.alternative == "two-sided"
         rule = f"; rule of thumb for power 0.8: {self.rule:,.0f} units" if has_rule else ""
         return [f"{units}: a lift of {self.lift:.4g} is detected with {test}{rule}"]

@@ -217,9 +217,9 @@ def estimate_arms(
     .. math:: R_j - \theta (C_j - \bar{C}), \quad
         \theta = \frac{\mathrm{cov}(R, C)}{\mathrm{var}(C)}
 
-    (CUPED: Deng et al., 2013) with covariances of linearised values over all units or within
-    variants, as `theta` states. `all_units` has the moments of all units; by default, they are
-    merged from those of the variants.
+    (CUPED: Deng et al., 2013) for variant j, where :math:`\bar C` is C over all units. Covariances
+    of linearised values are over all units (`theta` is "pooled") or within variants ("within").
+    `all_units` has the moments of all units; by default, those of the variants are merged.
     """
     value, gradient = _divide(groups, metric.numerator, metric.denominator)
     factor = pivot = np.zeros(groups.count.shape[:-1])[..., None]
@@ -335,12 +335,10 @@ class Effects:
 
     @property
     def standard_error(self) -> Floats:
-        """Standard error of the difference."""
         return np.sqrt(self.control_squared_error + self.treatment_squared_error)
 
     @property
     def df(self) -> Floats:
-        """Degrees of freedom of Welch's test."""
         return self._compute_df(self.control_squared_error, self.treatment_squared_error)
 
     def _compute_df(self, control: Floats, treatment: Floats) -> Floats:
@@ -380,11 +378,12 @@ class Effects:
     def compute_lift_interval(self, critical: CriticalValue, method: str = "log") -> Bounds:
         r"""Compute the confidence interval of the lift.
 
-        `log` is computed for the logarithm of the ratio of means, with squared standard error
-        :math:`v_0/m_0^2 + v_1/m_1^2`; `linear` for the ratio itself, by the delta method; `fieller`
-        contains the ratios that a test does not reject, and is unbounded if the mean of the control
-        may be 0. The bounds are NaN if the method has no interval, values are constant within both
-        variants, the mean of the control is 0, or all values of the treatment are 0.
+        `log` is computed for the logarithm of the ratio of means m, with squared standard error
+        :math:`v_0/m_0^2 + v_1/m_1^2` for squared standard errors v of the means; `linear` for the
+        ratio itself, by the delta method; `fieller` contains the ratios that a test does not
+        reject, and is unbounded if the mean of the control may be 0. The bounds are NaN if the
+        method has no interval, values are constant within both variants, the mean of the control is
+        0, or all values of the treatment are 0.
         """
         control, treatment = self.control, self.treatment
         v, w = self.control_squared_error, self.treatment_squared_error
@@ -407,7 +406,6 @@ class Effects:
         return np.where(is_undefined, np.nan, low - 1), np.where(is_undefined, np.nan, high - 1)
 
     def compute_inference(self, critical: CriticalValue, lift: str) -> tuple[Floats, ...]:
-        """Compute the values of the columns INFERENCE."""
         lift_bounds = self.compute_lift_interval(critical, lift)
         return (*self.compute_interval(critical), *lift_bounds, self.compute_pvalue())
 
@@ -447,7 +445,8 @@ class ConfidenceSequence(Sequential):
     .. math:: d \pm s \sqrt{\frac{2 (N\rho^2 + 1)}{N \rho^2} \log\frac{\sqrt{N\rho^2+1}}{\alpha}},
         \quad \rho^2 = \frac{-2 \log\alpha + \log(1 - 2 \log\alpha)}{N^*}
 
-    Source: Waudby-Smith et al. (2024), as implemented in GrowthBook.
+    for N units, tuned for :math:`N^*`. Source: Waudby-Smith et al. (2024), as implemented in
+    GrowthBook.
     """
 
     name = "CS"
@@ -464,7 +463,8 @@ class MixtureSPRT(Sequential):
     .. math:: \Lambda = \sqrt{\frac{V}{V + n \tau^2}}
         \exp\left(\frac{n^2 \tau^2 d^2}{2 V (V + n \tau^2)}\right)
 
-    where V/n is the variance of the difference. Source: Johari, Pekelis and Walsh (2015).
+    where V/n is the variance of the difference d of n units, and tau the prior standard deviation.
+    Source: Johari, Pekelis and Walsh (2015).
     """
 
     name = "mSPRT"
@@ -516,7 +516,7 @@ def always_valid(
     Returns
     -------
     low, high
-        Bounds of the confidence interval at each look.
+        Bounds of the confidence interval at each look; infinite if the standard error is 0 or NaN.
     p
         Smallest p-value so far, at each look.
 
@@ -558,19 +558,21 @@ BLOCK_DRAWS = 2**20  # Maximum number of weights drawn at a time; results for a 
 
 
 def resample_means(
-    columns: Floats, arm: Indices, n_arms: int, *, resamples: int, weights: str, seed: int
+    columns: Floats, codes: Indices, n_variants: int, *, resamples: int, weights: str, seed: int
 ) -> Floats:
     """Compute means of columns over resampled units, shape (variants, resamples, columns)."""
     # Columns, of which the first is all 1, are scaled to integers, so that sums are exact.
-    means = np.full((n_arms, resamples, columns.shape[1]), np.nan)
-    for k in range(n_arms):
-        arm_columns = columns[arm == k]
+    means = np.full((n_variants, resamples, columns.shape[1]), np.nan)
+    for k in range(n_variants):
+        variant_columns = columns[codes == k]
         # The weights of a sum add up to at most about twice the number of units.
-        max_terms = 2 * len(arm_columns) + 64
-        scaled_columns = [as_integers(column, max_terms) for column in arm_columns.T]
+        max_terms = 2 * len(variant_columns) + 64
+        scaled_columns = [as_integers(column, max_terms) for column in variant_columns.T]
         integers = np.stack([values for values, _ in scaled_columns], axis=1)
         scales = np.array([scale for _, scale in scaled_columns])
-        for rows, counts in _draw_weights(stream(seed, k), resamples, len(arm_columns), weights):
+        for rows, counts in _draw_weights(
+            stream(seed, k), resamples, len(variant_columns), weights
+        ):
             sums = (counts @ integers) * scales
             with np.errstate(divide="ignore", invalid="ignore"):
                 means[k, rows] = sums / sums[:, :1]

@@ -15,7 +15,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, check_choice, che
 from cranfield.base.text import counted, plain
 from cranfield.online.experiments.comparisons import OEC, Options
 from cranfield.online.experiments.design import check_weights, compute_chi_square
-from cranfield.result import Column, Columns, Result, TableResult
+from cranfield.result import Column, Columns, Result, TableResult, declare_bounds
 from cranfield.significance.pairwise.ranks import binomial_pvalues
 from cranfield.significance.registry import CORRECTIONS
 
@@ -83,7 +83,8 @@ def sample_ratio(
 
     .. math:: \chi^2 = \sum_j \frac{(n_j - w_j n)^2}{w_j n}
 
-    with k - 1 degrees of freedom for k variants. A mismatch means that one variant lost or gained
+    for n units, :math:`n_j` of them in variant j with the planned proportion :math:`w_j`; it has
+    k - 1 degrees of freedom for k variants. A mismatch means that one variant lost or gained
     more units than another. Then variants may differ even if the treatment has no effect, and no
     result can be trusted. The alarm is at p < .0005, because a test that runs daily should rarely
     give a false alarm. By default the exact binomial test is used below 1,000 units; with more than
@@ -164,14 +165,9 @@ _PVALUE_COLUMNS = {
 }
 _EFFECT_COLUMNS = {
     "difference": Column("Mean minus the mean of the control."),
-    "low": Column(
-        "Lower bound of the confidence interval; simultaneous only with the corrections"
-        " `bonferroni` and `sidak`."
-    ),
-    "high": Column("Upper bound of the same confidence interval as `low`."),
-    "lift": Column("Difference relative to the mean of the control; NaN if this mean is 0."),
-    "lift low": Column("Lower bound of the confidence interval of the lift."),
-    "lift high": Column("Upper bound of the confidence interval of the lift."),
+    **declare_bounds("confidence interval", "; see `ExperimentReport.interval_scope`"),
+    "lift": Column("Difference / mean of the control; NaN if this mean is 0, and for the OEC."),
+    **declare_bounds("confidence interval of the lift", prefix="lift "),
 }
 
 SIMULTANEOUS = ("bonferroni", "sidak")  # Corrections with simultaneous intervals
@@ -186,7 +182,8 @@ class ExperimentReport(Result):
     """Means of all metrics by variant, and differences from the control.
 
     Each option of the analysis, such as `alpha`, is also an attribute, and so is each column of the
-    comparisons, such as `difference` or `lift_low`, of shape (metrics, variants - 1).
+    comparisons, such as `difference` or `lift_low`, of shape (metrics, variants - 1); the p-values
+    are `pvalues`, `adjusted_pvalues` and `noninferiority_pvalues`.
 
     Attributes
     ----------
@@ -234,7 +231,7 @@ class ExperimentReport(Result):
             **_EFFECT_COLUMNS,
             **_PVALUE_COLUMNS,
             "noninferiority p": Column(
-                "p-value of the one-sided test of non-inferiority, at level alpha / 2.", pvalue=True
+                "p-value of non-inferiority, level alpha / 2; NaN without a margin.", pvalue=True
             ),
             "verdict": Column("`better`, `worse`, `not worse`, `undecided`, or `no verdict`."),
         },
@@ -252,6 +249,7 @@ class ExperimentReport(Result):
             **_METRIC_COLUMNS,
             "units": Column("Number of units of both variants."),
             **_EFFECT_COLUMNS,
+            "low": Column("Lower bound of the unadjusted confidence interval."),
             **_PVALUE_COLUMNS,
             "p": Column(
                 "p-value; NaN for fewer than ten units, or no variance, in a variant.", pvalue=True
@@ -260,16 +258,15 @@ class ExperimentReport(Result):
         "interactions": {
             "segment": Column("Segment.", key=True),
             **_METRIC_COLUMNS,
-            "statistic": Column("Cochran's Q statistic for equal effects at all levels."),
-            "df": Column("Degrees of freedom."),
+            "statistic": Column("Cochran's Q for equal effects at all levels; NaN if `df` is 0."),
+            "df": Column("Degrees of freedom: number of tested levels minus 1, or 0 if none."),
             **_PVALUE_COLUMNS,
         },
         "looks": {
             **_METRIC_COLUMNS,
             "units": Column("Number of units at the look.", key=True),
             "difference": Column("Mean minus the mean of the control."),
-            "low": Column("Lower bound of the always-valid confidence interval."),
-            "high": Column("Upper bound of the same confidence interval as `low`."),
+            **declare_bounds("always-valid confidence interval"),
             "p": Column("Smallest always-valid p-value up to this look.", pvalue=True),
         },
     }

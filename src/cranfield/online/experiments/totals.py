@@ -45,11 +45,9 @@ class _Totals(Units):
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of units of each variant."""
         return dict(zip(self.variants, map(int, self.by_variant.count), strict=True))
 
     def compute_moments(self) -> Moments:
-        """Return the moments of the columns by variant, which are known."""
         return self.by_variant
 
     def compute_skewness(self, gradient: Floats, treatment: int) -> float:

@@ -26,7 +26,7 @@ TIME_NAMES = frozenset({"date", "day", "week", "month", "quarter", "year", "hour
 
 
 class UnitTable:
-    """Columns of a table of units, as text before conversion, and positions of columns by use."""
+    """Columns of a table of units, as text before conversion, and positions of columns by role."""
 
     def __init__(self, columns: Columns, schema: Schema, variant: str | None) -> None:
         self.columns, self.schema, self.source = columns, schema, columns.source
@@ -54,18 +54,18 @@ class UnitTable:
 
     def count_clusters(self, *keys: int) -> int:
         """Count the values of `keys` if many repeat, but only within one variant; otherwise 0."""
-        values = self.count_arms(*keys)
+        values = self.count_variants(*keys)
         n_repeats = values["rows"].sum() - values.height
-        n_arms = self.texts(self.variant).drop_nulls().n_unique()
-        has_clusters = n_repeats >= MIN_REPEATS * len(keys) and values["arms"].max() == 1
-        return values.height if has_clusters and values.height > 2 * n_arms else 0
+        n_variants = self.texts(self.variant).drop_nulls().n_unique()
+        has_clusters = n_repeats >= MIN_REPEATS * len(keys) and values["variants"].max() == 1
+        return values.height if has_clusters and values.height > 2 * n_variants else 0
 
-    def count_arms(self, *keys: int, step: int = 1) -> pl.DataFrame:
+    def count_variants(self, *keys: int, step: int = 1) -> pl.DataFrame:
         """Count the variants and rows of each value of `keys`, over every `step`-th row."""
         columns = {str(column): self.texts(column) for column in keys}
-        rows = pl.DataFrame({**columns, "arms": self.texts(self.variant)})
+        rows = pl.DataFrame({**columns, "variants": self.texts(self.variant)})
         rows = rows.gather_every(step).drop_nulls()
-        return rows.group_by([*columns]).agg(pl.col("arms").n_unique(), pl.len().alias("rows"))
+        return rows.group_by([*columns]).agg(pl.col("variants").n_unique(), pl.len().alias("rows"))
 
     def check_last_row(self, ids: Sequence[int], metrics: pl.DataFrame) -> None:
         """Refuse a last row that summarises the rows above, by its id and its metrics."""
@@ -164,20 +164,21 @@ def _check_cluster_pairs(table: UnitTable) -> None:
     labels = []
     for column in table.unused:
         if table.spellings[column] in TIME_NAMES or not table.is_number(column):
-            values = table.count_arms(column)
+            values = table.count_variants(column)
             # A column that determines the variant does so in every pair.
-            if values.height > 1 and (values["rows"] > 1).any() and (values["arms"] > 1).any():
+            if values.height > 1 and (values["rows"] > 1).any() and (values["variants"] > 1).any():
                 labels.append(column)
     n_rows = len(table.texts(table.variant))
     step = n_rows // 5000 + 1
     for pair in combinations(labels[:_MAX_LABELS], 2):
         # Pairs in several variants are usually found in a few rows.
-        has_several_arms = (table.count_arms(*pair, step=step)["arms"] > 1).any()
-        if n_values := 0 if has_several_arms else table.count_clusters(*pair):
+        has_several_variants = (table.count_variants(*pair, step=step)["variants"] > 1).any()
+        if n_values := 0 if has_several_variants else table.count_clusters(*pair):
             names = " and ".join(quoted(table.names[column]) for column in pair)
             sizes = f"{n_rows:,} rows of {n_values:,} pairs of {names}"
             reason = "each pair is in one variant only, as in a switchback experiment"
-            remedy = "set a column of pairs as the unit, or unit='row' if rows were randomised"
+            remedy = "set the unit to a new column with a name for each pair, or set unit='row' if"
+            remedy += " rows were randomised"
             problem = f"expected one row per unit, got {sizes}"
             raise PolicyError(f"{table.source}: {problem}; {reason}: {remedy}")
 
@@ -187,7 +188,7 @@ def _make_cluster_error(table: UnitTable, column: int, n_rows: int, n_values: in
     sizes = f"{n_rows:,} rows of {n_values:,} values of {quoted(name)}"
     problem = f"expected one row per unit, got {sizes}; rows with equal values are not independent"
     remedy = f"set the unit, such as unit={name!r}, or unit='row' if rows were randomised"
-    if table.variant is not None and (table.count_arms(column)["arms"] > 1).all():
+    if table.variant is not None and (table.count_variants(column)["variants"] > 1).all():
         reason = f"each value is in more than one variant, so {quoted(name)} was not randomised"
         remedy = f"{reason}; set unit='row' if rows were randomised"
     return PolicyError(f"{table.source}: {problem}: {remedy}")
@@ -209,14 +210,14 @@ def _find_totals(table: UnitTable, kinds: Mapping[int, str], metrics: Names) -> 
         is_label = table.spellings[column] in TIME_NAMES or not table.is_number(column)
         if is_label and column not in used_positions:
             labels[name] = table.texts(column)
-    rows = pl.DataFrame({"(arm)": table.texts(table.variant), **labels}).drop_nulls("(arm)")
-    n_arms = rows["(arm)"].n_unique()
-    if 1 < n_arms == len(rows):
+    rows = pl.DataFrame({"(variant)": table.texts(table.variant), **labels}).drop_nulls("(variant)")
+    n_variants = rows["(variant)"].n_unique()
+    if 1 < n_variants == len(rows):
         yield "one row per variant"
     for names in [*([name] for name in labels), *([[*labels]] if len(labels) > 1 else [])]:
-        if n_arms > 1 and not rows.select("(arm)", *names).is_duplicated().any():
+        if n_variants > 1 and not rows.select("(variant)", *names).is_duplicated().any():
             sizes = rows.group_by(names).len()["len"]
-            if 2 * sizes.filter(sizes == n_arms).sum() > len(rows):
+            if 2 * sizes.filter(sizes == n_variants).sum() > len(rows):
                 yield f"one row per variant and {' and '.join(map(quoted, names))}"
 
 
@@ -246,15 +247,15 @@ def check_second_variants(table: UnitTable) -> None:
     if (variant := table.variant) is None:
         return
     for column in (k for k, name in enumerate(table.spellings) if name in _VARIANT_NAMES):
-        arms = pl.DataFrame({"arm": table.texts(variant), "other": table.texts(column)})
-        if arms["other"].n_unique() <= arms["arm"].n_unique() < arms.n_unique():
+        pairs = pl.DataFrame({"variant": table.texts(variant), "other": table.texts(column)})
+        if pairs["other"].n_unique() <= pairs["variant"].n_unique() < pairs.n_unique():
             pair = f"{quoted(table.names[variant])} and {quoted(table.names[column])}"
             reason = f"has two columns of variants that contradict each other: {pair}"
             raise InputError(f"{reason}; remove one", source=table.source)
 
 
 def warn_of_long_table(table: UnitTable, unit: str) -> None:
-    """Warn of a column whose values, such as names of metrics, occur once per unit."""
+    """Warn of a column whose values, such as names of metrics, occur at most once per unit."""
     ids = table.texts(table.positions[unit])
     for column in (k for k in table.unused if table.spellings[k] not in TIME_NAMES - {"period"}):
         labels = table.texts(column)

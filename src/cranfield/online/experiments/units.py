@@ -112,7 +112,6 @@ class Units:
         return dict(zip(self.variants, map(int, sizes), strict=True))
 
     def compute_moments(self) -> Moments:
-        """Compute the moments of the columns by variant."""
         return compute_moments(self.columns, self.variant_codes, (len(self.variants),))
 
     def compute_skewness(self, gradient: Floats, treatment: int) -> float:
@@ -408,7 +407,7 @@ def _note_mixed_units(
 def order_variants(
     labels: pl.Series, control: str | None, variants: Sequence[str] | None, source: str
 ) -> tuple[str, ...]:
-    """Return the variants, the control first: by default one with a usual name."""
+    """Return the variants, the control first; by default the one with a usual name of controls."""
     data_variants = labels.unique().drop_nulls().sort().to_list()
     names = list(variants) if variants is not None else data_variants
     if unlisted := [name for name in data_variants if name not in names]:
@@ -539,7 +538,6 @@ def read_log_units(
 
 
 def _sort_by_time(units: Units, first_times: pl.DataFrame) -> Units:
-    """Sort units by the time of their first page."""
     times = pl.DataFrame({units.kind: units.ids})
     times = times.join(first_times, on=units.kind, how="left", maintain_order="left")
     if times["time"].null_count():
@@ -591,8 +589,9 @@ def convert_sums_to_units(
     has_variant = sums.variant >= 0
     all_notes = list(notes)
     for table, period in ((sums, ""), (before, " before the experiment")):
-        if table is not None and table.unassigned:
-            pages, proportion = counted(table.unassigned, "page"), table.unassigned / table.pages
+        if table is not None and table.n_unassigned:
+            pages = counted(table.n_unassigned, "page")
+            proportion = table.n_unassigned / table.n_pages
             all_notes.append(f"{pages}{period} ({proportion:.1%}) excluded: no {table.kind}")
     if n_excluded := int((~has_variant).sum()):
         all_notes.append(f"{counted(n_excluded, sums.kind)} excluded: no unique variant")

@@ -129,9 +129,9 @@ class CascadeUser:
         click, stop, is_listed = self._look_up_probabilities(grades)
         if self.stop_after == "clicked":
             stop = stop * click
-        examined = np.ones(click.shape)
-        examined[:, 1:] = np.cumprod(1 - stop, axis=1)[:, :-1]
-        return np.where(is_listed, click * examined, 0.0)
+        examination = np.ones(click.shape)
+        examination[:, 1:] = np.cumprod(1 - stop, axis=1)[:, :-1]
+        return np.where(is_listed, click * examination, 0.0)
 
     def _look_up_probabilities(self, grades: Any) -> tuple[Floats, Floats, Bools]:
         """Return the probabilities of a click and of stopping, and a mask of listed results."""

@@ -186,7 +186,7 @@ class Interleaver:
         Parameters
         ----------
         lists
-            Codes of the documents shown, shape (impressions, ranks).
+            Codes of the documents shown, shape (impressions, ranks); -1 after the end of a list.
         clicks
             Whether the documents were clicked, booleans of the same shape.
         teams
@@ -334,7 +334,6 @@ def interleave(
 
 
 def check_names(runs: Sequence[Run]) -> None:
-    """Refuse runs with equal names."""
     if duplicates := find_duplicates(run.name for run in runs):
         raise PolicyError(f"runs must have distinct names, got {quoted(duplicates[0])} twice")
 

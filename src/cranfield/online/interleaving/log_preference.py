@@ -1,4 +1,4 @@
-"""Test the preferences of the users of a log, and compute the impressions for a sign test."""
+"""Preferences of the users of a log, and numbers of impressions that sign tests need."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from cranfield.online.interleaving.side_by_side import PreferenceMatrix, compare
 from cranfield.online.log.query_log import QueryLog, check_independence, number_page_units
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS
 
-MIN_SATISFIED_DWELL = 30.0  # Minimum dwell, in seconds, of a satisfied click
+MIN_SATISFIED_DWELL = 30.0  # Minimum dwell time, in seconds, of a satisfied click
 CLICKS = ("all", "first", "last", "sat")  # Selections of clicks, all with the weight 1
 UNITS = ("user", "session", "query", "impression")  # Units of the sign test and the bootstrap
 
@@ -67,7 +67,7 @@ def weigh_clicks(
     weight: pl.Expr = pl.lit(1.0)
     if clicks in ("first", "last"):
         # Clicks are in order of time; without times, in the order of the source.
-        notes += log.order_notes(f"{clicks} click")
+        notes += log.describe_click_order(f"{clicks} click")
         rows = rows.unique("page", keep=clicks, maintain_order=True)  # type: ignore[arg-type]
     elif clicks == "sat":
         log.require("clicks", "dwell", purpose="satisfied clicks")
@@ -131,21 +131,23 @@ def compute_team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     n_single = int((weights["page"].value_counts()["count"] == 1).sum())
     n_empty = len(pages) - weights["page"].n_unique()
     if n_single and len(rankers) == 2:
-        notes.append(f"{counted(n_single, 'page')} with results of one team only are included")
+        notes.append(f"{counted(n_single, 'page')} with results of one team only, included")
     if n_empty and len(rankers) == 2:
         notes.append(f"{counted(n_empty, 'page')} on which no result has a team, counted as ties")
     values = np.full((len(pages), len(rankers)), 0.0 if len(rankers) == 2 else np.nan)
     row = np.searchsorted(pages, weights["page"].to_numpy())
     values[row, weights["team"].to_numpy()] = weights["weight"].to_numpy()
     if n_excluded := log.pages.height - len(pages):
-        notes.append(f"{counted(n_excluded, 'page')} excluded: no teams")
+        notes.append(f"{counted(n_excluded, 'page')} excluded: no method and no team")
     if "method" in log.pages.columns:
         methods = log.pages["method"].drop_nulls()
-        other_methods = methods.filter(~methods.str.starts_with("TeamDraft")).unique().sort()
-        if len(other_methods):
-            problem = f"some pages were interleaved by {', '.join(other_methods)}"
-            effect = "whose credits require the interleaved lists or runs"
-            notes.append(f"clicks are credited by team, but {problem}, {effect}")
+        other_methods = methods.filter(~methods.str.starts_with("TeamDraft"))
+        if n_other := len(other_methods):
+            names = ", ".join(other_methods.unique().sort())
+            pages_text = f"{counted(n_other, 'page')} interleaved by {names}"
+            notes.append(
+                f"{pages_text}, credited by team; use lists=... for the credits of the method"
+            )
     return LogCredits(rankers, values, pages, tuple(notes))
 
 
@@ -191,12 +193,13 @@ def impressions_needed(
 
     Notes
     -----
-    n is the smallest number such that the exact test has the power with n or more untied
+    n is the smallest number such that the exact test reaches the power with n or more untied
     impressions. It is computed from the binomial distribution or, above 2,000, approximated by
 
     .. math:: n = \left( \frac{z_{1-\alpha/2} / 2 + z_{power} \sqrt{p (1 - p)}}{p - 1/2} \right)^2
 
-    The result is n divided by the proportion of impressions that are not ties.
+    with normal quantiles z, and the outcome p (or 1 minus the outcome, if this is larger). The
+    result is n divided by the proportion of impressions that are not ties.
 
     Examples
     --------
@@ -241,7 +244,7 @@ def compute_method_credits(
     clicks: str,
     names: Sequence[str] | None,
 ) -> LogCredits:
-    """Credit two rankers on each page, by the method of the page or by one method."""
+    """Credit two rankers on each page, by the given method or else by the method of the page."""
     log.require("results", "doc", purpose="a comparison of rankers by their lists")
     check_choice("clicks", clicks, CLICKS)
     if method is None:
@@ -251,8 +254,8 @@ def compute_method_credits(
     pages = pages.filter(pl.Series(mask_interleaved_pages(log)))
     used_pages = pages.filter(pl.col("query").is_in(list(lists)) & pl.col("method").is_not_null())
     if used_pages.is_empty():
-        reason = "no page has both an interleaving method and a query with lists of rankers"
-        raise InputError(reason, source=log.source)
+        expected = "pages with both an interleaving method and a query with lists of rankers"
+        raise InputError(f"expected {expected}, got none", source=log.source)
     results = log.results.join(used_pages, on="page", how="inner", maintain_order="left")
     results, notes = weigh_clicks(log, clicks, results)
     rankers = sorted({name for rankings in lists.values() for name in rankings}, key=str.encode)
@@ -285,10 +288,7 @@ def compute_method_credits(
 def _credit_query(
     rows: pl.DataFrame, lists: Mapping[str, Sequence[str]], method: str, source: str
 ) -> tuple[Floats, Floats]:
-    """Return the pages of a query and the credits of both rankers, shape (pages, 2).
-
-    Methods without team credit have the outcomes and zeros instead.
-    """
+    """Return the pages of a query, and credits of both rankers (or outcomes and 0)."""
     length = int(rows["rank"].max())  # type: ignore[arg-type]
     interleaver = interleave(lists, method, length)
     code_of_doc = {doc: k for k, doc in enumerate(interleaver.docs)}
@@ -333,12 +333,13 @@ def preference(
     Parameters
     ----------
     log
-        Log with teams of results.
+        Log with teams of results or, with `lists`, methods of pages.
     unit
         Independent unit, for the test and the bootstrap: `user`, `session`, `query` or
         `impression`. A unit must be set if users or sessions have several pages.
     names
-        The rankers A and B; by default the two teams of the log, in order.
+        The rankers A and B; by default the two teams of the log, or the two rankers of `lists`, in
+        order of UTF-8 bytes.
     clicks
         Clicks that count: `all`; the `first` or `last` of a page; `sat` (a dwell time of at least
         30 seconds); or `dwell`, which weights each click by its dwell time. In Python, any numeric
@@ -358,8 +359,8 @@ def preference(
     Raises
     ------
     PolicyError
-        If users or sessions have several pages and no unit is set, or if the log has more than two
-        rankers and no names are set.
+        If users or sessions have several pages and no unit is set, if the log has more than two
+        rankers and no names are set, or for an invalid option.
     InputError
         For a log without teams or other required columns.
 
@@ -397,8 +398,8 @@ def preference_matrix(
 ) -> PreferenceMatrix:
     """Test which of several rankers the users of a log prefer, pair by pair.
 
-    Of more than two rankers, two are compared on the pages where both own a result; if a log has
-    only two teams, they are compared on all interleaved pages.
+    If a log has more than two teams, two of them are compared on the pages where both own a result;
+    if it has only two, they are compared on all interleaved pages.
 
     Parameters
     ----------

@@ -107,7 +107,6 @@ def _check_ids(row: Iterable[Id], name: str) -> list[Id]:
 
 
 def find_duplicates(values: Iterable[T]) -> list[T]:
-    """Return the values that occur more than once."""
     return [value for value, count in Counter(values).items() if count > 1]
 
 
@@ -141,7 +140,8 @@ class Distribution:
         Probabilities of the lists, which sum to 1; shape (lists,).
     imbalance
         For optimised methods, the largest difference of two rankers' expected credits down to each
-        rank, shape (length,); 0 unless the constraints could not be met, or `slack` is set.
+        rank, shape (length,), which are 0 unless the constraints could not be met or `slack` is
+        set; None for other methods.
     """
 
     rankings: Rankings
@@ -353,7 +353,7 @@ def parse_interleaving(text: str | InterleavingMethod) -> InterleavingMethod:
 
 
 def interleaving_methods() -> pl.DataFrame:
-    """List the interleaving methods: name, rankers, parameters, description, source.
+    """List the interleaving methods: name, number of rankers, parameters, description, source.
 
     Examples
     --------

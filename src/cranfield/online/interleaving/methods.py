@@ -1,4 +1,4 @@
-"""Interleaving methods that draw lists document by document, or by optimisation.
+"""Interleaving methods that draw lists document by document, or optimise their probabilities.
 
 Given a list, an assignment of its documents to rankers is a path over its ranks. If any ranker may
 give any document, ranks are independent; if rankers take turns in rounds, a path remembers who had
@@ -44,7 +44,7 @@ def find_best_available_docs(rankings: Rankings, prefixes: Prefixes) -> Indices:
 
 
 def weigh_turns(prefixes: Prefixes, has_docs: Bools) -> Floats:
-    """Return weight 1 for rankers that have not given a document in this round, else 0."""
+    """Return weight 1 for rankers that may give the next document of this round, else 0."""
     teams = prefixes.teams[:, : prefixes.rank]
     rankers = range(has_docs.shape[1])
     counts = np.stack([np.count_nonzero(teams == k, axis=1) for k in rankers], axis=1)
@@ -56,8 +56,8 @@ def weigh_turns(prefixes: Prefixes, has_docs: Bools) -> Floats:
 class Balanced(InterleavingMethod):
     """The ranking whose pointer is behind gives the next document; one coin toss breaks all ties.
 
-    The list ends with the shorter ranking. A pointer also moves if its document is already in the
-    list (algorithm 1 as printed in Ferro and Maistro, 2024, leaves it there and never ends).
+    The list ends when the shorter ranking ends. A pointer also moves if its document is already in
+    the list (algorithm 1 as printed in Ferro and Maistro, 2024, leaves it there and never ends).
     The credit of a ranking is the number of clicks on its top k, where k is the better of the two
     ranks of the lowest clicked document. This method is biased.
     """
@@ -141,7 +141,6 @@ class SOSM(TeamDraft):
 
 
 def count_team_clicks(rankings: Rankings, clicks: Bools, teams: Indices) -> Floats:
-    """Count the clicks on the documents of each team."""
     rankers = range(len(rankings.rankers))
     counts = [np.count_nonzero(clicks & (teams == k), axis=1) for k in rankers]
     return np.stack(counts, axis=1).astype(np.float64)
@@ -168,7 +167,7 @@ def compute_expected_clicks(
 def compute_difference_distribution(
     probabilities: Floats, clicks: Bools, is_filled: Bools, replace: bool, pair: tuple[int, int]
 ) -> Floats:
-    """Compute the distribution of one ranker's clicks minus another's, for values from -n to n."""
+    """Compute the distribution of one ranker's clicks minus another's, from -max_clicks up."""
     max_clicks = int(clicks.sum(axis=1).max(initial=0))
     signs = [int(k == pair[0]) - int(k == pair[1]) for k in range(probabilities.shape[2])]
 
@@ -234,7 +233,7 @@ class Probabilistic(InterleavingMethod):
     name = "Probabilistic"
     aliases = ("PI", "PM", "ProbabilisticMultileaving")
     source = "Hofmann, Whiteson and de Rijke (2011); Schuth et al. (2015)"
-    tau: float = parameter(3, number(0, 50), "draws documents in proportion to 1 / rank^tau")
+    tau: float = parameter(3, number(0, 50), "exponent: P(document) is proportional to rank^-tau")
     replace: bool = parameter(
         True,
         flag,
@@ -354,23 +353,23 @@ class PairwisePreference(InterleavingMethod):
         end = np.where(clicks.any(axis=1), length - clicks[:, ::-1].argmax(axis=1), 0)
         credits = np.zeros((len(rankings.rankers), len(lists)))
         n_pairs = np.zeros(len(lists))
-        for position in range(length):
-            for lower in range(length):
-                is_preferred = clicks[:, position] & ~clicks[:, lower] & (lists[:, lower] >= 0)
+        for clicked in range(length):
+            for other in range(length):
+                is_preferred = clicks[:, clicked] & ~clicks[:, other] & (lists[:, other] >= 0)
                 if self.pairs == "all":
-                    is_preferred &= lower <= end
-                elif lower > position + 1:
+                    is_preferred &= other <= end
+                elif other > clicked + 1:
                     continue
-                first_ranks = np.maximum(best_ranks[:, position], best_ranks[:, lower])
-                is_counted = is_preferred & (min(position, lower) + 1 >= first_ranks)
+                first_ranks = np.maximum(best_ranks[:, clicked], best_ranks[:, other])
+                is_counted = is_preferred & (min(clicked, other) + 1 >= first_ranks)
                 if not is_counted.any():
                     continue
                 rows = np.flatnonzero(is_counted)
-                better_ranks = np.minimum(best_ranks[rows, position], best_ranks[rows, lower])
+                better_ranks = np.minimum(best_ranks[rows, clicked], best_ranks[rows, other])
                 weights = weights_by_ranks[better_ranks, first_ranks[rows]]
                 if np.isinf(weights).any():
                     raise PolicyError(f"a list cannot have been drawn by {self}")
-                agreement = np.sign(ranks[:, rows, lower] - ranks[:, rows, position])
+                agreement = np.sign(ranks[:, rows, other] - ranks[:, rows, clicked])
                 credits[:, rows] += weights * agreement
                 n_pairs[rows] += 1
         if self.mean:
@@ -441,14 +440,14 @@ class _OptimisedMethod(InterleavingMethod):
     infeasible: str = parameter(
         "relax",
         choice("relax", "refuse"),
-        "if bias cannot be avoided: 'relax' minimises its sum over ranks and reports it,"
-        " 'refuse' raises an error",
+        "if bias cannot be avoided, without `slack`: 'relax' minimises its sum over ranks and"
+        " reports it, 'refuse' raises an error",
     )
     candidates: int = parameter(
         2_000,
         integer(1, 100_000),
-        "number of lists to draw if more are possible; the distinct lists and the rankings"
-        " themselves get a probability",
+        "number of lists to draw if more are possible; the distinct lists and the rankings that"
+        " are long enough get a probability",
     )
     seed: int = parameter(0, integer(0), "seed of the random sample of lists")
 

@@ -25,7 +25,7 @@ from cranfield.base.proportions import clopper_pearson
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.online.experiments.estimates import compute_percentiles, compute_tail_pvalue
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.significance.differences import (
     difference_pvalues,
     standardised_difference,
@@ -53,8 +53,8 @@ class PreferenceOptions(NamedTuple):
 class Preference(Result):
     r"""Preference of users between two rankers A and B, with tests and confidence intervals.
 
-    Each interval inverts the test of the same name: it excludes the value that equal rankers have
-    if and only if the p-value is at most 1 - confidence.
+    Each interval inverts the test of the same name, if there is one: it excludes the value that
+    equal rankers have if and only if the p-value is at most 1 - confidence.
 
     Attributes
     ----------
@@ -69,7 +69,8 @@ class Preference(Result):
     pvalue, z, unit_interval
         Exact sign test by unit, without ties: the p-value, which is twice the smaller tail of the
         binomial distribution; z, the excess of wins divided by its standard deviation; and the
-        interval of `unit_outcome` that inverts the test (Clopper and Pearson, 1934).
+        interval of `unit_outcome` that inverts the test (Clopper and Pearson, 1934). The p-value
+        and z are NaN if `expected` is not 0.5 and a unit has several impressions.
     outcome_interval, delta_interval, outcome_pvalue, delta_pvalue
         Intervals and p-values of `outcome` and `delta`. If each unit has one impression, they are
         those of the sign test, given the number of ties; otherwise they are percentiles of a
@@ -93,8 +94,7 @@ class Preference(Result):
             key=True,
         ),
         "value": Column("Value of the statistic; null if it is not defined."),
-        "low": Column("Lower bound of the confidence interval; null if there is none."),
-        "high": Column("Upper bound of the same confidence interval as `low`."),
+        **declare_bounds("confidence interval", "; null if there is none"),
         "p": Column("p-value of the test named in `method`.", pvalue=True),
         "method": Column("Method of the confidence interval and the test."),
     }
@@ -124,28 +124,28 @@ class Preference(Result):
     notes: tuple[str, ...] = ()
 
     @property
-    def impressions(self) -> int:
+    def n_impressions(self) -> int:
         """Number of impressions."""
         return self.wins + self.losses + self.ties
 
     @property
-    def units(self) -> int:
+    def n_units(self) -> int:
         """Number of units."""
         return self.unit_wins + self.unit_losses + self.unit_ties
 
     @property
     def outcome(self) -> float:
-        r"""Proportion of wins among the impressions without a tie, :math:`w / (w + l)`."""
+        """Proportion of wins among the impressions without a tie; NaN if all are ties."""
         return float(compute_win_proportion(np.array([self.wins, self.losses])))
 
     @property
     def delta(self) -> float:
-        r""":math:`\Delta_{AB} = (w + t/2) / (w + l + t) - 1/2` (Chapelle et al., 2012)."""
+        """(wins + ties / 2) / (wins + losses + ties) - 1/2 (Chapelle et al., 2012)."""
         return float(compute_win_margin(np.array([self.wins, self.losses, self.ties])))
 
     @property
     def unit_outcome(self) -> float:
-        """Proportion of wins among the units that are not ties."""
+        """Proportion of wins among the units that are not ties; NaN if all are ties."""
         return float(compute_win_proportion(np.array([self.unit_wins, self.unit_losses])))
 
     @property
@@ -198,7 +198,7 @@ class Preference(Result):
         a, b = self.names
         by_unit = f"; by {self.unit} {self.unit_wins:,}, {self.unit_losses:,}, {self.unit_ties:,}"
         outcome = format_number(self.outcome) or "undefined"
-        outcome = f"{outcome} of {counted(self.impressions, 'impression')}"
+        outcome = f"{outcome} of {counted(self.n_impressions, 'impression')}"
         pvalue, test = self.pvalue, f"sign test by {self.unit}"
         sign_test = f"{test}: z {format_number(self.z, 2)}, p {pvalue:.4g}"
         if np.isnan(pvalue):
@@ -267,7 +267,7 @@ def preference_of(
     Raises
     ------
     PolicyError
-        For counts that are not integers >= 0.
+        For counts that are not integers from 0 to 100,000,000, or an invalid option.
     CranfieldError
         If all counts are 0.
 
@@ -319,14 +319,14 @@ def preference_by_credits(
     names, expected, confidence
         As for :func:`preference_of`.
     resamples
-        Number of bootstrap resamples of units that have several impressions.
+        Number of bootstrap resamples of units; without effect if each unit has one impression.
     seed
         Seed of the bootstrap.
 
     Raises
     ------
     PolicyError
-        For credits of another shape or type, or if the numbers of units and impressions differ.
+        For credits or units of another shape or type, or an invalid option.
     CranfieldError
         If no impression has credits of both rankers.
 

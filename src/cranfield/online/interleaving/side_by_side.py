@@ -27,7 +27,7 @@ from cranfield.online.interleaving.preference import (
     compare_rankers,
     encode_unit_ids,
 )
-from cranfield.result import Column, Columns, Result
+from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, adjust_pvalues
 from cranfield.sources import schemas
 from cranfield.sources.columns import Table, read_columns
@@ -63,8 +63,7 @@ class PreferenceMatrix(Result):
         "ties": Column("Number of impressions in which both rankers have the same credit."),
         "outcome": Column("wins / (wins + losses); null if there are only ties."),
         "Delta": Column("(wins + ties / 2) / (wins + losses + ties) - 1/2."),
-        "low": Column("Lower bound of the unadjusted confidence interval of Delta."),
-        "high": Column("Upper bound of the same confidence interval as `low`."),
+        **declare_bounds("unadjusted confidence interval of Delta", "; null if there is none"),
         "Delta p": Column("Unadjusted p-value of the test of Delta = 0.", pvalue=True),
         "p": Column("Unadjusted p-value of the sign test.", pvalue=True),
         "corrected p": Column("p-value of the sign test after the correction.", pvalue=True),
@@ -78,7 +77,7 @@ class PreferenceMatrix(Result):
 
     @property
     def delta(self) -> Floats:
-        """Preference `delta` for the ranker of the row over the ranker of the column."""
+        """`delta` of the ranker of the row over that of the column; 0 if not compared."""
         upper = self._fill_matrix([pair.delta for pair in self.pairs])
         return upper - upper.T
 
@@ -123,7 +122,8 @@ class PreferenceMatrix(Result):
         .. math:: E_{bin} = \frac{1}{|R| (|R| - 1)} \sum_{i \ne j}
             [\mathrm{sgn}\, \hat P_{ij} \ne \mathrm{sgn}\, P_{ij}]
 
-        (Schuth et al., 2014).
+        where R is the set of rankers, :math:`\hat P` are their preferences, and P those of the
+        reference (Schuth et al., 2014).
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ def preference_matrix_by_credits(
     Raises
     ------
     PolicyError
-        For credits of another shape or type.
+        For credits of another shape or type, or rankers without a common impression.
 
     Examples
     --------
@@ -313,7 +313,7 @@ def read_votes(data: Any, schema: Schema) -> Table:
 
 
 def parse_signs(table: Table, column: str) -> list[int | None]:
-    """Parse a column of preferences: 1 for the first system, -1 for the second, 0 for a tie."""
+    """Parse preferences: 1 for the first system, -1 for the second, 0 for a tie, None for none."""
     is_order = column == "order"  # The system shown first, or null; ties are impossible
     words: dict[str, int | None] = {"": None} if is_order else {}
     words |= {word: sign for word, sign in PREFERENCE_WORDS.items() if sign or not is_order}
@@ -424,7 +424,7 @@ class SideBySide(Result):
         Preferences between all pairs of systems, with sign tests by topic.
     position
         Preference of the judge for the system shown first; None if orders are unknown.
-    topics
+    n_topics
         Number of topics.
     confidence, resamples, seed
         Confidence level of the intervals, number of bootstrap resamples of topics, and their seed.
@@ -440,8 +440,7 @@ class SideBySide(Result):
             "losses": Column("Number of comparisons in which the other system is preferred."),
             "ties": Column("Number of comparisons without a preference."),
             "strength": Column("Bradley-Terry strength (log odds, mean 0); null if not finite."),
-            "low": Column("Lower bound of the percentile interval (bootstrap of topics)."),
-            "high": Column("Upper bound of the percentile interval."),
+            **declare_bounds("percentile interval (bootstrap of topics)", "; null if none"),
         },
         "pairs": PreferenceMatrix.columns,
         "position": Preference.columns,
@@ -450,7 +449,7 @@ class SideBySide(Result):
     strengths: pl.DataFrame
     matrix: PreferenceMatrix
     position: Preference | None
-    topics: int
+    n_topics: int
     confidence: float
     resamples: int
     seed: int
@@ -461,7 +460,7 @@ class SideBySide(Result):
         return frames | ({} if self.position is None else {"position": self.position.to_polars()})
 
     def heading(self) -> list[str]:
-        sizes = f"{counted(self.strengths.height, 'system')}, {counted(self.topics, 'topic')}"
+        sizes = f"{counted(self.strengths.height, 'system')}, {counted(self.n_topics, 'topic')}"
         resamples = f"{self.resamples:,} resamples of topics, seed {self.seed}"
         intervals = f"Bradley-Terry strengths, {100 * self.confidence:g}% intervals by {resamples}"
         lines = [f"{sizes}: {intervals}; sign tests by topic, correction {self.matrix.correction}"]

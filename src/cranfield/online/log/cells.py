@@ -64,7 +64,7 @@ class Cell(ValueKind):
         return f"has no {name}" if is_empty else super().reason(name, cell)
 
     def count_formats(self, sample: pl.Series) -> int | None:
-        """Count the formats that a sample needs; None if it needs all, or none of them suffices."""
+        """Count the formats that a sample needs; None if it needs all, or no format applies."""
         frame = sample.alias("cell").drop_nulls().to_frame()
         if self.formats is None or not isinstance(sample.dtype, pl.String) or frame.is_empty():
             return None
@@ -332,8 +332,9 @@ def _make_schema(kind: str, *columns: Column, more_decisive: tuple[str, ...] = (
     return Schema(kind, columns, mapping=read_mapping_columns, decisive=decisive)
 
 
-_PAGE_KINDS = {"user": NAME, "session": NAME, "time": TIME, "variant": VARIANT, "found": COUNT}
-_PAGE_COLUMNS = tuple(optional(*item) for item in {**_PAGE_KINDS, "method": NAME}.items())
+_PAGE_KINDS = {"user": NAME, "session": NAME, "time": TIME, "variant": VARIANT}
+_PAGE_KINDS |= {"total_results": COUNT, "method": NAME}
+_PAGE_COLUMNS = tuple(optional(*item) for item in _PAGE_KINDS.items())
 _RANK, _TEAM = optional("rank", RANK, "rank on a page"), optional("team", NAME, "ranker")
 _ATTRIBUTES = (_TEAM, optional("propensity", PROPENSITY), optional("grade", GRADE))
 _PAGE, _QUERY = Column("page", ID), Column("query", ID)

@@ -49,7 +49,7 @@ _LISTING = re.compile(rb'\s*(?:\[|\{\s*"took"\s*:)')  # An array, or a response
 
 
 def is_blank(raw: bytes) -> bool:
-    """Return True if a file has no text except a byte order mark."""
+    """Return True if a file has no text except whitespace and a byte order mark."""
     return not raw.removeprefix(BOM_UTF8).strip()
 
 
@@ -63,13 +63,13 @@ def is_listing(raw: bytes) -> bool:
     return _LISTING.match(raw.removeprefix(BOM_UTF8)) is not None
 
 
-def has_events(raw: bytes) -> bool:
+def may_mix_queries_and_events(raw: bytes) -> bool:
     """Return True if a file of UBI may have both queries and events."""
     return is_bulk(raw) or (b'"action_name"' in raw and b'"user_query"' in raw)
 
 
-def extract_documents(raw: bytes, source: str, events: bool | None = None) -> bytes:
-    """Extract the documents of an OpenSearch file or an array: all, events or queries."""
+def extract_documents(raw: bytes, source: str, only: str | None = None) -> bytes:
+    """Extract all documents, `queries` or `events` of an OpenSearch file; return others as read."""
     raw = raw.removeprefix(BOM_UTF8)
     if _LISTING.match(raw):
         listing = parse_json(decode_text(raw, source), source)
@@ -80,7 +80,8 @@ def extract_documents(raw: bytes, source: str, events: bool | None = None) -> by
             documents = [hit.get("_source", hit) for hit in hits]
             raw = b"\n".join(json.dumps(document).encode() for document in documents)
     is_bulk_file, is_hits = is_bulk(raw), _HIT.match(raw) is not None
-    if not (is_bulk_file or is_hits or (events is not None and has_events(raw))):
+    is_mixed = only is not None and may_mix_queries_and_events(raw)
+    if not (is_bulk_file or is_hits or is_mixed):
         return raw
     json_records, lines = parse_json_lines(decode_text(raw, source), source)
     texts = [b""] * (raw.count(b"\n") + 1)
@@ -91,10 +92,10 @@ def extract_documents(raw: bytes, source: str, events: bool | None = None) -> by
         if is_action and not (len(record) == 1 and {"index", "create"} & record.keys()):
             reason = "expected the action index or create above each document of a bulk file"
             raise InputError(reason, source=source, line=line)
-        if is_hits:
-            texts[line - 1] = json.dumps(record.get("_source")).encode()
-        elif not is_action and (events is None or ("action_name" in record) == events):
-            texts[line - 1] = json.dumps(record).encode()
+        document = record.get("_source") if is_hits else record
+        is_event = isinstance(document, dict) and "action_name" in document
+        if not is_action and not (is_mixed and is_event != (only == "events")):
+            texts[line - 1] = json.dumps(document).encode()
         is_action = is_bulk_file and not is_action
     return b"\n".join(texts)
 
@@ -104,10 +105,10 @@ def read_records(
     source: str,
     record_name: str,
     types: Types | None = None,
-    events: bool | None = None,
+    only: str | None = None,
 ) -> pl.DataFrame:
-    """Read JSON objects and, if known, their :data:`LINE`; by default all fields, nested too."""
-    documents = extract_documents(raw, source, events)
+    """Read JSON objects with their :data:`LINE`; by default all fields, as text unless nested."""
+    documents = extract_documents(raw, source, only)
     if not is_listing(raw):
         return _read_lines(documents, source, record_name, types)
     try:
@@ -169,7 +170,7 @@ def _locate_error(raw: bytes, source: str, record_name: str, types: Types | None
         problem = "a field has another type than in the lines above"
         if types is not None:
             record = json_records[lines.index(line)]
-            problem = f"a field has another type{_describe_field(record, types)}"
+            problem = f"a field has an unexpected type{_describe_field(record, types)}"
         reason = f"is not a record of {record_name}: {problem}"
     return InputError(reason, source=source, line=line)
 
@@ -415,7 +416,7 @@ def read_living_labs(raw: bytes, source: str) -> Table:
 _MAX_TIMESTAMP = 1e11  # Maximum number of seconds before or after 1970: about 3,000 years
 
 
-def read_sessions_as_log(sessions: Sessions, anomalies: Anomalies) -> SourceTables:
+def convert_sessions(sessions: Sessions, anomalies: Anomalies) -> SourceTables:
     """Convert sessions to pages (with ids of session and query: `3-1`), results and clicks."""
     if len(sessions.systems) > 1:
         raise InputError("expected sessions of one system, got several", source=sessions.source)
@@ -435,7 +436,7 @@ def read_sessions_as_log(sessions: Sessions, anomalies: Anomalies) -> SourceTabl
     time = (pl.col("start").fill_nan(None) * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us"))
     query = pl.coalesce(pl.when(pl.col("text") != "").then("text"), "topic", "page")
     source = sessions.source
-    anomalies.add("clicks without a known result", sessions.lost_clicks, source, "excluded")
+    anomalies.add("clicks without a known result", sessions.n_lost_clicks, source, "excluded")
     return _make_tables(
         source,
         pages.select("session", id="page", query=query, time=time),
@@ -448,7 +449,7 @@ def read_sessions_as_log(sessions: Sessions, anomalies: Anomalies) -> SourceTabl
 QUERY_TYPES: dict[str, Any] = {
     **dict.fromkeys(("query_id", "user_query", "client_id", "user_id", "timestamp"), pl.String),
     "query_response_hit_ids": pl.List(pl.String),
-    "query_attributes": _make_text_struct("session_id", "variant", "found", "method"),
+    "query_attributes": _make_text_struct("session_id", "variant", "total_results", "method"),
 }
 _IMPRESSION = "impression"
 _IS_IMPRESSION = pl.col("action_name") == _IMPRESSION
@@ -474,7 +475,7 @@ def read_ubi(
 ) -> SourceTables:
     """Read UBI queries and their events, from bytes and the names of their sources."""
     # The results of a page are its `impression` events with a position, or the hits of the query.
-    query_rows = read_records(*queries, "UBI queries", QUERY_TYPES, events=False)
+    query_rows = read_records(*queries, "UBI queries", QUERY_TYPES, only="queries")
     query_rows = query_rows.unnest("query_attributes")
     lines_without_id = query_rows.filter(pl.col("query_id").is_null())[LINE]
     if lines_without_id.len():
@@ -488,7 +489,7 @@ def read_ubi(
         query_rows = query_rows.with_columns(user_query=texts)
     event_rows = pl.DataFrame(schema=pl.Schema({**EVENT_TYPES, LINE: pl.Int64}))
     if events is not None and not is_blank(events[0]):
-        event_rows = read_records(*events, "UBI events", EVENT_TYPES, events=True)
+        event_rows = read_records(*events, "UBI events", EVENT_TYPES, only="events")
     # Browsers send events out of order, and a page may be shown again later.
     event_rows = event_rows.unnest("event_attributes").unnest("object", "position")
     event_rows = event_rows.with_columns(
@@ -516,7 +517,7 @@ def read_ubi(
     sessions = sessions.unique("page", keep="first", maintain_order=True)
     sessions = sessions.select(query_id="page", event_session="session_id")
     pages = query_rows.join(sessions, on="query_id", how="left", maintain_order="left").select(
-        *("variant", "found", "method", LINE),
+        *("variant", "total_results", "method", LINE),
         id="query_id",
         query="user_query",
         user=pl.coalesce("user_id", "client_id"),
@@ -534,7 +535,7 @@ def read_ubi(
 def _check_events(
     events: pl.DataFrame, click_actions: Sequence[str], source: str, anomalies: Anomalies
 ) -> pl.DataFrame:
-    """Shift ordinals that count from 0, and count events that are not clicks on results."""
+    """Shift ordinals that count from 0; count other events, and clicks without a result."""
     is_click = pl.col("action_name").is_in(click_actions)
     ordinal = pl.col("rank").cast(pl.Int64, strict=False)
     if events.select(((is_click | _IS_IMPRESSION) & (ordinal == 0)).any()).item():

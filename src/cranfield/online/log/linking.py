@@ -157,7 +157,7 @@ def _check_pages(table: Table, anomalies: Anomalies) -> pl.DataFrame:
         anomalies.add(kind, is_unnamed, table.source, "each name counts as one user")
     if {"user", "variant"} <= {*frame.columns}:
         users = frame.select("user", "variant").drop_nulls().unique()["user"]
-        anomalies.add("users in two variants", users.filter(users.is_duplicated()).n_unique())
+        anomalies.add("users in several variants", users.filter(users.is_duplicated()).n_unique())
     if {"user", "session"} <= {*frame.columns} and not anomalies.has_mixed_users:
         frame = _separate_sessions(frame, table, anomalies)
     unit = next((name for name in ("session", "user") if name in frame.columns), None)

@@ -38,8 +38,8 @@ def _make_ubi_tables(
     has_columns = results.columns == ["page", "rank", "doc"]
     has_only_ids = has_columns and bool(hits.select(is_complete.all()).item())
     queries = pages.join(hits, left_on="id", right_on="page", how="left", maintain_order="left")
-    names = {"session_id": "session", **{name: name for name in ("variant", "found", "method")}}
-    attributes = _rename_columns(pages, names)
+    names = ("variant", "total_results", "method")
+    attributes = _rename_columns(pages, {"session_id": "session", **{name: name for name in names}})
     query_rows = queries.select(
         *_rename_columns(pages, {"query_id": "id", "user_query": "query"}),
         *_rename_columns(pages, {"client_id": "user", "timestamp": "time"}),
@@ -114,16 +114,16 @@ class QueryLog(WithPlots):
     ----------
     pages
         Data frame, one row per page: `id`, `query`, and if known `user`, `session`, `time`
-        (UTC), `variant` of an experiment, `found` (number of results found), and the `method` of
-        interleaving.
+        (UTC), `variant` of an experiment, `total_results` (number of all results of the query, on
+        any page), and the `method` of interleaving.
     results
         Data frame, one row per result shown, by page and rank: `page` (row of `pages`, from 0),
         `rank` (from 1), `doc`, and if known its `team` of interleaving, the `propensity` with
         which it was shown and its `grade`. It has no rows if the source has no results.
     clicks
         Data frame, one row per click, by page, time and order in the source: `page`, `rank`,
-        `doc`, and if known `time` (UTC), `dwell` (seconds; null if unknown) and `censored`, which
-        is true if the dwell is only a lower bound.
+        `doc`, and if known `time` (UTC), `dwell` (dwell time in seconds) and `censored`, which is
+        true if the dwell time is only a lower bound.
     source
         Name of the source, for messages.
     anomalies
@@ -158,19 +158,19 @@ class QueryLog(WithPlots):
         if is_missing.get(table, False):
             raise InputError(f"{purpose} requires {MISSING_TABLES[table]}", source=self.source)
 
-    def order_notes(self, purpose: str) -> list[str]:
+    def describe_click_order(self, purpose: str) -> list[str]:
         """Return a note if a page has clicks on several results, but clicks have no times."""
         ranks = self.clicks.group_by("page").agg(pl.col("rank").n_unique())["rank"]
         if "time" in self.clicks.columns or not (ranks > 1).any():
             return []
         pages = counted(int((ranks > 1).sum()), "page")
-        note = f"clicks have no times; on {pages} with several clicks"
+        note = f"clicks have no times; on {pages} with several clicked results"
         return [f"{purpose}: {note}, the order of clicks in the source is used"]
 
     @cached_property
     def results_with_clicks(self) -> pl.DataFrame:
         """The data frame `results`, with the number of clicks on each result as column `clicks`."""
-        self.require("clicks", purpose="results with their clicks")
+        self.require("clicks", purpose="the number of clicks on each result")
         keys = ["page", "rank"]
         counts = self.clicks.group_by(keys).agg(clicks=pl.len())
         results = self.results.join(counts, on=keys, how="left", maintain_order="left")
@@ -182,7 +182,7 @@ class QueryLog(WithPlots):
         Parameters
         ----------
         keep
-            Expression over the columns of `pages`, or a boolean for each page.
+            Expression over the columns of `pages`, or a boolean for each page; null is false.
 
         Raises
         ------
@@ -221,9 +221,10 @@ class QueryLog(WithPlots):
         folder
             Created if missing. Existing files of the same names are replaced, each atomically.
         format
-            `"csv"`, `"parquet"` or `"jsonl"`: files `pages`, `results` and `clicks`. `"ubi"`: files
-            `ubi_queries.jsonl` and `ubi_events.jsonl` in the format of User Behavior Insights
-            1.3.0; values without a field in this format become attributes of queries and events.
+            `"csv"`, `"parquet"` or `"jsonl"`: files `pages`, and if known `results` and `clicks`.
+            `"ubi"`: files `ubi_queries.jsonl` and, if there are events, `ubi_events.jsonl`, in the
+            format of User Behavior Insights 1.3.0; values without a field in this format become
+            attributes of queries and events.
 
         Raises
         ------
@@ -256,20 +257,20 @@ class QueryLog(WithPlots):
             counted(self.pages.height, "page"),
             *(counted(self.pages[name].drop_nulls().n_unique(), name) for name in units),
             counted(self.results.height, "result"),
-            counted(self.clicks.height, "click") if self.has_clicks else "clicks not known",
+            counted(self.clicks.height, "click") if self.has_clicks else "clicks unknown",
         ]
         notes = [format_count(count, kind) for kind, count in self.anomalies.items() if count]
         return f"QueryLog({', '.join(sizes)}{'; ' if notes else ''}{', '.join(notes)})"
 
 
-def log_from_tables(
+def make_log(
     pages: pl.DataFrame,
     results: pl.DataFrame | None = None,
     clicks: pl.DataFrame | None = None,
     *,
     source: str = "log",
 ) -> QueryLog:
-    """Make a log from tables whose rows are in their final order, and whose clicks have a `doc`."""
+    """Make a log from sorted tables, whose results and clicks have row numbers of pages."""
     return QueryLog(
         cast_columns(pages, PAGE_TYPES),
         cast_columns(results, RESULT_TYPES),
@@ -332,8 +333,8 @@ def sessionise(log: QueryLog, timeout: str | float | timedelta = "30m") -> Query
     log
         A log with the user and the time of its pages.
     timeout
-        Pause that starts a new session, up to a year: a text such as `30m`, `90s` or `1h`, a number
-        of seconds, or a timedelta.
+        Longest pause within a session, up to 366 days: a text such as `30m`, `90s` or `1h`, a
+        number of seconds, or a timedelta.
 
     Returns
     -------
@@ -393,6 +394,6 @@ def _parse_seconds(timeout: Any) -> float:
     elif isinstance(timeout, (int, float)) and not isinstance(timeout, bool):
         seconds = float(timeout)
     if not 0 < seconds <= _MAX_SECONDS:
-        expected = "timeout must be a duration such as 30m, above 0 and up to a year"
+        expected = "timeout must be a duration such as 30m, above 0 and up to 366 days"
         raise PolicyError(f"{expected}, got {quoted(timeout)}")
     return seconds

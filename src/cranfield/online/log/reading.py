@@ -52,13 +52,13 @@ def read_log(
     ----------
     source
         Table of pages, with `page` and `query`, and optionally `user`, `session`, `time`,
-        `variant`, `found` and `method`; or a log of another format, see `format`.
+        `variant`, `total_results` and `method`; or a log of another format, see `format`.
     results
         Table of results, with `page`, `rank` and `doc`, and optionally `team`, `propensity` and
-        `grade`. Without ranks, results are in order.
+        `grade`. Without ranks, the rows of a page are in order of rank.
     clicks
         Table of clicks, with `page`, `rank` or `doc`, and optionally `time`, `dwell` (seconds) or
-        `end`, and `censored`.
+        `end`, `censored`, and `clicks` (number of clicks of the row).
     format
         Format of the log; `"auto"` (default) detects it. `"tables"`: the three tables, or a folder
         with files `pages`, `results` and `clicks`. `"flat"`: one table with a row per result shown,
@@ -83,18 +83,20 @@ def read_log(
     Returns
     -------
     QueryLog
-        The log, with numbers of anomalies in `anomalies`. Clicks that are not on a result of a
-        page, and clicks with a time that equal another click in all values, are excluded with a
-        warning; a dwell of 0 or less is unknown. A log without results causes a warning, except for
-        a table of pages alone that is in memory (with `"auto"`), or read with format `"tables"`.
+        The log, with numbers of anomalies in `anomalies`. If the log has results, clicks that are
+        not on one of them are excluded with a warning, as are clicks with a time that equal an
+        earlier click in all values. A dwell time of 0 or less is unknown. A log without results
+        causes a warning, except for a table of pages alone that is in memory (with `"auto"`), or
+        read with format `"tables"`.
 
     Raises
     ------
     InputError
-        If a table cannot be read, with the file, the line and the reason; or if no result or no
-        click is on a page of the log.
+        If a table cannot be read, with the file, the line if known, and the reason; if the log has
+        an anomaly that `on_anomaly` refuses; if none of the results or clicks can be linked to a
+        page; or if `max_pages` excludes all pages, or users and sessions are unknown.
     PolicyError
-        For an unknown option, or `click_actions` of a log that is not UBI.
+        For an invalid option, or `click_actions` for a log that is not UBI.
 
     Examples
     --------
@@ -148,13 +150,13 @@ def _read_tables(
     sources: LogSources, log_format: str, anomalies: Anomalies, click_actions: Sequence[str] | None
 ) -> SourceTables:
     source, results, clicks, second_table = sources
-    # The second of two tables is read as clicks; the format `tables` detects if it has results.
+    # The second of two tables is read as clicks; only the format `tables` detects results in it.
     clicks = second_table if clicks is None else clicks
     is_file = isinstance(source, (str, PathLike))
     if is_file and fspath(source) == "-":
         # Standard input can be read only once, but its format is detected first.
         source = Source("-", content=Source("-").read())
-    warn_without_results = is_file or log_format == "flat"
+    expects_results = is_file or log_format == "flat"
     if is_file and (folder := Path(fspath(source))).is_dir():
         if results is not None or clicks is not None:
             reason = "a folder cannot be combined with tables of results or clicks"
@@ -174,7 +176,7 @@ def _read_tables(
     # In formats that mix clicks with other records, a file without clicks may be incomplete.
     is_mixed = is_file and log_format in {"sessions", "yandex", "pyclick"}
     if tables.results is not None and tables.results.frame.is_empty():
-        _warn_of_no_results(tables.results, warn_without_results)
+        _warn_of_no_results(tables.results, expects_results)
     elif is_mixed and tables.clicks is not None and tables.clicks.frame.is_empty():
         warn(f"{tables.clicks.source}: has no clicks; measures of clicks are 0")
     return tables
@@ -204,12 +206,12 @@ def _read_one_source(
         return formats.split_flat_table(table)
     if log_format == "sessions":
         sessions = source if isinstance(source, Sessions) else read_sessions(source)
-        return formats.read_sessions_as_log(sessions, anomalies)
+        return formats.convert_sessions(sessions, anomalies)
     raw, name = _read_raw(source, log_format)
     if log_format == "ubi":
         events = None if clicks is None else _read_raw(clicks, log_format, may_be_empty=True)
-        if events is None and formats.has_events(raw):
-            has_events = formats.extract_documents(raw, name, events=True).strip()
+        if events is None and formats.may_mix_queries_and_events(raw):
+            has_events = formats.extract_documents(raw, name, only="events").strip()
             events = (raw, name) if has_events else None
         return formats.read_ubi((raw, name), events, click_actions or ("click",), anomalies)
     if log_format == "living-labs":
@@ -295,7 +297,7 @@ def _warn_of_zones(pages: Columns, clicks: Columns) -> None:
 
 
 def _looks_like_results(clicks: Table) -> bool:
-    """Return whether the table of clicks has each rank of its pages once, from 1 down."""
+    """Return True if a table of clicks has each rank of its pages once, from 1, and no times."""
     names = {*clicks.names}
     if not {"rank", "doc"} <= names or names & {"time", "end", "dwell", "censored", "clicks"}:
         return False
@@ -306,9 +308,9 @@ def _looks_like_results(clicks: Table) -> bool:
     return bool(pages["has_all_ranks"].all() and (pages["max_rank"] > 1).any())
 
 
-def _warn_of_no_results(results: Table, is_file: bool = False) -> None:
+def _warn_of_no_results(results: Table, is_expected: bool = False) -> None:
     # A table of pages in memory is read without a warning, if it has no column of documents.
-    if is_file or "doc" in results.names:
+    if is_expected or "doc" in results.names:
         warn(f"{results.source}: no page has results; expected a column doc with documents")
 
 

@@ -32,7 +32,7 @@ _SCANNERS: dict[str, Callable[[str], pl.LazyFrame]] = {
 _TEXT_TYPES = {nw.String, nw.Categorical, nw.Enum}
 # A description and a test of the type of columns other than text.
 _EXPECTED_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    **dict.fromkeys(("rank", "found", "grade"), ("an integer", lambda t: t.is_integer())),
+    **dict.fromkeys(("rank", "total_results", "grade"), ("an integer", lambda t: t.is_integer())),
     **dict.fromkeys(("propensity", "dwell"), ("a number", lambda t: t.is_numeric())),
     **dict.fromkeys(("time", "end"), ("a time", lambda t: t == nw.Datetime)),
     "censored": ("true or false", lambda t: t == nw.Boolean),
@@ -53,18 +53,19 @@ def scan_log(pages: Any, results: Any = None, clicks: Any = None) -> dict[str, n
         a lazy or other frame of any library that narwhals supports, such as a relation of DuckDB.
         Columns may have any of their usual names.
     results, clicks
-        Tables of results and clicks, with a column of ranks.
+        Tables of results and clicks, with a column of ranks; None if there is no such table.
 
     Returns
     -------
     dict
-        Lazy tables of narwhals by name, `pages`, `results` and `clicks`, linked by `page`.
+        Lazy tables of narwhals by name: `pages`, and `results` and `clicks` if they are given, all
+        with a column `page`.
 
     Raises
     ------
     InputError
-        If a table cannot be read, lacks a required column or value, or has a value of an unexpected
-        type; or if a rank occurs twice on a page of the results.
+        If a table cannot be read, lacks a required column or value, has a value of an unexpected
+        type or out of range, or has a rank more than once on a page of the results.
 
     Examples
     --------
@@ -171,7 +172,6 @@ def _convert_columns(
 
 
 def check_types(lazy: nw.LazyFrame[Any], table: str, columns: Collection[str], source: str) -> None:
-    """Refuse columns of an unexpected type."""
     types = lazy.collect_schema()
     for name in columns:
         expected, is_valid = _EXPECTED_TYPES.get(name, _DEFAULT_TYPE)
@@ -190,7 +190,7 @@ def check_values(lazy: nw.LazyFrame[Any], columns: Collection[str], source: str)
         if name == "rank":
             tests["rank is below 1"] = column < 1
         if name == "propensity":
-            tests["propensity is 0 or less, or above 1"] = ~((column > 0) & (column <= 1))
+            tests["propensity is not above 0 and at most 1"] = ~((column > 0) & (column <= 1))
     flags = {problem: nw.when(test).then(1).otherwise(0) for problem, test in tests.items()}
     counts = lazy.select(flag.sum().alias(problem) for problem, flag in flags.items())
     for problem, n_rows in counts.collect(backend="polars").to_native().row(0, named=True).items():

@@ -101,8 +101,9 @@ def coec(log: Log) -> ExpectedClicks:
     """Compute clicks over expected clicks (COEC) for each query and document.
 
     The expected clicks of a document are the sum, over the pages that show it, of the click rate of
-    the log at its rank there. This corrects for position bias if documents at a rank are equally
-    attractive for all queries. Repeated clicks on a result count once.
+    its rank on the page: the proportion of all results at this rank that were clicked. This
+    corrects for position bias if documents at a rank are equally attractive for all queries.
+    Repeated clicks on a result count once.
 
     Parameters
     ----------
@@ -200,7 +201,7 @@ def _sum_expected_clicks(rank_counts: pl.DataFrame, rates: dict[int, float]) -> 
 
 
 def skip_above(log: Log) -> pl.DataFrame:
-    """Count preferences of clicked documents over unclicked documents at higher ranks.
+    """Count preferences of clicked documents over unclicked documents that are ranked above them.
 
     Parameters
     ----------

@@ -38,17 +38,18 @@ N_QUERIES: dict[str, Any] = {"range": FROM_1, "unit": "queries"}
 CUTOFF = parameter(None, optional(integer(1)), "last rank to consider; by default all ranks")
 _OVER_RESULTS = "average over all 'results', or over 'pages'"
 _OVER_PAGES = "average over 'pages', or over all 'results' down to the lowest click"
-_FIRST = "first click: the first in `time`, or the one at the highest `rank`"
+_FIRST = "first click: the earliest one (`time`), or the one nearest the top (`rank`)"
 OVER_RESULTS = parameter("results", choice("results", "pages"), _OVER_RESULTS)
 OVER_PAGES = parameter("pages", choice("pages", "results"), _OVER_PAGES)
 FIRST = parameter("time", choice("time", "rank"), _FIRST)
-SAT_SECONDS = parameter(30.0, number(0), "minimum dwell of a satisfied click, in seconds")
-DSAT_SECONDS = parameter(15.0, number(0), "dwell below which a click is dissatisfied, in seconds")
+SAT_SECONDS = parameter(30.0, number(0), "minimum dwell time of a satisfied click (s)")
+DSAT_SECONDS = parameter(15.0, number(0), "dwell time (s) below which a click is dissatisfied")
 UNKNOWN_DWELL = parameter(
     "drop",
     choice("drop", "sat", "not"),
-    "how to treat clicks with unknown dwell: as `sat` (satisfied), as `not` satisfied,"
-    " or `drop` the units whose value they could change",
+    "how to treat clicks whose dwell time is unknown, or censored below `seconds`: as `sat`"
+    " (satisfied), as `not` satisfied, or `drop` them, or the pages or sessions whose value they"
+    " could change",
 )
 _REPEATS = choice("once", "count"), "repeated clicks on a result: count them `once`, or `count` all"
 _ABANDONED = choice("zero", "drop"), "pages without a click: count them as `zero`, or `drop` them"
@@ -56,7 +57,7 @@ COUNT_ONCE, COUNT_ALL = parameter("once", *_REPEATS), parameter("count", *_REPEA
 COUNT_ZERO, DROP = parameter("zero", *_ABANDONED), parameter("drop", *_ABANDONED)
 
 CLICKS = pl.col("clicks")
-LOWEST_RANK = pl.col("lowest")
+DEEPEST_RANK = pl.col("deepest_rank")
 TIME = pl.col("time")
 IS_LAST = pl.col("last_in_session")
 
@@ -95,7 +96,7 @@ def CTR(
         raise MeasureError("CTR(ranks='at') requires a cutoff, such as CTR(ranks='at')@3")
     suffix = "_at" if ranks == "at" else ""
     clicked = _cut_off(f"{_name_clicks(repeats)}{suffix}", cutoff)
-    results = _cut_off(f"shown{suffix}", cutoff)
+    results = _cut_off(f"results{suffix}", cutoff)
     if over == "results":
         return Sums(clicked, results)
     return Sums(pl.when(results > 0).then(clicked / results))
@@ -125,7 +126,7 @@ def COEC() -> Sums:
 
 
 def _select_first_rank(first: str) -> pl.Expr:
-    return pl.col("first_rank" if first == "time" else "highest")
+    return pl.col("first_rank" if first == "time" else "top_rank")
 
 
 def _sum_reciprocals(inverse: pl.Expr, abandoned: str) -> Sums:
@@ -143,7 +144,7 @@ def ClickRank(first: str = FIRST) -> Sums:
 
 @online_measure(r"\frac{1}{|P|} \sum_{p \in P_c} \frac{1}{r_{p,1}}", FERRO, "higher")
 def ClickRR(abandoned: str = COUNT_ZERO, first: str = FIRST) -> Sums:
-    """Reciprocal rank of the first click, 0 for pages without a click."""
+    """Reciprocal rank of the first click; by default 0 for pages without a click."""
     return _sum_reciprocals(1 / _select_first_rank(first), abandoned)
 
 
@@ -151,8 +152,8 @@ def ClickRR(abandoned: str = COUNT_ZERO, first: str = FIRST) -> Sums:
     r"\frac{1}{|P_c|} \sum_{p \in P_c} \max_{r \in C_p} \frac{1}{r}", RADLINSKI, "higher"
 )
 def MaxRR(abandoned: str = DROP) -> Sums:
-    """Reciprocal of the highest clicked rank, over pages with a click."""
-    return _sum_reciprocals(1 / pl.col("highest"), abandoned)
+    """Maximum reciprocal rank of the clicks of a page, by default over pages with a click."""
+    return _sum_reciprocals(1 / pl.col("top_rank"), abandoned)
 
 
 _MEAN_RR = r"\frac{1}{|P_c|} \sum_{p \in P_c} \frac{1}{|C_p|} \sum_{r \in C_p} \frac{1}{r}"
@@ -160,7 +161,7 @@ _MEAN_RR = r"\frac{1}{|P_c|} \sum_{p \in P_c} \frac{1}{|C_p|} \sum_{r \in C_p} \
 
 @online_measure(_MEAN_RR, RADLINSKI, "higher")
 def MeanRR(abandoned: str = DROP, repeats: str = COUNT_ALL) -> Sums:
-    """Mean reciprocal rank of the clicks of a page, over pages with a click."""
+    """Mean reciprocal rank of the clicks of a page, by default over pages with a click."""
     suffix = "_once" if repeats == "once" else ""
     inverse = pl.col(f"inverse_ranks{suffix}") / SCALE / pl.col(_name_clicks(repeats))
     return _sum_reciprocals(inverse, abandoned)
@@ -170,14 +171,14 @@ def MeanRR(abandoned: str = DROP, repeats: str = COUNT_ALL) -> Sums:
     r"\frac{1}{|P_c|} \sum_{p \in P_c} \min_{r \in C_p} \frac{1}{r}", CHAPELLE, "higher"
 )
 def MinRR(abandoned: str = DROP) -> Sums:
-    """Reciprocal of the lowest clicked rank, over pages with a click."""
-    return _sum_reciprocals(1 / LOWEST_RANK, abandoned)
+    """Minimum reciprocal rank of the clicks of a page, by default over pages with a click."""
+    return _sum_reciprocals(1 / DEEPEST_RANK, abandoned)
 
 
 def _sum_down_to_lowest(results: pl.Expr, over: str) -> Sums:
     if over == "results":
-        return Sums(pl.when(CLICKS > 0).then(results), LOWEST_RANK.fill_null(0))
-    return Sums(pl.when(CLICKS > 0).then(results / LOWEST_RANK))
+        return Sums(pl.when(CLICKS > 0).then(results), DEEPEST_RANK.fill_null(0))
+    return Sums(pl.when(CLICKS > 0).then(results / DEEPEST_RANK))
 
 
 @online_measure(r"\frac{1}{|P_c|} \sum_{p \in P_c} \frac{|C_p|}{\max C_p}", CHAPELLE, "higher")
@@ -193,7 +194,7 @@ def PLC(over: str = OVER_PAGES) -> Sums:
 )
 def pSkip(over: str = OVER_PAGES) -> Sums:
     """Proportion of the results down to the lowest click that were skipped."""
-    return _sum_down_to_lowest(LOWEST_RANK - pl.col("clicked"), over)
+    return _sum_down_to_lowest(DEEPEST_RANK - pl.col("clicked"), over)
 
 
 def _count_sat(seconds: float) -> pl.Expr:
@@ -201,7 +202,7 @@ def _count_sat(seconds: float) -> pl.Expr:
 
 
 def _count_unsure(seconds: float) -> pl.Expr:
-    """Return the number of clicks whose dwell is unknown or censored below `seconds`."""
+    """Return the number of clicks whose dwell time is unknown or censored below `seconds`."""
     return pl.col(f"unsure@{seconds}")
 
 
@@ -209,11 +210,11 @@ _CLICK = "time to the `first` or to the `last` click of the page"
 
 
 def _sum_times_to(end: pl.Expr, n_clicks: pl.Expr, n_untimed: pl.Expr) -> Sums:
-    """Return sums of the seconds from a page to its click at time `end`, and of censored ones."""
+    """Return sums of the seconds from a page to its click at `end`, censored without clicks."""
     # A click of unknown time could be the first or the last one.
     end = pl.when(n_untimed == 0).then(end)
-    next_page = _count_seconds(TIME, pl.col("next_time")).fill_null(0.0)
-    return Sums(_count_seconds(TIME, end), censored=_to_indicator(n_clicks == 0), until=next_page)
+    until = _count_seconds(TIME, pl.col("next_time")).fill_null(0.0)
+    return Sums(_count_seconds(TIME, end), censored=_to_indicator(n_clicks == 0), until=until)
 
 
 @online_measure(r"\frac{1}{|P_c|} \sum_{p \in P_c} (t_{p,1} - t_p)", FERRO, "lower", **DURATION)
@@ -233,7 +234,7 @@ def TimeToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sum
     if unknown == "sat":
         first_click = pl.min_horizontal(sat, unsure)
     else:
-        # An earlier click of unknown dwell could have been the first satisfied one.
+        # An earlier click of unknown dwell time could have been the first satisfied click.
         first_click = pl.when((_count_unsure(seconds) == 0) | (sat <= unsure)).then(sat)
     return _sum_times_to(first_click, _count_sat(seconds) + _count_unsure(seconds), n_untimed)
 
@@ -253,14 +254,15 @@ def _count_satisfied(seconds: float, unknown: str) -> pl.Expr:
 
 
 def _count_dissatisfied(seconds: float, unknown: str) -> pl.Expr:
-    # Clicks with a known dwell below the threshold.
+    # Clicks with a known dwell time below the threshold.
     short_clicks = CLICKS - _count_sat(seconds) - _count_unsure(seconds)
     return short_clicks + _count_unsure(seconds) if unknown == "not" else short_clicks
 
 
 def _sum_per_page(n_clicks: pl.Expr, seconds: float, unknown: str) -> Sums:
-    known = n_clicks if unknown != "drop" else pl.when(_count_unsure(seconds) == 0).then(n_clicks)
-    return Sums(known)
+    if unknown != "drop":
+        return Sums(n_clicks)
+    return Sums(pl.when(_count_unsure(seconds) == 0).then(n_clicks))
 
 
 def _sum_per_click(n_clicks: pl.Expr, seconds: float, unknown: str) -> Sums:
@@ -271,25 +273,25 @@ def _sum_per_click(n_clicks: pl.Expr, seconds: float, unknown: str) -> Sums:
 
 @online_measure(r"\frac{1}{|P|} \sum_p |\{c \in C_p : d_c \ge s\}|", FOX, "higher", unit="clicks")
 def SATClicks(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
-    """Number of satisfied clicks on a page, by their dwell."""
+    """Number of satisfied clicks on a page, by their dwell times."""
     return _sum_per_page(_count_satisfied(seconds, unknown), seconds, unknown)
 
 
 @online_measure(r"\frac{|\{c \in C_d : d_c \ge s\}|}{|C_d|}", FOX, "higher", object_kind="click")
 def SATRate(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
-    """Proportion of the clicks that are satisfied, by their dwell."""
+    """Proportion of the clicks that are satisfied, by their dwell times."""
     return _sum_per_click(_count_satisfied(seconds, unknown), seconds, unknown)
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p |\{c \in C_p : d_c < s\}|", KIM, "lower", unit="clicks")
 def DSAT(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
-    """Number of dissatisfied clicks on a page, by their dwell."""
+    """Number of dissatisfied clicks on a page, by their dwell times."""
     return _sum_per_page(_count_dissatisfied(seconds, unknown), seconds, unknown)
 
 
 @online_measure(r"\frac{|\{c \in C_d : d_c < s\}|}{|C_d|}", KIM, "lower", object_kind="click")
 def DSATRate(seconds: float = DSAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> Sums:
-    """Proportion of the clicks that are dissatisfied, by their dwell."""
+    """Proportion of the clicks that are dissatisfied, by their dwell times."""
     return _sum_per_click(_count_dissatisfied(seconds, unknown), seconds, unknown)
 
 
@@ -299,11 +301,12 @@ def Abandonment() -> Sums:
     return Sums(_to_indicator(CLICKS == 0))
 
 
-_NO_RESULTS = "pages without a result: those that show none (`shown`), or with 0 in column `found`"
+_NO_RESULTS = "count that is 0: of shown `results`, or the column `total_results` of pages"
+_RESULT_COUNTS = choice("results", "total_results")
 
 
 @online_measure(r"\frac{1}{|P|} \sum_p [S_p = \emptyset]", FERRO_LOGS, "lower")
-def ZeroResults(by: str = parameter("shown", choice("shown", "found"), _NO_RESULTS)) -> Sums:
+def ZeroResults(by: str = parameter("results", _RESULT_COUNTS, _NO_RESULTS)) -> Sums:
     """Proportion of the pages without a result."""
     return Sums(_to_indicator(pl.col(by) == 0))
 
@@ -348,7 +351,7 @@ def Reformulation(
         "next queries that count: `any` different query, or only with a common `term`",
     ),
 ) -> Sums:
-    """Proportion of the pages that are soon followed by a different query of the session."""
+    """Proportion of the pages followed by another query of the session within `window` seconds."""
     queries = query, next_query = pl.col("query"), pl.col("next_query")
     pause = (pl.col("next_time") - TIME).dt.total_microseconds()
     is_reformulated = (next_query != query) & (pause <= window * MICROSECONDS) & (pause >= 0)
@@ -396,7 +399,7 @@ def SessionSuccess(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -
     """Proportion of the sessions with a satisfied click."""
     success = _count_satisfied(seconds, unknown).sum() > 0
     if unknown == "drop":
-        # Without a satisfied click, a click of unknown dwell could have been satisfied.
+        # Without a satisfied click, a click of unknown dwell time could have been satisfied.
         success = pl.when(success | (_count_unsure(seconds).sum() == 0)).then(success)
     return Sums(_to_indicator(success))
 
@@ -411,7 +414,7 @@ def QueriesToSAT(seconds: float = SAT_SECONDS, unknown: str = UNKNOWN_DWELL) -> 
     unsure = (_count_unsure(seconds) > 0) & pl.lit(unknown == "drop")
     # arg_max would not always return the first of equal values.
     first_sat, first_unsure = sat.arg_true().first(), unsure.arg_true().first()
-    # An earlier click of unknown dwell could have been the first satisfied one.
+    # An earlier click of unknown dwell time could have been the first satisfied click.
     is_certain = first_unsure.is_null() | (first_sat <= first_unsure)
     return Sums(
         pl.when(is_certain).then(first_sat + 1).cast(pl.Int64),

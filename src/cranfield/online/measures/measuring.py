@@ -63,7 +63,7 @@ class UnitSums:
         Numerator of each measure, such as the number of clicks, shape (units, measures).
     counts
         Denominator of each measure, such as the number of results, shape (units, measures).
-    pages, unassigned
+    n_pages, n_unassigned
         Number of pages of the log, and number of excluded pages without a unit.
     """
 
@@ -74,12 +74,12 @@ class UnitSums:
     names: tuple[str, ...]
     totals: Floats
     counts: Floats
-    pages: int = 0
-    unassigned: int = 0
+    n_pages: int = 0
+    n_unassigned: int = 0
 
     def __repr__(self) -> str:
         size = counted(len(self.units), self.kind)
-        return f"UnitSums({', '.join(self.names)}: {size}, {counted(self.pages, 'page')})"
+        return f"UnitSums({', '.join(self.names)}: {size}, {counted(self.n_pages, 'page')})"
 
     @property
     def means(self) -> Floats:
@@ -115,7 +115,7 @@ class OnlineMeasurements(TableResult):
         variants, for example, has no variant.
     source
         Source of the log.
-    order_notes
+    click_order_notes
         Notes on measures that depend on the order of clicks without times.
     """
 
@@ -127,7 +127,7 @@ class OnlineMeasurements(TableResult):
         "kind": Column("Kind of object that has a value, such as `page`."),
         "total": Column("Numerator of the value.", display=False),
         "count": Column("Denominator of the value.", display=False),
-        "values": Column("Number of values."),
+        "values": Column("Number of known values; censored values are not counted."),
         "censored": Column("Number of values for which only a lower bound is known."),
         "missing": Column("Number of missing values that are not censored."),
     }
@@ -136,7 +136,7 @@ class OnlineMeasurements(TableResult):
     measures: tuple[OnlineMeasure, ...]
     n_without_unit: dict[str, int] = field(default_factory=dict)
     source: str = "log"
-    order_notes: tuple[str, ...] = ()
+    click_order_notes: tuple[str, ...] = ()
 
     def __getattr__(self, name: str) -> NDArray[Any]:
         return super().__getattr__(name).reshape(-1, len(self.measures))
@@ -169,6 +169,8 @@ class OnlineMeasurements(TableResult):
         ------
         PolicyError
             If the values are not grouped by exactly one kind of unit, apart from the variant.
+        MeasureError
+            For another measure than those of the result.
 
         Examples
         --------
@@ -210,7 +212,7 @@ class OnlineMeasurements(TableResult):
     @property
     def notes(self) -> list[str]:
         """Notes on the order of clicks, on censored values, and on rows without a unit."""
-        notes = [*self.order_notes]
+        notes = [*self.click_order_notes]
         totals = self.values.sum(axis=0), self.censored.sum(axis=0)
         for measure, n_values, n_censored in zip(self.measures, *totals, strict=True):
             if n_censored:
@@ -268,8 +270,8 @@ def measure(
         Online measures, such as `CTR@3`; by default all for which the log has the columns.
     by
         Columns by which to group the pages: `variant`, `user`, `query`, `session` or `page`, or
-        several of them; by default the whole log is one group. A session belongs to a user, variant
-        or query if all its pages do.
+        several of them; by default the whole log is one group. A value of a session or user belongs
+        to a variant, query or other group if all its pages do.
     labels
         Labels of pages, for measures of good abandonment: a mapping from ids of pages to labels, or
         a table with columns `page` and `label`, in memory or in a file.
@@ -282,9 +284,11 @@ def measure(
     Raises
     ------
     MeasureError
-        For an unknown measure, or a measure whose values belong to larger units than those of `by`.
+        For an unknown or repeated measure, or one whose values belong to larger units than those of
+        `by`.
     InputError
-        For a measure that requires a column that the log does not have, and for invalid labels.
+        For a measure, or a name in `by`, that requires a column that the log does not have, and for
+        invalid tables or labels.
     PolicyError
         For an unknown or repeated column of `by`, and for labels that no measure uses.
 
@@ -310,7 +314,8 @@ def measure(
     names = [str(measure) for measure in parsed_measures if ("clicks", "order") in measure.needs]
     if not (names and isinstance(log, QueryLog)):
         return values
-    return replace(values, order_notes=tuple(log.order_notes(", ".join(names))))
+    notes = log.describe_click_order(", ".join(names))
+    return replace(values, click_order_notes=tuple(notes))
 
 
 def _measure_units(

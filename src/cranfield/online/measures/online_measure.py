@@ -27,7 +27,7 @@ from cranfield.online.log.scanning import check_types, check_values, refuse_lazy
 _KEY = ("page", "rank")
 REQUIRED_COLUMNS = {"pages": ("page", "query"), "results": _KEY, "clicks": _KEY}
 
-MAX_DWELL = 1e9  # Maximum dwell in seconds; longer dwells, and dwells of 0 or less, are unknown
+MAX_DWELL = 1e9  # Maximum dwell time in seconds; longer times, and those of 0 or less, are unknown
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,6 @@ class LogTables:
 
     @cached_property
     def columns(self) -> dict[str, frozenset[str]]:
-        """Columns of each table."""
         schemas = {name: table.collect_schema() for name, table in self.tables.items()}
         return {name: frozenset(schema.names()) for name, schema in schemas.items()}
 
@@ -180,7 +179,10 @@ MAX_RANK = 2.0**31  # Cutoff that no rank exceeds
 
 @lru_cache(maxsize=1024)
 def parse_count(column: str) -> PageCount | None:
-    """Parse a count such as `clicked@3`, with a rank or a dwell; return None for other columns."""
+    """Parse a count such as `clicked@3`, with a maximum rank; return None for other columns.
+
+    The threshold of counts of satisfied (`sat`) and unsure clicks is a dwell time in seconds.
+    """
     name, _, threshold_text = column.partition("@")
     threshold = float(threshold_text) if threshold_text else MAX_RANK
     rank, order, time = nw.col("rank"), nw.col("order"), nw.col("time")
@@ -190,20 +192,20 @@ def parse_count(column: str) -> PageCount | None:
     first_rank = nw.when(order == order.min().over("page")).then(rank)
     duration = nw.when(~censored).then(_round(dwell * MICROSECONDS)).otherwise(0)
     is_sat = threshold <= dwell
-    # The dwell is unknown, or is censored below the threshold.
+    # The dwell time is unknown, or is censored below the threshold.
     is_unsure = dwell.is_null() | (censored & (threshold > dwell))
     has_dwell, times = ~dwell.is_null(), ("time", "dwell")
     counts = {
-        "shown": PageCount("results", is_upto),
-        "shown_at": PageCount("results", is_at),
+        "results": PageCount("results", is_upto),
+        "results_at": PageCount("results", is_at),
         # _count_by_page replaces the rank by its click rate.
         "expected": PageCount("results", rank),
         "clicks": PageCount("clicks", is_upto),
         "clicks_at": PageCount("clicks", is_at),
         "clicked": PageCount("clicked", is_upto),
         "clicked_at": PageCount("clicked", is_at),
-        "highest": PageCount("clicks", rank, (), "min"),
-        "lowest": PageCount("clicks", rank, (), "max"),
+        "top_rank": PageCount("clicks", rank, (), "min"),
+        "deepest_rank": PageCount("clicks", rank, (), "max"),
         "inverse_ranks": PageCount("clicks", inverse),
         "inverse_ranks_once": PageCount("clicked", inverse),
         "first_rank": PageCount("clicks", first_rank, ("order",), "min"),
@@ -315,7 +317,7 @@ class Sums:
     total: pl.Expr
     count: pl.Expr | None = None  # By default 1 for each row with a total
     censored: pl.Expr = _ZERO  # Number of values for which only a lower bound is known
-    missing: pl.Expr = _ZERO  # Number of clicks with an unknown value
+    missing: pl.Expr = _ZERO  # Number of clicks with an unknown value, if clicks have values
     until: pl.Expr = _ZERO  # Lower bound of censored values
 
     def get_expressions(self) -> dict[str, pl.Expr]:
@@ -426,7 +428,7 @@ class OnlineMeasure(Spec):
 def online_measure(
     formula: str, source: str, better: str = "", **attributes: Any
 ) -> Callable[[Callable[..., Sums]], type[OnlineMeasure]]:
-    """Declare a measure by a function of its parameters; it is a proportion if it has no `unit`."""
+    """Declare a measure by a function of its parameters; without a `unit`, it is a proportion."""
     members = {"formula": formula, "source": source, "better": better, **attributes}
     if "unit" not in members:
         members.setdefault("range", (0.0, 1.0))
@@ -479,7 +481,7 @@ def parse_online_measure(text: str | OnlineMeasure) -> OnlineMeasure:
 
 
 def catalogue() -> pl.DataFrame:
-    """List the online measures with their parameters, formulas, sources and required columns.
+    """List the online measures with their parameters, formulas, ranges, sources and requirements.
 
     Examples
     --------

@@ -27,24 +27,24 @@ class SurvivalCurve:
     """Kaplan-Meier estimate of the survival curve of a group (Kaplan and Meier, 1958)."""
 
     times: Floats  # Times of events, ascending
-    survivors: Floats  # Estimated proportion of survivors after each time, of the same shape
-    at_risk: Floats  # Number of values at least as long as each time
-    events: Floats  # Number of events at each time
+    survival: Floats  # Estimated probability of surviving beyond each time, of the same shape
+    n_at_risk: Floats  # Number of values at least as long as each time
+    n_events: Floats  # Number of events at each time
     longest: float  # Longest time, censored or not; NaN for an empty group
 
     @property
     def median(self) -> float:
         """First time after which at most half survive; NaN if more than half survive.
 
-        If exactly half survive until the next time, the median is the midpoint of the two times, as
-        in R's package survival.
+        If exactly half survive until the next time, or the longest time if there is no later event,
+        the median is the midpoint of the two times, as in R's package survival.
         """
-        candidates = np.flatnonzero(self.survivors <= 0.5 + _TOLERANCE)
+        candidates = np.flatnonzero(self.survival <= 0.5 + _TOLERANCE)
         if not candidates.size:
             return float("nan")
         first = int(candidates[0])
         start = self.times[first]
-        if self.survivors[first] < 0.5 - _TOLERANCE:
+        if self.survival[first] < 0.5 - _TOLERANCE:
             return float(start)
         end = self.times[first + 1] if first + 1 < self.times.size else self.longest
         return float((start + end) / 2)
@@ -55,24 +55,24 @@ class SurvivalCurve:
             return float("nan"), float("nan")
         is_before = self.times < horizon
         times = np.concatenate([[0.0], self.times[is_before], [horizon]])
-        areas = np.diff(times) * np.concatenate([[1.0], self.survivors[is_before]])
+        areas = np.diff(times) * np.concatenate([[1.0], self.survival[is_before]])
         areas_after = np.cumsum(areas[::-1])[::-1][1:]
-        at_risk, events = self.at_risk[is_before], self.events[is_before]
-        has_survivors = at_risk > events
-        terms = areas_after[has_survivors] ** 2 * events[has_survivors]
-        terms = terms / (at_risk[has_survivors] * (at_risk[has_survivors] - events[has_survivors]))
+        has_survivors = is_before & (self.n_at_risk > self.n_events)
+        n_at_risk, n_events = self.n_at_risk[has_survivors], self.n_events[has_survivors]
+        terms = areas_after[has_survivors[is_before]] ** 2 * n_events
+        terms = terms / (n_at_risk * (n_at_risk - n_events))
         standard_error = float(np.sqrt(terms.sum())) if terms.sum() > 0 else float("nan")
         return float(areas.sum()), standard_error
 
 
 def fit_kaplan_meier(times: Floats, is_observed: Bools) -> SurvivalCurve:
     """Estimate the survival curve from times and a mask of the times whose event was observed."""
-    event_times, events = np.unique(times[is_observed], return_counts=True)
-    at_risk = times.size - np.searchsorted(np.sort(times), event_times)
-    survivors: Floats = np.cumprod(1 - events / at_risk, dtype=np.float64)
+    event_times, n_events = np.unique(times[is_observed], return_counts=True)
+    n_at_risk = times.size - np.searchsorted(np.sort(times), event_times)
+    probabilities: Floats = np.cumprod(1 - n_events / n_at_risk, dtype=np.float64)
     longest = float(times.max()) if times.size else float("nan")
-    counts = at_risk.astype(float), events.astype(float)
-    return SurvivalCurve(event_times, survivors, *counts, longest)
+    counts = n_at_risk.astype(float), n_events.astype(float)
+    return SurvivalCurve(event_times, probabilities, *counts, longest)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,11 +104,15 @@ class Survival(Result):
             "values": Column("Number of values, observed or censored."),
             "censored": Column("Number of values for which only a lower bound is known."),
             "missing": Column("Number of unknown values."),
-            "median": Column("Kaplan-Meier median; null if the survival curve stays above 1/2."),
-            "mean": Column("Kaplan-Meier mean up to the horizon."),
-            "error": Column("Standard error of the mean up to the horizon."),
-            "seen_mean": Column("Mean of the uncensored values; biased low."),
-            "seen_median": Column("Median of the uncensored values."),
+            "median": Column(
+                "Kaplan-Meier median; null if the survival curve stays above 1/2, or has no values."
+            ),
+            "mean": Column("Kaplan-Meier mean up to the horizon; null without values."),
+            "error": Column("Standard error of this mean; null if it is 0 or there are no values."),
+            "uncensored_mean": Column(
+                "Mean of the uncensored values, biased low; null without them."
+            ),
+            "uncensored_median": Column("Median of the uncensored values; null without them."),
         },
         "logrank": {
             "first": Column("First group of the pair.", key=True),
@@ -184,7 +188,7 @@ def survival(
     Raises
     ------
     MeasureError
-        For a measure whose values are never censored.
+        For an unknown measure, or a measure whose values are never censored.
     InputError
         For a log without the columns of the measure, or without a value.
     PolicyError
@@ -281,7 +285,7 @@ def _check_horizon(horizon: float | None, curves: Mapping[str, SurvivalCurve]) -
         return min(curve.longest for curve in curves.values() if np.isfinite(curve.longest))
     check_number("horizon", horizon, above=0, maximum=np.inf)
     for name, curve in curves.items():
-        has_ended = curve.survivors.size and curve.survivors[-1] == 0
+        has_ended = curve.survival.size and curve.survival[-1] == 0
         if horizon > curve.longest and not has_ended:
             bound = f"the longest time of {name} ({curve.longest:g})"
             raise PolicyError(f"horizon must be at most {bound}, got {horizon:g}")

@@ -61,9 +61,10 @@ def compare_ratios(
 ) -> Means:
     r"""Compare two ratios of sums over units, :math:`R = \sum_u t_u / \sum_u n_u`.
 
-    `totals` and `sizes` have a row for each list, with the index `unit`, and a column for each
-    ratio. By the delta method, the variance is that of the sum over units of
-    :math:`(t_u - R n_u) / \sum n`; with n = 1 in each unit, R is a mean.
+    The sums of totals and sizes of unit u are :math:`t_u` and :math:`n_u`. `totals` and `sizes`
+    have a row for each list, with the index `unit`, and a column for each ratio. By the delta
+    method, the variance is that of the sum over units of :math:`(t_u - R n_u) / \sum n`; with
+    n = 1 in each unit, R is a mean.
     """
     columns = np.concatenate([totals, sizes], axis=1).T
     sums = np.stack([np.bincount(unit, weights=values, minlength=n_units) for values in columns])
@@ -110,19 +111,19 @@ class WeightSummary:
 
     Attributes
     ----------
-    number
-        Number of weights: one per action, or per list.
+    n_weights
+        Number of weights: one per action or list, or for :func:`run_value` per click.
     effective
         Effective sample size :math:`(\\sum w)^2 / \\sum w^2` (Kish, 1965).
     mean, largest
-        Mean and largest weight. The expected value of the mean is 1 if weights are not clipped.
+        Mean and largest weight. The mean of unclipped weights, except of clicks, is 1 on average.
     heaviest
         Proportion of the sum of all weights that belongs to the largest 1% of weights.
     clip, clipped
         Maximum weight, None for no limit, and the proportion of clipped weights.
     """
 
-    number: int
+    n_weights: int
     effective: float
     mean: float
     largest: float
@@ -154,7 +155,7 @@ class WeightSummary:
         note = "" if self.clip is None else f", {100 * self.clipped:.2f}% clipped at {self.clip:g}"
         heaviest = f"the largest 1% of them sum to {100 * self.heaviest:.1f}% of the total"
         weights = f"mean {self.mean:.4f}, largest {self.largest:.4g}, {heaviest}{note}"
-        size = f"{self.effective:,.1f} of {self.number:,}"
+        size = f"{self.effective:,.1f} of {self.n_weights:,}"
         return f"effective sample size {size}; weights: {weights}"
 
     def warnings(self) -> list[str]:
@@ -163,8 +164,8 @@ class WeightSummary:
         if self.effective < MIN_SAMPLE_SIZE:
             size = f"effective sample size {self.effective:.1f}"
             warnings.append(f"{size}: confidence intervals are unreliable")
-        if self.largest > MAX_PROPORTION * self.mean * self.number:
-            fraction = self.largest / (self.mean * self.number) if self.mean else 0.0
+        if self.largest > MAX_PROPORTION * self.mean * self.n_weights:
+            fraction = self.largest / (self.mean * self.n_weights) if self.mean else 0.0
             warnings.append(f"one weight is {fraction:.0%} of the sum: it dominates the estimate")
         if self.clipped:
             warnings.append(f"{self.clipped:.2%} of weights are clipped, which biases the estimate")
@@ -182,9 +183,9 @@ class PolicyValue(Result):
     means
         Columns of the table as arrays, for the policy, the log, and the difference.
     estimate, standard_error, low, high
-        Value of the policy: mean over lists of the sum of rewards, with its standard error and
-        confidence interval.
-    lists, units, unit
+        Value of the policy: mean over lists of the sum of rewards, or for :func:`run_value` of the
+        measure, with its standard error and confidence interval.
+    n_lists, n_units, unit
         Number of lists, number of independent units, and kind of unit, such as `user`.
     weights
         Summary of the weights; None without weights.
@@ -201,7 +202,7 @@ class PolicyValue(Result):
     name: ClassVar[str] = "values"
     columns: ClassVar[Columns] = {
         "value": Column("`policy`, `logged`, or their `difference`.", key=True),
-        "estimate": Column("Mean over lists of the sum of rewards.", decimals=6),
+        "estimate": Column("Mean over lists of rewards (`run_value`: of the measure).", decimals=6),
         "standard_error": Column("Standard error of the estimate; null for one unit.", decimals=6),
         "low": Column("Lower bound of the confidence interval; null if there is none.", decimals=6),
         "high": Column("Upper bound of the same confidence interval as `low`.", decimals=6),
@@ -209,8 +210,8 @@ class PolicyValue(Result):
 
     estimator: str
     means: Means
-    lists: int
-    units: int
+    n_lists: int
+    n_units: int
     unit: str
     weights: WeightSummary | None
     unseen: float
@@ -248,9 +249,9 @@ class PolicyValue(Result):
         return [f"note: {warning}" for warning in self.warnings]
 
     def heading(self) -> list[str]:
-        lists = counted(self.lists, "list")
+        lists = counted(self.n_lists, "list")
         if self.unit != "list":
-            lists += f" by {self.unit} ({counted(self.units, 'unit')})"
+            lists += f" by {self.unit} ({counted(self.n_units, 'unit')})"
         weights = [] if self.weights is None else [str(self.weights)]
         confidence, resamples, seed = self.interval
         method = f"bootstrap, {resamples:,} samples, seed {seed}" if resamples else "Student's t"
@@ -505,10 +506,10 @@ def compute_pseudoinverse_weights(
     r"""Compute weights of lists drawn uniformly from m candidates, for additive rewards.
 
     With q(k, a) the probability that the policy shows a at position k, a logged list s of L
-    positions has the weight :math:`1_s^\top \Gamma^+ q`, where Gamma is the matrix of second
-    moments of lists. Let A be the sum of q(k, s_k), and B the sum over the actions of s of the
-    probability that the policy shows them at any position. By the eigenvectors of Gamma, the weight
-    is
+    positions has the weight :math:`1_s^\top \Gamma^+ q`, where :math:`1_s` marks the pairs
+    (k, s_k) of the list, and Gamma is the matrix of second moments of lists. Let A be the sum of
+    q(k, s_k), and B the sum over the actions of s of the probability that the policy shows them at
+    any position. By the eigenvectors of Gamma, the weight is
 
     .. math:: 1 + \frac{m(m-1)}{m-L} \left(\frac BL - \frac Lm\right)
         + (m-1)\left(A - \frac BL\right)
@@ -569,8 +570,8 @@ def policy_value(
 ) -> PolicyValue:
     r"""Estimate the value of a policy from the log of another policy with random actions.
 
-    An action a was taken with propensity :math:`\pi_0(a)` and had reward r; the evaluated policy
-    takes it with probability :math:`\pi(a)`. With weights :math:`w = \pi(a) / \pi_0(a)`,
+    Each of n actions a was taken with propensity :math:`\pi_0(a)` and had reward r; the new
+    policy takes it with probability :math:`\pi(a)`. With weights :math:`w = \pi(a) / \pi_0(a)`,
 
     .. math:: \mathrm{IPS} = \frac1n \sum_i w_i r_i, \quad
         \mathrm{SNIPS} = \frac{\sum_i w_i r_i}{\sum_i w_i}, \quad

@@ -37,7 +37,7 @@ from cranfield.online.off_policy.policy_value import (
     encode_units,
     list_ranks,
 )
-from cranfield.result import Column, Columns, TableResult
+from cranfield.result import Column, Columns, TableResult, declare_bounds
 from cranfield.significance.differences import t_interval
 from cranfield.significance.registry import MAX_RESAMPLES
 
@@ -78,8 +78,9 @@ def harvest_pairs(results: pl.DataFrame) -> RankPairs:
 def estimate_all_pairs(pair_sums: RankPairs, depth: int) -> tuple[Floats, Floats]:
     r"""Estimate examination by rank, relative to rank 1, and standard errors of logarithms.
 
-    Documents shown at ranks k and k' are clicked at k with probability :math:`x_k r_{kk'}`, where r
-    is the same at both ranks. The likelihood of all pairs (Agarwal et al., 2019, AllPairs) is
+    Documents shown at ranks k and k' are clicked at k with probability :math:`x_k r_{kk'}`, where x
+    is the examination and r the mean relevance of these documents, the same at both ranks. The
+    likelihood of all pairs (Agarwal et al., 2019, AllPairs) is
     concave in logarithms, and is maximised by Newton's method. Standard errors are sandwich
     estimates over queries. An estimate is 0 for a rank that has pairs, but no click in them. It is
     NaN for other ranks that no pairs link with rank 1, and for all lower ranks if rank 1 has no
@@ -177,10 +178,10 @@ class RankPropensities(TableResult):
         The table, one row per rank.
     method
         Method of estimation.
-    pairs
+    n_pairs
         Number of pairs used: swapped pairs of documents for `swaps`, pairs of ranks of a document
         for `AllPairs`, and 0 for `EM`.
-    queries
+    n_queries
         Number of queries of the log.
     confidence
         Confidence level of each interval.
@@ -195,20 +196,17 @@ class RankPropensities(TableResult):
             "Probability of examining the rank, relative to rank 1; null if it cannot be estimated"
             " from the log."
         ),
-        "low": Column(
-            "Lower bound of the confidence interval, not adjusted for the number of ranks."
-        ),
-        "high": Column("Upper bound of the same confidence interval as `low`."),
+        **declare_bounds("unadjusted confidence interval", "; null if there is none"),
     }
 
     method: str
-    pairs: int
-    queries: int
+    n_pairs: int
+    n_queries: int
     confidence: float
     notes: tuple[str, ...]
 
     def heading(self) -> list[str]:
-        pair_text = f", {counted(self.pairs, 'pair')}" if self.pairs else ""
+        pair_text = f", {counted(self.n_pairs, 'pair')}" if self.n_pairs else ""
         return [f"{self.method}, {counted(self.rows['propensity'].count(), 'rank')}{pair_text}"]
 
 
@@ -286,7 +284,8 @@ def rank_propensities(
     is_constant = (standard_errors <= TOLERANCE) & (np.arange(depth) > 0)
     if is_constant.any():
         ranks = ", ".join(map(str, np.flatnonzero(is_constant) + 1))
-        notes.append(f"no confidence interval of rank {ranks}: propensity equal in all queries")
+        reason = "no confidence interval, because the propensity is equal in all queries"
+        notes.append(f"rank {ranks}: {reason}")
         standard_errors = np.where(is_constant, np.nan, standard_errors)
     low = high = np.full(depth, np.nan)
     if n_queries > 1:
@@ -337,14 +336,15 @@ def _find_swaps(results: pl.DataFrame) -> pl.DataFrame:
     """Find pairs of documents that a query showed in both orders at rank 1 and a lower rank."""
     columns = ["page", "query", "doc", "clicked"]
     top = results.filter(pl.col("rank") == 1).select(columns)
-    lower = results.filter(pl.col("rank") > 1).select("page", "rank", other="doc", below="clicked")
+    lower = results.filter(pl.col("rank") > 1)
+    lower = lower.select("page", "rank", lower_doc="doc", lower_clicked="clicked")
     rows = top.join(lower, on="page", maintain_order="left_right")
-    docs = ("doc", "other")
+    docs = ("doc", "lower_doc")
     rows = rows.with_columns(first=pl.min_horizontal(docs), second=pl.max_horizontal(docs))
     pair = ["query", "rank", "first", "second"]
     groups = rows.group_by(*pair, "doc", maintain_order=True)
-    swaps = groups.agg(pl.col("clicked", "below").mean(), times=pl.len())
-    swaps = swaps.with_columns(pl.col("times").min().over(pair), n_orders=pl.len().over(pair))
+    swaps = groups.agg(pl.col("clicked", "lower_clicked").mean(), n_pages=pl.len())
+    swaps = swaps.with_columns(pl.col("n_pages").min().over(pair), n_orders=pl.len().over(pair))
     return swaps.filter(pl.col("n_orders") == 2)
 
 
@@ -353,15 +353,17 @@ def _estimate_swaps(swaps: pl.DataFrame, depth: int) -> tuple[Floats, Floats, In
     values, standard_errors = np.full(depth, np.nan), np.full(depth, np.nan)
     values[0], standard_errors[0] = 1.0, 0.0
     n_queries = np.ones(depth, dtype=np.intp)
-    sums = swaps.group_by("query", "rank").agg((pl.col("clicked", "below") * pl.col("times")).sum())
+    clicks = pl.col("clicked", "lower_clicked") * pl.col("n_pages")
+    sums = swaps.group_by("query", "rank").agg(clicks.sum())
     for (rank,), rank_sums in sums.sort("rank", "query").group_by("rank", maintain_order=True):
-        clicks = rank_sums.select("below", "clicked").to_numpy()
-        if clicks[:, 1].any():
-            totals = np.tile(clicks[:, :1], 2), np.tile(clicks[:, 1:], 2)
-            means, k = compare_ratios(*totals, np.arange(len(clicks)), len(clicks)), int(rank) - 1
-            values[k], n_queries[k] = means.estimate[0], len(clicks)
+        click_sums = rank_sums.select("lower_clicked", "clicked").to_numpy()
+        if click_sums[:, 1].any():
+            k, size = int(rank) - 1, len(click_sums)
+            totals = np.tile(click_sums[:, :1], 2), np.tile(click_sums[:, 1:], 2)
+            ratios = compare_ratios(*totals, np.arange(size), size)
+            values[k], n_queries[k] = ratios.estimate[0], size
             with np.errstate(divide="ignore", invalid="ignore"):
-                standard_errors[k] = means.standard_error[0] / means.estimate[0]
+                standard_errors[k] = ratios.standard_error[0] / ratios.estimate[0]
     return values, standard_errors, n_queries
 
 
@@ -384,7 +386,8 @@ def run_value(
 
     .. math:: \frac1n \sum_{\text{pages}} \sum_{\text{clicked } d} \frac{w(k_d)}{x_{r_d}}
 
-    where w is the contribution of a relevant document at the new rank :math:`k_d` to the measure.
+    where n is the number of pages, :math:`r_d` the rank of d on the page, and w the contribution of
+    a relevant document at its new rank :math:`k_d` to the measure.
     Documents that are not on a page contribute nothing, so rankers with new documents are
     underestimated: `unseen` is the proportion of the measure's weight on such documents.
 
@@ -410,14 +413,14 @@ def run_value(
     -------
     PolicyValue
         Values of the run and of the pages shown, and their difference. If `examination` is a result
-        of :func:`rank_propensities`, which is relative to rank 1 and can be above 1, the values are
-        also relative, and only their ratio is meaningful.
+        of :func:`rank_propensities`, which is relative to rank 1 and can be above 1, the values of
+        the run and the pages are relative, too, and only their ratio is meaningful.
 
     Raises
     ------
     InputError
-        For a probability of 0 or less, or above 1 if it is not relative to rank 1; and if no page
-        shows a document of the run.
+        For a log without results or clicks; for a probability of 0 or less, or above 1 if it is not
+        relative to rank 1; and if no page shows a document of the run.
     MeasureError
         For a measure that is not a sum over documents.
     PolicyError

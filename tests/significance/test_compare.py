@@ -25,7 +25,7 @@ from cranfield.significance.comparison.compared_pairs import (
     parse_group_name,
     shorten_letters,
 )
-from cranfield.significance.comparison.result import decimals
+from cranfield.significance.comparison.result import choose_decimals
 from cranfield.significance.registry import TestInfo
 from cranfield.tabular import as_cell, format_pvalue
 
@@ -478,7 +478,10 @@ def test_exact_rank_sum_counts_only_the_scores_of_a_pair() -> None:
 
 
 def test_decimals_show_four_digits() -> None:
-    assert [decimals(np.array(means)) for means in ([0.25, 0.5], [0.00025, 0.00031])] == [4, 7]
+    assert [choose_decimals(np.array(means)) for means in ([0.25, 0.5], [0.00025, 0.00031])] == [
+        4,
+        7,
+    ]
     [table] = cf.compare(replace(SOME, values=SOME.values / 1e6)).tables()
     assert len({as_cell(row[1]).text for row in table.rows} - {"0.0000"}) == len(SOME.systems)
 

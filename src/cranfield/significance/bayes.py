@@ -15,8 +15,8 @@ from cranfield.base.kinds import OneOf, Probability, RealNumber, check_arguments
 from cranfield.base.text import counted, measure_prefix
 from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import label_index
-from cranfield.significance.differences import all_pairs
+from cranfield.scores.one_measure import find_label
+from cranfield.significance.differences import pair_all
 from cranfield.significance.effects import find_noncentrality
 from cranfield.tabular import Table
 
@@ -132,7 +132,7 @@ def _compute_differences(
 ) -> tuple[Floats, float, int]:
     """Return first minus second by topic, its rounding error, and the number of excluded topics."""
     values = scores.flat("a Bayesian comparison does not take scores by shard")
-    x, y = (values[:, label_index(system, scores.systems)] for system in (first, second))
+    x, y = (values[:, find_label(system, scores.systems)] for system in (first, second))
     if first == second:
         raise PolicyError(f"system {quoted(first)} cannot be compared with itself")
     scores.select(systems=[first, second]).finite()
@@ -147,8 +147,8 @@ def _compute_differences(
     x, y = x[~is_missing], y[~is_missing]
     if x.size < 2:
         raise CranfieldError(f"a Bayesian comparison requires at least two topics, got {x.size}")
-    pair = all_pairs(np.stack([x, y], axis=1))
-    return pair.differences()[0], float(pair.rounding[0]), int(is_missing.sum())
+    pair = pair_all(np.stack([x, y], axis=1))
+    return pair.compute_differences()[0], float(pair.rounding[0]), int(is_missing.sum())
 
 
 @dataclass(frozen=True, repr=False)

@@ -22,10 +22,10 @@ from cranfield.significance.differences import (
     PAIR_COLUMNS,
     Bounds,
     Pairs,
+    compute_deviations,
+    make_pair_frame,
     make_pairs,
-    pair_names,
-    standard_deviations,
-    standardised_difference,
+    standardise_difference,
 )
 from cranfield.significance.models.anova import fit_two_way_model
 from cranfield.significance.models.anova_table import AnovaTable
@@ -201,7 +201,7 @@ def _compute_standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Flo
         model = fit_two_way_model(pairs.values)
         standardiser = np.full(len(pairs), np.sqrt(model.error_variance))
         df = np.full(len(pairs), model.df)
-        return model.differences(pairs), standardiser, df, model.standard_errors(pairs)
+        return model.subtract(pairs), standardiser, df, model.estimate_errors(pairs)
     mean, deviation, _ = pairs.compute_moments()
     df = np.full(len(pairs), pairs.n_topics - 1.0)
     if kind in ("hedges", "cohen"):
@@ -209,7 +209,7 @@ def _compute_standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Flo
     standard_error = deviation / np.sqrt(pairs.n_topics - 1)
     systems, rows = np.arange(pairs.n_systems), np.ascontiguousarray(pairs.values.T)
     rounding = Pairs(pairs.values, systems, systems).rounding
-    system_deviations = standard_deviations(rows, rows.mean(axis=1), rounding)
+    system_deviations = compute_deviations(rows, rows.mean(axis=1), rounding)
     if kind == "glass":
         return mean, system_deviations[pairs.second], df, standard_error
     v, w = system_deviations[pairs.first] ** 2, system_deviations[pairs.second] ** 2
@@ -355,7 +355,7 @@ def effect_sizes(
     table = inputs.scores
     pairs = make_pairs(inputs.topic_scores, find_baselines(table.systems, baseline))
     difference, standardiser, df, standard_error = _compute_standardisers(pairs, kind)
-    effect = standardised_difference(difference, standardiser)
+    effect = standardise_difference(difference, standardiser)
     is_varying = (standardiser > 0) & (standard_error > 0)
     varying_effect = effect[is_varying]
     scale = standardiser[is_varying] / standard_error[is_varying]
@@ -377,7 +377,7 @@ def effect_sizes(
             f"{counted(n_constant, 'pair')} without a confidence interval, as the standard"
             " deviation is 0"
         )
-    rows = pair_names(table.systems, pairs.first, pairs.second).with_columns(
+    rows = make_pair_frame(table.systems, pairs.first, pairs.second).with_columns(
         difference=difference, effect=effect * correction, low=low, high=high
     )
     return EffectSizes(

@@ -13,7 +13,7 @@ from cranfield.base.errors import quoted
 from cranfield.base.kinds import OneOf, Probability, check_arguments
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, TableResult, declare_bounds
-from cranfield.significance.differences import compute_t_pvalue, orient, with_values
+from cranfield.significance.differences import append_values, compute_t_pvalue, orient
 from cranfield.significance.effects import find_noncentrality
 from cranfield.significance.power_and_width import compute_t_test_power
 from cranfield.significance.registry import ALTERNATIVES
@@ -172,7 +172,7 @@ def power_of_published(
     )
     values = compute_t_pvalue(t, df, alternative), effect, low, high
     powers = _compute_power(effect, topics, alpha, alternative), needed, needed_at_bound
-    rows = with_values(names, PublishedPower.columns, *values, *powers)
+    rows = append_values(names, PublishedPower.columns, *values, *powers)
     unreachable = rows.filter(needed.is_null(), pl.col("effect") != 0)
     notes = tuple(
         f"{name}: the effect is opposite to the alternative {alternative!r}, so no number of topics"

@@ -54,7 +54,7 @@ class Options:
             raise PolicyError(f"exact must be True, False or None, got {self.exact!r}")
 
     @property
-    def two_sided(self) -> bool:
+    def is_two_sided(self) -> bool:
         return self.alternative == "two-sided"
 
 

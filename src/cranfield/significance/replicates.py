@@ -19,7 +19,7 @@ from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
-from cranfield.scores.replicates import replicate_labels
+from cranfield.scores.replicates import split_run_names
 from cranfield.significance.differences import Model, Outcome, Pairs
 from cranfield.significance.models.anova import ANOVA, compare_by_analysis, fit_factorial
 from cranfield.significance.models.anova_table import (
@@ -71,7 +71,7 @@ def by_replicate(scores: Any, replicates: Any = None) -> Scores:
         return table
     if table.shards:
         raise PolicyError(f"expected scores by topic and run, got scores also by {table.axis}")
-    labels = replicate_labels(table.systems, replicates)
+    labels = split_run_names(table.systems, replicates)
     systems, shards = (tuple(dict.fromkeys(label[k] for label in labels)) for k in (0, 1))
     values = np.full((len(table.topics), len(systems), len(shards)), np.nan)
     for k, (system, replicate) in enumerate(labels):

@@ -18,7 +18,7 @@ from cranfield.base.errors import CranfieldError, check_number
 from cranfield.base.text import counted
 from cranfield.measures.wrapping import compute_standard_errors, weigh_losses
 from cranfield.result import Column, Columns, TableResult
-from cranfield.significance.prepare import as_scores, index_of_baseline
+from cranfield.significance.prepare import as_scores, find_baseline
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,7 +139,7 @@ def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) 
     columns: dict[str, Any] = {"system": pl.Series(table.systems, dtype=pl.String)}
     baseline_name = None
     if baseline is not None:
-        index = index_of_baseline(table.systems, baseline)
+        index = find_baseline(table.systems, baseline)
         baseline_name, baseline_values = table.systems[index], values[:, [index]]
         differences = weigh_losses(values, baseline_values, float(alpha))
         u_risk, errors = differences.mean(axis=0), compute_standard_errors(differences)

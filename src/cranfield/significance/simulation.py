@@ -35,7 +35,7 @@ from cranfield.base.kinds import OneOf, RealNumber, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.scores.averages import Averages
-from cranfield.scores.one_measure import label_index
+from cranfield.scores.one_measure import find_label
 from cranfield.significance.prepare import as_scores, check_squarable
 
 CRITERIA = ("aic", "bic", "likelihood")  # the smallest AIC or BIC, or the largest likelihood
@@ -406,7 +406,7 @@ class Simulator:
         their differences symmetric, so that tests that assume symmetry, such as the signed-rank
         test, keep their Type I error rate. Under the empirical copula they do not.
         """
-        margin = self.cdf[label_index(system, self.systems)]
+        margin = self.cdf[find_label(system, self.systems)]
         return replace(self, cdf=np.tile(margin, (len(self.systems), 1)))
 
     def select(self, systems: Any) -> Simulator:

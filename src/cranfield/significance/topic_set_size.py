@@ -32,7 +32,7 @@ from cranfield.base.text import counted
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.differences import all_pairs
+from cranfield.significance.differences import pair_all
 from cranfield.significance.models.anova import fit_one_way, fit_two_way
 from cranfield.significance.power_and_width import (
     MODELS,
@@ -462,7 +462,7 @@ def power_pairs(
             seed=int(stream(seed, index, 1).integers(2**31)),
             jobs=1,
         )
-        true_difference = all_pairs(values).mean_differences(means)
+        true_difference = pair_all(values).compute_mean_differences(means)
         is_different, is_significant = true_difference != 0, result.is_significant()
         has_right_sign = np.sign(true_difference) == np.sign(result.difference)
         is_correct = is_significant & is_different & has_right_sign
@@ -493,7 +493,7 @@ def power_pairs(
     if not sizes:
         find_smallest(lambda size: simulate_power(size) >= power, MAX_PILOT_TOPICS)
     simulated_sizes = sorted(rows)
-    pairs = all_pairs(population.means[None, :])
+    pairs = pair_all(population.means[None, :])
     return PairPower(
         pl.DataFrame([rows[n] for n in simulated_sizes], list(PairPower.columns), orient="row"),
         **names,

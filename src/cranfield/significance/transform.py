@@ -17,7 +17,7 @@ from cranfield.base.kinds import OneOf, Positive, RealNumber, check_arguments
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import first_missing_label
+from cranfield.scores.one_measure import find_missing_label
 from cranfield.significance.differences import ROUNDING
 
 METHODS = ("z", "normal", "linear", "empirical")  # ways to standardise scores
@@ -199,9 +199,9 @@ def _align_reference(scores: Scores, reference: Scores) -> Floats:
             f"scores of {quoted(scores.measure)} cannot be standardised by a reference of"
             f" {quoted(reference.measure)}"
         )
-    if (topic := first_missing_label(scores.topics, reference.topics)) is not None:
+    if (topic := find_missing_label(scores.topics, reference.topics)) is not None:
         raise CranfieldError(f"the reference scores lack topic {quoted(topic)}")
-    if (topic := first_missing_label(reference.topics, scores.topics)) is not None:
+    if (topic := find_missing_label(reference.topics, scores.topics)) is not None:
         raise CranfieldError(f"the scores lack topic {quoted(topic)} of the reference")
     return reference.select(scores.topics).values
 

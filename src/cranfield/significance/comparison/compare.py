@@ -32,8 +32,8 @@ from cranfield.significance.differences import (
     Level,
     Model,
     Pairs,
-    all_pairs,
     make_pairs,
+    pair_all,
 )
 from cranfield.significance.pairwise.means import apply_exact_permutations
 from cranfield.significance.prepare import (
@@ -185,7 +185,7 @@ def compare(
     scores, inputs = inputs.scores, transform_scores(inputs, statistic)
     baselines = find_baselines(scores.systems, baseline)
     pairs = make_pairs(inputs.topic_scores, baselines)
-    if not (options.two_sided or baselines or len(pairs) == 1):
+    if not (options.is_two_sided or baselines or len(pairs) == 1):
         raise PolicyError(
             f"alternative={alternative!r} requires a baseline: for all pairs, results would depend"
             " on the order of the systems"
@@ -203,14 +203,14 @@ def compare(
     sampling = {"resamples": options.resamples, "seed": options.seed}
     details = {**outcome.details, **(sampling if selected_correction.random else {})}
     _warn_of_exact(exact, details)
-    means, difference, mean_kind = model.means, model.differences(pairs), model.location
+    means, difference, mean_kind = model.means, model.subtract(pairs), model.location
     notes = list(inputs.notes)
     if len(baselines) > 1:
         notes.append("baselines are not compared with each other")
     if selected_correction.resamples_topics and pairs.by_shard is not None:
         # With missing cells the model weights topics; means over resampled topics are unweighted.
         means = pairs.values.mean(axis=0)
-        difference = pairs.mean_differences(means)
+        difference = pairs.compute_mean_differences(means)
         if scores.axis == "shard" and np.isnan(scores.values).any():
             notes.append(
                 "means and differences weight all topics equally; the ANOVA table and the raw"
@@ -296,7 +296,7 @@ def _find_correction(
         correction = CORRECTIONS[info.find_correction(requested)]
         if correction.one_baseline and len(baselines) != 1:
             raise PolicyError(f"{correction.title} requires one baseline, got {len(baselines)}")
-        if correction.all_pairs and not options.two_sided:
+        if correction.all_pairs and not options.is_two_sided:
             names = [name for name in (RECOMMENDED, "holm") if name in info.corrections]
             raise PolicyError(
                 f"{correction.name} is two-sided; use {' or '.join(names)} for a one-sided test"
@@ -311,7 +311,7 @@ def _find_correction(
         is_applicable = not correction.equal_counts or pairs.is_complete or info.paired
     else:
         correction = CORRECTIONS[info.correction]
-        is_applicable = not correction.all_pairs or (not baselines and options.two_sided)
+        is_applicable = not correction.all_pairs or (not baselines and options.is_two_sided)
     return correction if is_applicable else CORRECTIONS["holm"]
 
 
@@ -392,7 +392,7 @@ def rank_sets(
     options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
     inputs = PreparedScores(pairwise.scores)
     values = transform_scores(inputs, pairwise.statistic_of_topics).topic_scores
-    pairs = all_pairs(values[~np.isnan(values).any(axis=1)])
+    pairs = pair_all(values[~np.isnan(values).any(axis=1)])
     family = PooledErrors(pairs)
     own_pvalues = None
     if family.standard_error:

@@ -40,9 +40,9 @@ from cranfield.significance.differences import (
     PAIR_COLUMNS,
     SIDAK,
     IntervalFunction,
+    append_values,
     make_infinite_bounds,
-    pair_names,
-    with_values,
+    make_pair_frame,
 )
 from cranfield.significance.models.anova import Omnibus
 from cranfield.significance.models.anova_table import AnovaTable
@@ -553,5 +553,5 @@ class ComparedPairs:
         pvalues = self.raw_pvalues, self.adjusted_pvalues
         counts = self.n, self.zeros, self.ties
         values = self.difference, *interval, self.statistic, *pvalues, self.effect, *counts
-        names = pair_names(self.systems, self.first, self.second)
-        return with_values(names, PAIRS, *values, self.is_significant(alpha))
+        names = make_pair_frame(self.systems, self.first, self.second)
+        return append_values(names, PAIRS, *values, self.is_significant(alpha))

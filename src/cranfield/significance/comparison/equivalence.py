@@ -25,8 +25,8 @@ from cranfield.significance.differences import (
     BONFERRONI,
     PAIR_COLUMNS,
     IntervalFunction,
-    pair_names,
-    with_values,
+    append_values,
+    make_pair_frame,
 )
 
 VERDICTS = (
@@ -249,10 +249,10 @@ class Equivalence(Result):
 
     def _frame(self) -> pl.DataFrame:
         comparison = self.comparison
-        names = pair_names(comparison.systems, comparison.first, comparison.second)
+        names = make_pair_frame(comparison.systems, comparison.first, comparison.second)
         bounds = comparison.difference, *self.interval, self.margin
         pvalues = comparison.adjusted_pvalues, self.p_equivalent, *self.pvalues
-        return with_values(names, self.columns, *bounds, *pvalues, self.ruled_out, self.verdicts)
+        return append_values(names, self.columns, *bounds, *pvalues, self.ruled_out, self.verdicts)
 
     def heading(self) -> list[str]:
         comparison = self.comparison

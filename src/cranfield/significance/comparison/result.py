@@ -17,7 +17,7 @@ from cranfield.base.showing import WithProse
 from cranfield.base.text import counted, measure_prefix, plain
 from cranfield.result import Columns, Result
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import label_index
+from cranfield.scores.one_measure import find_label
 from cranfield.significance.comparison.compared_pairs import (
     PAIRS,
     ComparedPairs,
@@ -64,7 +64,7 @@ def describe_scale(scores: Scores, info: TestInfo, options: Options) -> list[str
     notes.extend(scores.direction_notes())
     if options.threshold:
         notes.append(f"differences of at most {options.threshold:g} count as ties")
-    if info.two_systems_note and len(scores.systems) == 2 and options.two_sided:
+    if info.two_systems_note and len(scores.systems) == 2 and options.is_two_sided:
         notes.append(info.two_systems_note)
     if info.pairs_note and len(scores.systems) > 2:
         notes.append(info.pairs_note)
@@ -386,7 +386,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
 
         Scores of some measures, such as P@1000, are far below 1.
         """
-        return decimals(self.means)
+        return choose_decimals(self.means)
 
     @property
     def shows_pairs(self) -> bool:
@@ -417,7 +417,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
             raise ArgumentError(
                 f"a pair must be two systems, as in comparison['bm25', 'dense'], got {pair!r:.60}"
             )
-        indices = [label_index(name, self.systems) for name in names]
+        indices = [find_label(name, self.systems) for name in names]
         is_pair = np.isin(self.first, indices) & np.isin(self.second, indices)
         if not is_pair.any():
             scope = f", only pairs with {', '.join(self.baselines)}" if self.baselines else ""
@@ -557,7 +557,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         return Table("", head, rows, (0, 1, 8), legend)
 
 
-def decimals(means: Floats) -> int:
+def choose_decimals(means: Floats) -> int:
     """Return the number of decimals that show four digits of most means."""
     largest = float(np.nanmax(np.abs(means), initial=0.0))
     return 4 if largest == 0 or largest > 0.05 else min(12, 3 - int(np.floor(np.log10(largest))))

@@ -25,7 +25,7 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
     compute_group_means,
-    doubled_mid_ranks,
+    double_mid_ranks,
     make_t_outcome,
     rank_all,
 )
@@ -165,7 +165,7 @@ def compare_by_model(
     model: Model, pairs: Pairs, options: Options, *, paired: bool, **results: Any
 ) -> Outcome:
     """Compare pairs by the t statistic of a model; `paired` if all systems have the same topics."""
-    difference, standard_errors = model.differences(pairs), model.standard_errors(pairs)
+    difference, standard_errors = model.subtract(pairs), model.estimate_errors(pairs)
     unit = np.sqrt(np.full(len(pairs), model.error_variance))
     if paired:
         _, deviation, n_zeros = pairs.compute_moments()
@@ -471,7 +471,7 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     n_topics, n_systems = scores.shape
     order = np.argsort(scores, axis=1, kind="stable")
     gap = np.full(n_topics, ROUNDING * np.abs(scores).max(initial=0.0))
-    doubled_ranks, tie_terms = doubled_mid_ranks(np.take_along_axis(scores, order, axis=1), gap)
+    doubled_ranks, tie_terms = double_mid_ranks(np.take_along_axis(scores, order, axis=1), gap)
     ranks = np.empty_like(scores)
     np.put_along_axis(ranks, order, doubled_ranks / 2, axis=1)
     means = ranks.mean(axis=0)

@@ -28,12 +28,12 @@ from cranfield.significance.differences import (
     Model,
     Outcome,
     Pairs,
-    all_pairs,
-    difference_pvalues,
-    pair_names,
-    standardised_difference,
-    t_interval,
-    with_values,
+    append_values,
+    bound_by_t,
+    compute_difference_pvalues,
+    make_pair_frame,
+    pair_all,
+    standardise_difference,
 )
 from cranfield.significance.prepare import as_scores, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, Options, Test, declared_test, find_test
@@ -219,7 +219,7 @@ class LinkModel(Model):
 
     covariance: Floats  # of the effects, divided by the scale, up to a constant
 
-    def standard_errors(self, pairs: Pairs) -> Floats:
+    def estimate_errors(self, pairs: Pairs) -> Floats:
         variances = np.diag(self.covariance)
         covariances = self.covariance[pairs.first, pairs.second]
         relative = variances[pairs.first] + variances[pairs.second] - 2 * covariances
@@ -277,14 +277,14 @@ def glm_test(pairs: Pairs, options: Options, spec: GeneralisedLinearModel) -> Ou
     """
     fit = spec.fit(pairs.values)
     model = fit.model
-    difference, standard_error = model.differences(pairs), model.standard_errors(pairs)
-    t = standardised_difference(difference, standard_error)
-    pvalue = difference_pvalues(t, standard_error, model.df, options.alternative)
+    difference, standard_error = model.subtract(pairs), model.estimate_errors(pairs)
+    t = standardise_difference(difference, standard_error)
+    pvalue = compute_difference_pvalues(t, standard_error, model.df, options.alternative)
     return Outcome(
         statistic=t,
         pvalue=np.where(np.isnan(difference), np.nan, pvalue),
         effect=pairs.subtract(fit.fitted.mean(axis=0)),
-        interval=partial(t_interval, difference, standard_error, model.df),
+        interval=partial(bound_by_t, difference, standard_error, model.df),
         n=np.full(len(pairs), int(fit.has_topic.sum())),
         model=model,
     )
@@ -413,13 +413,13 @@ def compare_glm(
         raise PolicyError(f"expected a generalised linear model such as glm, got {str(model)!r}")
     correction_name = test.info.find_correction(correction or test.info.correction)
     inputs = prepare_scores(as_scores(scores), test.info, missing)
-    pairs, fit = all_pairs(inputs.topic_scores), spec.fit(inputs.topic_scores)
+    pairs, fit = pair_all(inputs.topic_scores), spec.fit(inputs.topic_scores)
     outcome, pvalues = correct_testable_pairs(test, correction_name, pairs, Options(alpha=alpha))
     used_scores, link_model = inputs.scores, fit.model
-    estimates = link_model.differences(pairs), link_model.standard_errors(pairs), outcome.statistic
-    names = pair_names(used_scores.systems, pairs.first, pairs.second)
+    estimates = link_model.subtract(pairs), link_model.estimate_errors(pairs), outcome.statistic
+    names = make_pair_frame(used_scores.systems, pairs.first, pairs.second)
     values = *estimates, outcome.pvalue, pvalues, outcome.effect
-    rows = with_values(names, GlmComparison.columns, *values)
+    rows = append_values(names, GlmComparison.columns, *values)
     notes = [*inputs.notes, f"do not use this test to claim that systems differ: {ERROR_RATES}"]
     if excluded_topics := np.array(used_scores.topics)[~fit.has_topic].tolist():
         notes.append(describe_excluded_topics(excluded_topics))

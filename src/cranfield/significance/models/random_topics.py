@@ -23,7 +23,7 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
     compute_group_means,
-    standardised_difference,
+    standardise_difference,
 )
 from cranfield.significance.models.anova import (
     ANOVA,
@@ -378,12 +378,12 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     else:
         # Shards are replicates.
         table = fit_factorial(scores, "Topic", "System", "Topic:System")
-    difference = pairs.mean_differences(table.means["System"])
+    difference = pairs.compute_mean_differences(table.means["System"])
     refits = Refits.draw(table.residuals.reshape(*scores.shape[:2], -1), options)
     root_ms_error = np.sqrt(table.ms_error)
     errors = np.full(len(pairs), root_ms_error)
     resample = partial(refits.studentise, root_ms_error=root_ms_error)
-    t = standardised_difference(difference, errors)
+    t = standardise_difference(difference, errors)
     n_extreme = count_extreme(pairs, t, resample, options, rtol=RELATIVE_TOLERANCE)
     return Outcome(
         statistic=difference,

@@ -26,16 +26,16 @@ from cranfield.significance.differences import (
     Level,
     Outcome,
     Pairs,
-    doubled_mid_ranks,
+    compute_tail_pvalues,
+    double_mid_ranks,
     encode_scores,
     make_infinite_bounds,
     orient,
-    tail_pvalues,
 )
 from cranfield.significance.registry import Options, declared_test
 
 
-def binomial_pvalues(
+def compute_binomial_pvalues(
     wins: Indices, losses: Indices, alternative: str = "two-sided", probability: float = 0.5
 ) -> Floats:
     """Return p-values of the binomial test that a win has the probability `probability`.
@@ -195,7 +195,7 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
         )
 
     def test_block(_: slice, block: Pairs) -> tuple[NDArray[Any], ...]:
-        signed = _SignedRanks(block.differences(), block.rounding, options)
+        signed = _SignedRanks(block.compute_differences(), block.rounding, options)
         pvalue = signed.compute_pvalues(options.alternative)
         n_ties = _count_ties(signed.ranks)
         return signed.plus, signed.total, pvalue, signed.n, n_ties, signed.is_exact
@@ -222,9 +222,7 @@ class _SignedRanks:
         sizes = np.where(is_zero, np.inf, np.abs(differences))
         order = np.argsort(sizes, axis=1)
         # Twice the mid-ranks of absolute differences, which are ascending integers.
-        self.ranks, tie_terms = doubled_mid_ranks(
-            np.take_along_axis(sizes, order, axis=1), rounding
-        )
+        self.ranks, tie_terms = double_mid_ranks(np.take_along_axis(sizes, order, axis=1), rounding)
         is_win = np.take_along_axis(differences, order, axis=1) > 0
         # Sums of the doubled ranks: of wins, and of all differences.
         self.plus = (self.ranks * is_win).sum(axis=1)
@@ -239,7 +237,7 @@ class _SignedRanks:
         """Return exact p-values, or p-values by the normal approximation."""
         with np.errstate(invalid="ignore", divide="ignore"):
             z = np.nan_to_num((self.plus - self.total / 2) / 2 / self.deviation)
-        pvalue = tail_pvalues(ndtr(-orient(z, alternative)), alternative)
+        pvalue = compute_tail_pvalues(ndtr(-orient(z, alternative)), alternative)
         if self.is_exact.any():
             cdf, pattern = self._compute_distributions()
             plus, total = (sums[self.is_exact].astype(np.intp) for sums in (self.plus, self.total))
@@ -305,8 +303,8 @@ def bound_pseudo_median(pairs: Pairs, options: Options, level: Level) -> Bounds:
     """Return the interval of the pseudo-median, by inverting the signed rank test, with ties."""
     low, high = make_infinite_bounds(len(pairs))
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
-    for rows, block in pairs.blocks(count_cells(pairs.n_topics)):
-        differences = block.differences()
+    for rows, block in pairs.iterate_blocks(count_cells(pairs.n_topics)):
+        differences = block.compute_differences()
         signed = _SignedRanks(differences, block.rounding, options)
         rejected = signed.find_largest_rejected(tails[rows])
         indices = np.flatnonzero(rejected >= 0)
@@ -367,7 +365,7 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
     n = wins + losses
     return Outcome(
         statistic=wins.astype(np.float64),
-        pvalue=binomial_pvalues(wins, losses, options.alternative),
+        pvalue=compute_binomial_pvalues(wins, losses, options.alternative),
         effect=np.divide(wins - losses, n, out=np.zeros(len(pairs)), where=n > 0),
         interval=partial(bound_median, pairs, options),
         n=n,
@@ -377,7 +375,7 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
 
 def _compute_differences(pairs: Pairs, options: Options) -> Floats:
     """Return the differences, with 0 for differences up to the threshold."""
-    differences = pairs.differences()
+    differences = pairs.compute_differences()
     differences[np.abs(differences) <= options.threshold + pairs.rounding[:, None]] = 0.0
     return differences
 
@@ -386,7 +384,7 @@ def bound_median(pairs: Pairs, options: Options, level: Level) -> Bounds:
     """Return the interval of the median of nonzero differences, by inverting the sign test."""
     low, high = make_infinite_bounds(len(pairs))
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
-    for rows, block in pairs.blocks():
+    for rows, block in pairs.iterate_blocks():
         # Differences are computed again, since they need far more memory than scores.
         differences = _compute_differences(block, options)
         n = (differences != 0).sum(axis=1)
@@ -444,7 +442,7 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
         values = np.hstack([scores[block.first], scores[block.second]])
         order = np.argsort(values, axis=1)
         # Missing scores are last, with rank 0.
-        ranks, tie_terms = doubled_mid_ranks(
+        ranks, tie_terms = double_mid_ranks(
             np.take_along_axis(values, order, axis=1), np.full(len(block), 0.5)
         )
         rank_sum = np.where(order < pairs.n_topics, ranks, 0.0).sum(axis=1)
@@ -477,7 +475,7 @@ def _compute_normal_pvalues(
     oriented_u = orient(u - n * m / 2, alternative) - 0.5
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(variance > 0, oriented_u / np.sqrt(variance), -np.inf)
-    return tail_pvalues(ndtr(-z), alternative)
+    return compute_tail_pvalues(ndtr(-z), alternative)
 
 
 def _compute_exact_pvalues(ranks: Floats, n: Indices, rank_sum: Floats, options: Options) -> Floats:
@@ -505,7 +503,7 @@ def bound_shift(pairs: Pairs, level: Level) -> Bounds:
     n, m = counts[pairs.first], counts[pairs.second]
     deviation = np.sqrt(n * m * (n + m + 1) / 12)
     rank = np.floor(n * m / 2 + ndtri((1 - level) / 2) * deviation).astype(np.intp) - 1
-    for rows, block in pairs.blocks(count_cells(pairs.n_topics)):
+    for rows, block in pairs.iterate_blocks(count_cells(pairs.n_topics)):
         indices = np.flatnonzero(rank[rows] >= 0)
         i, j, k = block.first[indices], block.second[indices], rank[rows][indices]
         low[rows.start + indices] = select_kth_sum(ascending[i], ascending_negative[j], k)

@@ -16,7 +16,7 @@ from cranfield.base.showing import WithProse
 from cranfield.base.text import counted, plain
 from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import align_scores, common_settings, complete_scores
+from cranfield.scores.one_measure import align_scores, complete_scores, find_common_settings
 from cranfield.significance.comparison.rank_sets import name_method
 from cranfield.significance.comparison.result import (
     describe_borderline,
@@ -37,9 +37,9 @@ from cranfield.significance.differences import (
     Bounds,
     IntervalFunction,
     Pairs,
+    append_values,
+    make_pair_frame,
     make_pairs,
-    pair_names,
-    with_values,
 )
 from cranfield.significance.pairwise.means import describe_constants
 from cranfield.significance.prepare import (
@@ -152,10 +152,10 @@ class JointComparison(Result, WithProse):
         names = self._name_pairs()[np.repeat(np.arange(len(self)), len(self.measures))]
         measures = pl.Series(self.measures * len(self), dtype=pl.String)
         arrays = self.difference, *self.interval, self.pvalues, self.verdicts
-        return with_values(names, self.columns, measures, *(array.ravel() for array in arrays))
+        return append_values(names, self.columns, measures, *(array.ravel() for array in arrays))
 
     def _name_pairs(self) -> pl.DataFrame:
-        return pair_names(self.systems, self.first, self.second)
+        return make_pair_frame(self.systems, self.first, self.second)
 
     def heading(self) -> list[str]:
         better, worse = (self.counts()[name].to_numpy() for name in ("better", "worse"))
@@ -292,7 +292,7 @@ def compare_measures(
         resamples=resamples,
         seed=seed,
         notes=tuple(dict.fromkeys((*notes, *joint_notes))),
-        settings=common_settings(scores_by_measure),
+        settings=find_common_settings(scores_by_measure),
     )
 
 

@@ -28,12 +28,12 @@ from cranfield.significance.differences import (
     Level,
     Outcome,
     Pairs,
-    difference_pvalues,
+    append_values,
+    bound_by_t,
+    compute_difference_pvalues,
+    make_pair_frame,
     make_pairs,
-    pair_names,
-    standardised_difference,
-    t_interval,
-    with_values,
+    standardise_difference,
 )
 from cranfield.significance.effects import compute_bias_correction
 from cranfield.significance.prepare import as_scores, find_baselines, prepare_scores
@@ -265,7 +265,7 @@ class CommonPairs:
 
     def frame(self) -> pl.DataFrame:
         """Return the names of both systems, a row for each pair."""
-        return pair_names(self.systems, self.first, self.second)
+        return make_pair_frame(self.systems, self.first, self.second)
 
 
 def match_pairs(
@@ -397,7 +397,7 @@ class MetaAnalysis(Result):
         estimates = pooled.estimate, *self.interval, self.adjusted_pvalues, *self.prediction
         heterogeneity = np.sqrt(pooled.tau2), pooled.i2, pooled.q, pooled.q_pvalue
         values = pooled.n_collections, *estimates, *heterogeneity
-        return with_values(self.pairs.frame(), self.columns, *values).fill_nan(None)
+        return append_values(self.pairs.frame(), self.columns, *values).fill_nan(None)
 
     def by_collection(self) -> pl.DataFrame:
         """Return a row for each pair and collection: topics, difference, standard error, weight.
@@ -549,11 +549,11 @@ def meta_analysis(
 
     def compute_interval(level: Level) -> Bounds:
         # Without an error the interval is infinite.
-        low, high = t_interval(pooled.estimate, pooled.error, df, level)
+        low, high = bound_by_t(pooled.estimate, pooled.error, df, level)
         return np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
 
-    t = standardised_difference(pooled.estimate, pooled.error)
-    pvalue = np.where(is_pooled, difference_pvalues(t, pooled.error, df, "two-sided"), 1.0)
+    t = standardise_difference(pooled.estimate, pooled.error)
+    pvalue = np.where(is_pooled, compute_difference_pvalues(t, pooled.error, df, "two-sided"), 1.0)
     outcome = Outcome(t, pvalue, pooled.estimate, compute_interval, pooled.n_collections)
     pairs = Pairs(np.empty((0, len(common.systems))), common.first, common.second)
     corrected = adjustment.run(outcome, pairs, options)

@@ -164,7 +164,7 @@ def test_missing_values_and_one_topic() -> None:
         "1 topic excluded, as a score is missing",
     ):
         assert part in notes
-    assert found.topics == 1 and found.to_polars()["front proportion"].null_count() == 6
+    assert found.n_topics == 1 and found.to_polars()["front proportion"].null_count() == 6
     assert fronts(found) == {
         "joules": ["b"],
         "seconds": ["b"],

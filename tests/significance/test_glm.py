@@ -108,7 +108,7 @@ def test_separated_topics_are_excluded_and_reported() -> None:
     without, glm = compare_glm(scored(values)), compare_glm(scored(constant))
     assert glm.estimate == pytest.approx(without.estimate, rel=1e-12)
     assert glm.p == pytest.approx(without.p, rel=1e-12)
-    assert (glm.topics, glm.df) == (without.topics, without.df)
+    assert (glm.n_topics, glm.df) == (without.n_topics, without.df)
     n = len(values)
     assert any(
         note == "glm excludes 3 topics with only scores of 0, or only scores of 1:"

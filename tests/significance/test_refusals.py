@@ -377,7 +377,7 @@ def test_any_scores(elements: Any, data: st.DataObject) -> None:
     low, high = found.interval
     without = np.isnan(low)
     np.testing.assert_array_equal(without, np.isnan(high))
-    assert without.sum() == found.without_interval
+    assert without.sum() == found.n_without_interval
     np.testing.assert_array_equal(
         ((low > 0) | (high < 0))[~without], found.is_significant()[~without]
     )

@@ -112,8 +112,8 @@ def compare_bayes(
     return BayesianComparison(
         measure=scores.measure,
         systems=(first, second),
-        n=n,
-        excluded=n_excluded,
+        n_topics=n,
+        n_excluded=n_excluded,
         difference=mean,
         p_worse=p_worse,
         p_equivalent=max(0.0, 1 - p_below - p_above),
@@ -161,9 +161,9 @@ class BayesianComparison(Result):
         Text form of the measure; empty if it is not known.
     systems
         First and second system.
-    n
+    n_topics
         Number of topics.
-    excluded
+    n_excluded
         Number of topics that were excluded because one of the systems has no score.
     difference
         Posterior mean of the difference, first system minus second.
@@ -206,8 +206,8 @@ class BayesianComparison(Result):
 
     measure: str
     systems: tuple[str, str]
-    n: int
-    excluded: int
+    n_topics: int
+    n_excluded: int
     difference: float
     p_worse: float
     p_equivalent: float
@@ -226,10 +226,10 @@ class BayesianComparison(Result):
 
     def heading(self) -> list[str]:
         first, second = self.systems
-        excluded = f" ({self.excluded:,} excluded: no score)" if self.excluded else ""
+        excluded = f" ({self.n_excluded:,} excluded: no score)" if self.n_excluded else ""
         return [
             f"{measure_prefix(self.measure)}Bayesian paired t-test of {first} and {second},"
-            f" {counted(self.n, 'topic')}{excluded}",
+            f" {counted(self.n_topics, 'topic')}{excluded}",
             f"P({first} is worse) {_format_p(self.p_worse)}",
             f"P(practically equivalent, within {self.rope:g}) {_format_p(self.p_equivalent)}",
             f"P({first} is better) {_format_p(self.p_better)}",

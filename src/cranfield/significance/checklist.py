@@ -200,7 +200,7 @@ def _check_null(inputs: _ChecklistInput) -> Decision:
 
 
 def _check_topics(inputs: _ChecklistInput) -> Decision:
-    n = min(comparison.topics for comparison in inputs.comparisons.values())
+    n = min(comparison.n_topics for comparison in inputs.comparisons.values())
     if n < MIN_TOPICS:
         return MADE, f"{counted(n, 'topic')}, fewer than {MIN_TOPICS}"
     minimum = f"{MIN_TOPICS} but fewer than {USUAL_TOPICS}" if n < USUAL_TOPICS else USUAL_TOPICS
@@ -208,7 +208,7 @@ def _check_topics(inputs: _ChecklistInput) -> Decision:
 
 
 def _check_one_collection(inputs: _ChecklistInput) -> Decision:
-    topics = counted(inputs.first_comparison.topics, "topic")
+    topics = counted(inputs.first_comparison.n_topics, "topic")
     return MADE, f"systems are compared on one set of {topics}, which supports no general claim"
 
 

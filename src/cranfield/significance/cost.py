@@ -66,7 +66,7 @@ class CostEffectiveness(TableResult):
     ----------
     measure
         The measure; empty if it is not known.
-    topics
+    n_topics
         Number of topics.
     resamples, seed
         Options of :func:`cost_effectiveness`.
@@ -95,7 +95,7 @@ class CostEffectiveness(TableResult):
     }
 
     measure: str
-    topics: int
+    n_topics: int
     resamples: int
     seed: int
     lower_is_better: bool
@@ -103,10 +103,10 @@ class CostEffectiveness(TableResult):
 
     def heading(self) -> list[str]:
         direction = "lower" if self.lower_is_better else "higher"
-        sizes = f"Pareto fronts over {counted(self.topics, 'topic')}"
+        sizes = f"Pareto fronts over {counted(self.n_topics, 'topic')}"
         better = f"{direction} scores and lower costs are better"
         title = f"{self.measure or 'scores'} and cost: {sizes}; {better}"
-        if self.topics < 2:
+        if self.n_topics < 2:
             return [title, "front proportions require at least two topics"]
         max_standard_error = 0.5 / np.sqrt(self.resamples)
         return [

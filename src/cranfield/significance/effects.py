@@ -231,7 +231,7 @@ class EffectSizes(TableResult):
     ----------
     kind, confidence
         Options of :func:`effect_sizes`.
-    measure, systems, topics
+    measure, systems, n_topics
         Text form of the measure, the systems, and the number of topics.
     first, second
         Indices of the systems of each pair.
@@ -260,7 +260,7 @@ class EffectSizes(TableResult):
     kind: str
     measure: str
     systems: tuple[str, ...]
-    topics: int
+    n_topics: int
     first: Indices
     second: Indices
     confidence: float
@@ -272,7 +272,7 @@ class EffectSizes(TableResult):
         scope = "exact for" if self.exact else "approximate, for many topics and"
         bias = ", corrected for bias" if kind.is_unbiased else ""
         return [
-            f"{measure_prefix(self.measure)}{kind.title}, {counted(self.topics, 'topic')}",
+            f"{measure_prefix(self.measure)}{kind.title}, {counted(self.n_topics, 'topic')}",
             f"effect: mean difference divided by {kind.standardiser}{bias}",
             f"low, high: {100 * self.confidence:.4g}% confidence interval of the true effect,"
             f" unadjusted; {scope} normal scores",
@@ -385,7 +385,7 @@ def effect_sizes(
         kind=kind,
         measure=table.measure,
         systems=table.systems,
-        topics=pairs.n_topics,
+        n_topics=pairs.n_topics,
         first=pairs.first,
         second=pairs.second,
         confidence=confidence,

@@ -102,7 +102,7 @@ class PreferenceComparison(TableResult):
 
     Attributes
     ----------
-    topics
+    n_topics
         Number of topics with a relevant document.
     rel, correction
         Options of :func:`compare_preferences`.
@@ -123,14 +123,14 @@ class PreferenceComparison(TableResult):
         "adjusted p": Column("p-value, corrected for all pairs by this preference.", pvalue=True),
     }
 
-    topics: int
+    n_topics: int
     rel: int
     correction: str
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
         return [
-            f"preferences between rankings: {counted(self.topics, 'topic')}, relevant from grade"
+            f"preferences between rankings: {counted(self.n_topics, 'topic')}, relevant from grade"
             f" {self.rel}; sign test, correction {self.correction}"
         ]
 
@@ -281,7 +281,7 @@ class Corroboration(TableResult):
         The measure.
     depth
         Number of top ranks of the innate orders: the cutoff of the measure.
-    topics
+    n_topics
         Number of topics.
     alpha
         Significance level of both tests.
@@ -325,7 +325,7 @@ class Corroboration(TableResult):
 
     measure: str
     depth: int
-    topics: int
+    n_topics: int
     alpha: float
     method: str
     notes: tuple[str, ...] = ()
@@ -340,7 +340,7 @@ class Corroboration(TableResult):
         return [
             f"{self.measure}: {self.method}; innate: sign test of topics on which all measures"
             f" prefer the same ranking of {counted(self.depth, 'rank')}, with Holm's correction;"
-            f" {counted(self.topics, 'topic')}, alpha {self.alpha:g}",
+            f" {counted(self.n_topics, 'topic')}, alpha {self.alpha:g}",
             verdict,
         ]
 

@@ -87,7 +87,7 @@ class ReplicateSummary(TableResult):
     ----------
     measure
         The measure; empty if it is not known.
-    topics
+    n_topics
         Number of topics.
     notes
         Notes on negative estimates of variances, on replicates without a score for every topic,
@@ -122,12 +122,12 @@ class ReplicateSummary(TableResult):
     }
 
     measure: str
-    topics: int
+    n_topics: int
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
         return [
-            f"{self.measure or 'scores'} of {counted(self.topics, 'topic')}, variances between"
+            f"{self.measure or 'scores'} of {counted(self.n_topics, 'topic')}, variances between"
             " topics and within topics (between replicates)"
         ]
 

@@ -31,7 +31,7 @@ class Risk(TableResult):
     ----------
     baseline, alpha
         Options of :func:`risk`.
-    topics
+    n_topics
         Number of topics.
     """
 
@@ -61,11 +61,11 @@ class Risk(TableResult):
 
     baseline: str | None
     alpha: float
-    topics: int
+    n_topics: int
 
     def heading(self) -> list[str]:
         baseline = f", baseline {self.baseline}" if self.baseline else ""
-        sizes = f"{counted(self.rows.height, 'system')}, {counted(self.topics, 'topic')}"
+        sizes = f"{counted(self.rows.height, 'system')}, {counted(self.n_topics, 'topic')}"
         return [f"{sizes}{baseline}, alpha {self.alpha:g}"]
 
 

@@ -257,6 +257,6 @@ def _test_pairs(shared: tuple[Mapping[str, Scores], Mapping[str, Any]], name: st
         pl.all(),
         pl.Series("difference", comparison.difference),
         pl.Series("p", comparison.adjusted_pvalues),
-        pl.lit(comparison.topics, pl.Int64).alias("topics"),
+        pl.lit(comparison.n_topics, pl.Int64).alias("topics"),
         pl.lit(list(comparison.notes), pl.List(pl.String)).alias("notes"),
     )

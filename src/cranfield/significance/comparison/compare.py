@@ -233,7 +233,7 @@ def compare(
         means=invert_transformation(means, statistic) if mean_kind == "mean" else means,
         mean_of=statistic.replace("-", " ") if mean_kind == "mean" else mean_kind,
         statistic_of_topics=statistic,
-        topics=len(scores.topics),
+        n_topics=len(scores.topics),
         first=pairs.first,
         second=pairs.second,
         difference=difference,

@@ -217,7 +217,7 @@ class ComparedPairs:
     means: Floats
     mean_of: str
     statistic_of_topics: str
-    topics: int
+    n_topics: int
     first: Indices
     second: Indices
     difference: Floats
@@ -292,7 +292,7 @@ class ComparedPairs:
         return np.asarray(is_without_0 != self.is_significant(alpha))
 
     @property
-    def without_interval(self) -> int:
+    def n_without_interval(self) -> int:
         """Number of pairs without an interval, which would contradict the test decision."""
         return int(self.contradicted(*self.bounds_at(self.alpha), self.alpha).sum())
 
@@ -464,7 +464,7 @@ class ComparedPairs:
             measure=self.measure,
             systems=self.systems,
             means=self.means,
-            topics=self.topics,
+            n_topics=self.n_topics,
             difference=np.nan_to_num(self.matrix(self.difference, mirrored=-1.0)),
             pvalues=np.nan_to_num(
                 self.matrix(np.where(self.lacks_better_mean, 1.0, self.adjusted_pvalues)), nan=1.0

@@ -38,7 +38,7 @@ class RankSets(Result):
         Names of the systems, and the statistic that orders them.
     mean_of
         Name of the statistic, such as `mean` or `geometric mean`.
-    topics
+    n_topics
         Number of topics.
     difference
         Differences of means, row minus column, shape (systems, systems).
@@ -74,7 +74,7 @@ class RankSets(Result):
     measure: str
     systems: tuple[str, ...]
     means: Floats
-    topics: int
+    n_topics: int
     difference: Floats
     pvalues: Floats
     own_pvalues: Floats | None
@@ -149,7 +149,7 @@ class RankSets(Result):
         marginal = "; own from, own to: marginal confidence sets"
         lines = [
             f"{measure_prefix(self.measure)}ranks by {self.method}",
-            f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')}",
+            f"{counted(len(self.systems), 'system')}, {counted(self.n_topics, 'topic')}",
             f"from, to: {100 * (1 - self.alpha):.4g}% simultaneous confidence sets of all"
             f" ranks{'' if self.own_pvalues is None else marginal}",
             f"{counted(len(self.among_best()), 'system')} may be the best",

@@ -311,7 +311,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         Name of the values in `means`: `mean`, `sum`, `geometric mean`, `median`, or `mean rank`.
     statistic_of_topics
         The option `statistic` of :func:`cranfield.compare`.
-    topics
+    n_topics
         Number of topics.
     first, second
         Indices of the systems of each pair.
@@ -469,7 +469,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
 
     def heading(self) -> list[str]:
         line = (
-            f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')},"
+            f"{counted(len(self.systems), 'system')}, {counted(self.n_topics, 'topic')},"
             f" {counted(len(self), 'pair')}: {self.count():,}"
             f" {'differs' if self.count() == 1 else 'differ'}"
         )
@@ -483,7 +483,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
             )
             if self.info.effect:
                 lines.append(f"{self.info.effect_name}: {self.info.effect}")
-            lines += describe_missing_intervals(self.without_interval)
+            lines += describe_missing_intervals(self.n_without_interval)
         if self.resamples is not None:
             lines.append(f"{self.resamples:,} random samples, seed {self.seed}")
         if (omnibus := self.omnibus) is not None:

@@ -380,7 +380,7 @@ class Omnibus:
     pvalue: float
     effect: float  # effect size, from 0 to 1
     effect_name: str
-    ties: int = 0  # number of ties; t tied scores count t - 1
+    n_ties: int = 0  # tied scores, except one of each group of ties
 
 
 @declared_test(

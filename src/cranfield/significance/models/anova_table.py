@@ -108,7 +108,7 @@ class AnovaTable(Result):
         Mean of all scores.
     fitted, residuals
         Predictions of the model, and scores minus predictions, with the shape of the scores.
-    dropped
+    n_missing
         Number of missing scores, which the fit excludes.
     values
         The scores.
@@ -146,7 +146,7 @@ class AnovaTable(Result):
     means: Mapping[str, Floats]
     grand_mean: float
     fitted: Floats
-    dropped: int = 0
+    n_missing: int = 0
     values: Floats = field(default_factory=lambda: np.empty(0), repr=False)
     sphericity: Sphericity | None = None
     components: Mapping[str, float] = field(default_factory=dict)
@@ -263,7 +263,7 @@ def make_table(
         means=dict(means),
         grand_mean=grand_mean,
         fitted=fitted,
-        dropped=int(np.isnan(values).sum()),
+        n_missing=int(np.isnan(values).sum()),
         values=values,
     )
 

@@ -40,7 +40,7 @@ class FactorialAnova(Result):
         The measure; empty if it is not known.
     factors
         Levels of each factor, in order of appearance.
-    topics, systems
+    n_topics, n_systems
         Numbers of topics and systems.
     alpha
         1 minus the confidence level of intervals.
@@ -90,8 +90,8 @@ class FactorialAnova(Result):
 
     measure: str
     factors: Mapping[str, tuple[str, ...]]
-    topics: int
-    systems: int
+    n_topics: int
+    n_systems: int
     alpha: float
     anova: AnovaTable
     frames_by_name: Mapping[str, pl.DataFrame]
@@ -108,7 +108,7 @@ class FactorialAnova(Result):
         grid = " x ".join(f"{len(levels)} {name}" for name, levels in self.factors.items())
         return [
             f"{measure_prefix(self.measure)}analysis of variance, {self.anova.model}",
-            f"{counted(self.topics, 'topic')} x {grid}; interactions with topics are the error",
+            f"{counted(self.n_topics, 'topic')} x {grid}; interactions with topics are the error",
             "pairs: Tukey's HSD for the pairs of each factor,"
             f" {100 * (1 - self.alpha):.4g}% simultaneous confidence intervals; levels: levels"
             f" whose intervals do not overlap differ significantly (alpha {self.alpha:g})",

@@ -314,7 +314,7 @@ class GlmComparison(TableResult):
         The measure; empty if it is not known.
     model, correction, alpha
         Text form of the model, name of the correction, and significance level.
-    topics, deviance, scale, df
+    n_topics, deviance, scale, df
         Number of topics of the fit, deviance, estimated scale, and degrees of freedom of the
         residuals.
     f, pvalue
@@ -338,7 +338,7 @@ class GlmComparison(TableResult):
     model: str
     correction: str
     alpha: float
-    topics: int
+    n_topics: int
     deviance: float
     scale: float
     df: float
@@ -350,7 +350,7 @@ class GlmComparison(TableResult):
         return [
             f"{measure_prefix(self.measure)}generalised linear model {self.model}, correction"
             f" {self.correction}",
-            f"{counted(self.topics, 'topic')}, {counted(self.rows.height, 'pair')}:"
+            f"{counted(self.n_topics, 'topic')}, {counted(self.rows.height, 'pair')}:"
             f" {(self.rows['p'] <= self.alpha).sum():,} with p at most {self.alpha:g}; deviance"
             f" {self.deviance:.4g}, scale {self.scale:.4g}, {self.df:.0f} degrees of freedom",
             f"test that all systems are equal: F = {self.f:.4f}, p = {format_pvalue(self.pvalue)}",
@@ -434,7 +434,7 @@ def compare_glm(
         model=str(spec),
         correction=correction_name,
         alpha=alpha,
-        topics=int(fit.has_topic.sum()),
+        n_topics=int(fit.has_topic.sum()),
         deviance=fit.deviance,
         scale=link_model.error_variance,
         df=link_model.df,

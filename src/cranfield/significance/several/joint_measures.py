@@ -65,7 +65,7 @@ class JointComparison(Result, WithProse):
     ----------
     measures, systems
         Names of the measures, and the systems.
-    topics
+    n_topics
         Number of topics, the same for all measures.
     first, second
         Indices of the systems of each pair.
@@ -113,7 +113,7 @@ class JointComparison(Result, WithProse):
 
     measures: tuple[str, ...]
     systems: tuple[str, ...]
-    topics: int
+    n_topics: int
     first: Indices
     second: Indices
     difference: Floats
@@ -164,7 +164,7 @@ class JointComparison(Result, WithProse):
         is_contradictory = (better > 0) & (worse > 0)
         return [
             f"{self.method}: {counted(len(self), 'pair')} and {counted(n_measures, 'measure')},"
-            f" {counted(self.topics, 'topic')}; family-wise error rate {self.alpha:g}",
+            f" {counted(self.n_topics, 'topic')}; family-wise error rate {self.alpha:g}",
             f"{counted(n_different, 'pair')} significantly different by at least one measure,"
             f" {is_unanimous.sum():,} of them in the same direction by all measures,"
             f" {is_contradictory.sum():,} in opposite directions by different measures",
@@ -277,7 +277,7 @@ def compare_measures(
     return JointComparison(
         measures=names,
         systems=systems,
-        topics=pairs.n_topics,
+        n_topics=pairs.n_topics,
         first=pairs.first,
         second=pairs.second,
         difference=difference,

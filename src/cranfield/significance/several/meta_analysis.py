@@ -250,7 +250,7 @@ class CommonPairs:
     """Pairs of systems that one or more collections have, with systems matched by name."""
 
     names: tuple[str, ...]  # of collections
-    topics: tuple[int, ...]
+    n_topics: tuple[int, ...]  # of each collection
     measures: tuple[str, ...]
     systems: tuple[str, ...]  # of any collection, in order
     first: Indices
@@ -313,7 +313,7 @@ def match_pairs(
         notes.append(f"{n_excluded} excluded: no collection has both systems")
     return CommonPairs(
         names=tuple(scores_of),
-        topics=tuple(len(scores.topics) for scores in scores_of.values()),
+        n_topics=tuple(len(scores.topics) for scores in scores_of.values()),
         measures=tuple(scores.measure for scores in scores_of.values()),
         systems=systems,
         first=pairs.first[has_pair],
@@ -411,7 +411,7 @@ class MetaAnalysis(Result):
         columns = {"difference": self.difference, "standard error": self.error, "weight": weight}
         return self.pairs.frame()[row].with_columns(
             pl.Series("collection", self.pairs.names, dtype=pl.String).gather(collection),
-            pl.Series("topics", self.pairs.topics, dtype=pl.Int64).gather(collection),
+            pl.Series("topics", self.pairs.n_topics, dtype=pl.Int64).gather(collection),
             **{name: pl.Series(values[row, collection]) for name, values in columns.items()},
         )
 
@@ -421,7 +421,7 @@ class MetaAnalysis(Result):
         unit = "standardised differences" if self.standardised else "differences"
         title = CORRECTIONS[self.correction].title
         level = f"{100 * (1 - self.alpha):.4g}%"
-        names_and_topics = zip(pairs.names, pairs.topics, strict=True)
+        names_and_topics = zip(pairs.names, pairs.n_topics, strict=True)
         collections = [f"{plain(name)} ({counted(n, 'topic')})" for name, n in names_and_topics]
         return [
             f"{measure_prefix(measures)}random-effects meta-analysis of {unit}; {title}, alpha"
@@ -531,7 +531,7 @@ def meta_analysis(
     if not standardised and len({*common.measures}) > 1:
         names = ", ".join(map(quoted, dict.fromkeys(common.measures)))
         raise PolicyError(f"differences of {names} have no common unit; use standardised=True")
-    topics = np.array(common.topics)
+    topics = np.array(common.n_topics)
     # The bias correction of standardised differences requires three topics.
     has_error = (common.deviation > 0) & (topics > (2 if standardised else 1))
     difference = np.where(has_error, common.mean, np.nan)

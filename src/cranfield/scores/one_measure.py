@@ -89,7 +89,7 @@ def find_label(name: object, labels: Sequence[str], kind: str = "system", role: 
 
 
 def find_labels(selection: Any, labels: Sequence[str], kind: str = "system") -> Indices:
-    """Return the indices of a selection: labels, a mask, indices, or None for all."""
+    """Return the indices of a selection: a label, labels, a mask, indices, or None for all."""
     if selection is None:
         return np.arange(len(labels))
     names = [selection] if isinstance(selection, str) else list(selection)
@@ -99,10 +99,14 @@ def find_labels(selection: Any, labels: Sequence[str], kind: str = "system") -> 
             raise PolicyError(f"expected a mask of {expected}, got {len(names)} Boolean values")
         return np.flatnonzero(names)
     if names and all(isinstance(name, (int, np.integer)) for name in names):
-        return np.array(names, dtype=np.intp)
+        indices, n_labels = np.array(names, dtype=np.intp), len(labels)
+        if invalid := [k for k in indices.tolist() if not -n_labels <= k < n_labels]:
+            bounds = f"from {-n_labels} to {n_labels - 1}"
+            raise PolicyError(f"an index of a {kind} must be {bounds}, got {invalid[0]}")
+        return indices
     index_of = {label: index for index, label in enumerate(labels)}
-    indices = (index_of[n] if n in index_of else find_label(n, labels, kind) for n in names)
-    return np.fromiter(indices, dtype=np.intp)
+    positions = (index_of[n] if n in index_of else find_label(n, labels, kind) for n in names)
+    return np.fromiter(positions, dtype=np.intp)
 
 
 def _check_frame_labels(data: Any, labels: Mapping[str, Sequence[str]]) -> None:
@@ -340,13 +344,13 @@ class Scores(Averages, FrameMixin, WithPlots):
         Parameters
         ----------
         topics, systems, shards
-            Labels, one label, indices, or a Boolean mask; None for all.
+            Labels, one label, indices, or a Boolean mask; None for all. No label may occur twice.
 
         Raises
         ------
         PolicyError
-            For an unknown label (the message suggests similar labels), for a mask of another
-            length, and if `shards` is given but the scores have none.
+            For an unknown label (the message suggests similar labels), an index that is too large,
+            a mask of another length, and if `shards` is given but the scores have none.
         """
         if shards is not None and not self.shards:
             raise PolicyError(f"selecting shards requires scores by shard, got {self!r}")
@@ -459,13 +463,13 @@ class Scores(Averages, FrameMixin, WithPlots):
         return self.mean_along(0, 2) if self.shards else self.mean()
 
     def over_shards(self) -> Scores:
-        """Return the means over the shards or replicates that have a score."""
+        """Return the means over the shards or replicates that have a score, if there are any."""
         return replace(self, values=self.mean_along(2), shards=()) if self.shards else self
 
     def summary(self, by: str = "system") -> pl.DataFrame:
-        """Return mean, median, geometric mean and standard deviation by system, topic or shard.
+        """Return number, mean, median, geometric mean and standard deviation of scores by an axis.
 
-        `by="system"` requires scores without shards, as shards of a topic are not separate topics.
+        `by="system"` requires scores without a third axis, as shards of a topic are not topics.
         """
         check_choice("by", by, self.labels)
         if by == "system":

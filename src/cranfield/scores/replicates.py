@@ -43,7 +43,8 @@ def split_run_names(
     InputError
         For a run that occurs twice in the table, or two runs of one replicate.
     PolicyError
-        For a run that is not in the table, or without a table (unless `single`) has no replicate.
+        For a run that is not in the table; without a table, for a run whose name has no replicate,
+        unless `single` is true.
 
     Examples
     --------

@@ -103,7 +103,7 @@ def test_topics_without_a_score_are_excluded() -> None:
     found = compare_bayes(pair(holes, other), "a", "b", missing="drop")
     whole = compare_bayes(pair(np.delete(one, 3), np.delete(other, 3)), "a", "b")
     assert found == replace(whole, n_excluded=1)
-    assert "9 topics (1 excluded: no score)" in str(found)
+    assert "9 topics (1 excluded: a score is missing)" in str(found)
 
 
 def test_table_and_text() -> None:

@@ -277,7 +277,7 @@ def test_systems_on_different_topics(name: str) -> None:
     with pytest.raises(CranfieldError, match="no topic has a score of every system"):
         cf.compare(scores_of(apart), test=name, missing="drop")
     with pytest.raises(
-        CranfieldError, match="^no topic has .* in the same way, missing='zero' counts"
+        CranfieldError, match="^no topic has .* in the same way, and missing='zero' counts"
     ):
         cf.compare(scores_of(apart), test="t")
 

@@ -66,7 +66,7 @@ def compare_bayes(
     Raises
     ------
     PolicyError
-        For an unknown system, twice the same system, an option out of its range, or scores by
+        For an unknown system, the same system twice, an option out of its range, or scores by
         shard.
     CranfieldError
         If scores are missing, infinite, or of fewer than two topics, or if the difference is the
@@ -226,7 +226,7 @@ class BayesianComparison(Result):
 
     def heading(self) -> list[str]:
         first, second = self.systems
-        excluded = f" ({self.n_excluded:,} excluded: no score)" if self.n_excluded else ""
+        excluded = f" ({self.n_excluded:,} excluded: a score is missing)" if self.n_excluded else ""
         return [
             f"{measure_prefix(self.measure)}Bayesian paired t-test of {first} and {second},"
             f" {counted(self.n_topics, 'topic')}{excluded}",

@@ -81,11 +81,11 @@ class Pairs:
         self,
         function: Callable[[slice, Pairs], Sequence[NDArray[Any]]],
         numbers_per_pair: int | None = None,
-        limit: int = BLOCK_VALUES,
+        max_numbers: int = BLOCK_VALUES,
         jobs: int | None = 1,
     ) -> list[NDArray[Any]]:
         """Concatenate the arrays by pair that a function returns for each block of pairs."""
-        blocks = self.iterate_blocks(numbers_per_pair, limit)
+        blocks = self.iterate_blocks(numbers_per_pair, max_numbers)
         parts = in_threads(lambda rows_and_block: function(*rows_and_block), blocks, jobs)
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
@@ -102,10 +102,10 @@ class Pairs:
         return mean, deviation, n_zeros
 
     def iterate_blocks(
-        self, numbers_per_pair: int | None = None, limit: int = BLOCK_VALUES
+        self, numbers_per_pair: int | None = None, max_numbers: int = BLOCK_VALUES
     ) -> Iterator[tuple[slice, Pairs]]:
-        """Yield slices of pairs with at most `limit` numbers; a pair has one for each topic."""
-        for rows in row_slices(len(self), numbers_per_pair or self.n_topics, limit):
+        """Yield blocks of pairs with at most `max_numbers` numbers, by default one per topic."""
+        for rows in row_slices(len(self), numbers_per_pair or self.n_topics, max_numbers):
             yield rows, replace(self, first=self.first[rows], second=self.second[rows])
 
 
@@ -172,7 +172,7 @@ def double_mid_ranks(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
 
 
 def encode_scores(values: Floats) -> Indices:
-    """Encode scores as ascending integers from 0, equal within rounding; NaN becomes -1."""
+    """Encode scores as ascending integers from 0; NaN as -1. Equal means equal within rounding."""
     flat = values.ravel()
     order = np.argsort(flat, kind="stable")
     ascending = flat[order]
@@ -185,7 +185,7 @@ def encode_scores(values: Floats) -> Indices:
 
 
 def rank_all(values: Floats) -> tuple[Floats, float, int]:
-    """Return the mid-ranks of all scores, their tie correction term, and the number of ties."""
+    """Return the mid-ranks of all scores, the sum of t^3 - t, and that of t - 1, over ties of t."""
     codes = encode_scores(values)
     sizes = np.bincount(codes[codes >= 0]).astype(np.float64)
     ranks = np.append(np.cumsum(sizes) - (sizes - 1) / 2, np.nan)[codes]
@@ -337,7 +337,7 @@ class Outcome:
     pvalue: Floats
     effect: Floats
     interval: IntervalFunction  # of the quantity that the test declares
-    n: Indices  # number of topics; of unpaired tests, of the scores of both systems
+    n: Indices  # number of observations: topics, nonzero differences, or scores of both systems
     n_zeros: Indices | int = 0  # number of zero differences
     n_ties: Indices | int = 0  # number of differences or scores with tied ranks
     details: dict[str, Any] = field(default_factory=dict)  # further results by name

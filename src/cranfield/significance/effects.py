@@ -32,7 +32,7 @@ from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.prepare import as_scores, find_baselines, prepare_scores
 from cranfield.significance.registry import find_test
 
-LARGE_T = 2.0**9  # above this t, the bounds of the noncentrality are proportional to t
+LARGE_T = 2.0**9  # above this t, the bounds of the noncentrality are nearly proportional to t
 
 
 def find_noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
@@ -130,9 +130,9 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     Returns
     -------
     DataFrame
-        Columns `source`, `eta2`, `omega2`, `low`, `high`, a row for each factor. Like F, the bounds
-        assume independent normal errors with equal variance. The bounds are null if the mean
-        square of the error is 0, or is not the denominator of F.
+        Columns `source`, `eta2`, `omega2`, `low`, `high`, a row for each factor or interaction.
+        Like F, the bounds assume independent normal errors with equal variance. The bounds are null
+        if the mean square of the error is 0, or is not the denominator of F.
 
     Raises
     ------
@@ -166,30 +166,32 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
 
 
 class EffectKind(NamedTuple):
-    """A kind of effect size: title, standardiser, bias, exactness of intervals, and source."""
+    """A kind of effect size."""
 
     title: str
     standardiser: str
-    is_unbiased: bool
-    is_exact: bool
+    is_unbiased: bool  # corrected for the bias of small samples
+    exact_for: str  # assumption under which intervals are exact; empty if they are approximate
     source: str = "Sakai (2018)"
 
 
-_DIFFERENCES = "the standard deviation of the differences"
+_PAIRED = "the standard deviation of the differences"
 _AVERAGE = "the square root of the mean of the variances of both systems"
 _SECOND = "the standard deviation of the second system"
 _ERROR = "the standard deviation of the error of two-way ANOVA"
+_NORMAL = "normal differences"
+_ONE_VARIANCE = "independent normal errors with one variance"
 
 KINDS = Registry(
     "effect size",
     components={
         "hedges": EffectKind(
-            "Hedges' g of the differences", _DIFFERENCES, True, True, "Hedges (1981); Sakai (2018)"
+            "Hedges' g of the differences", _PAIRED, True, _NORMAL, "Hedges (1981); Sakai (2018)"
         ),
-        "cohen": EffectKind("Cohen's d of the differences", _DIFFERENCES, False, True),
-        "average": EffectKind("standardised difference", _AVERAGE, True, False, "Bonett (2008)"),
-        "glass": EffectKind("Glass's delta", _SECOND, True, False, "Bonett (2008); Sakai (2018)"),
-        "anova": EffectKind("standardised difference", _ERROR, False, True),
+        "cohen": EffectKind("Cohen's d of the differences", _PAIRED, False, _NORMAL),
+        "average": EffectKind("standardised difference", _AVERAGE, True, "", "Bonett (2008)"),
+        "glass": EffectKind("Glass's delta", _SECOND, True, "", "Bonett (2008); Sakai (2018)"),
+        "anova": EffectKind("standardised difference", _ERROR, False, _ONE_VARIANCE),
     },
 )
 """Kinds of effect sizes by name."""
@@ -236,9 +238,9 @@ class EffectSizes(TableResult):
     first, second
         Indices of the systems of each pair.
     exact
-        Whether the intervals are exact for normal scores; otherwise they require many topics.
+        Whether the intervals are exact for normal data; otherwise they require many topics.
     notes
-        Notes for the user.
+        Notes on excluded topics, on the direction of the scores, and on pairs without an interval.
     """
 
     columns: ClassVar[Columns] = {
@@ -269,13 +271,13 @@ class EffectSizes(TableResult):
 
     def heading(self) -> list[str]:
         kind = KINDS[self.kind]
-        scope = "exact for" if self.exact else "approximate, for many topics and"
+        scope = f"exact for {kind.exact_for}" if self.exact else "approximate, for many topics"
         bias = ", corrected for bias" if kind.is_unbiased else ""
         return [
             f"{measure_prefix(self.measure)}{kind.title}, {counted(self.n_topics, 'topic')}",
             f"effect: mean difference divided by {kind.standardiser}{bias}",
             f"low, high: {100 * self.confidence:.4g}% confidence interval of the true effect,"
-            f" unadjusted; {scope} normal scores",
+            f" unadjusted; {scope}",
         ]
 
 
@@ -300,14 +302,15 @@ def effect_sizes(
     - `cohen`: as `hedges`, but without J.
     - `average`: the square root of the mean of the variances of both systems, with nu from the
       first two moments of this mean. This effect is relative to the variation between topics.
-    - `glass`: the standard deviation of the second system, the baseline.
+    - `glass`: the standard deviation of the second system (the baseline, if any), with nu = n - 1.
     - `anova`: the root mean square of the error of two-way ANOVA, which all pairs share, without J
       (Sakai, 2018).
 
     Intervals of `hedges` and `cohen` are exact for normal differences, those of `anova` for
     independent normal errors with one variance, from the noncentral t distribution. Intervals of
-    `average` and `glass` are the effect without J plus and minus a normal quantile times a standard
-    error for many topics (Bonett, 2008),
+    `average` and `glass` are the effect without J, :math:`\hat{\delta}`, plus and minus a normal
+    quantile times a standard error for many topics n (Bonett, 2008), with the standard deviation
+    :math:`s_d` of the differences:
 
     .. math:: \hat{\delta} \pm z \sqrt{\frac{\hat{\delta}^2}{2 \nu}
         + \frac{s_d^2}{(n - 1)\, s^2}}
@@ -343,7 +346,7 @@ def effect_sizes(
     >>> print(effect_sizes({"new": [0.4, 0.5, 0.5, 0.6], "old": [0.2, 0.4, 0.3, 0.5]}))
     Hedges' g of the differences, 4 topics
     effect: mean difference divided by the standard deviation of the differences, corrected for bias
-    low, high: 95% confidence interval of the true effect, unadjusted; exact for normal scores
+    low, high: 95% confidence interval of the true effect, unadjusted; exact for normal differences
     <BLANKLINE>
     first  second  difference  effect     low    high
     new    old         0.1500  1.8800  0.3985  4.7799
@@ -360,7 +363,7 @@ def effect_sizes(
     varying_effect = effect[is_varying]
     scale = standardiser[is_varying] / standard_error[is_varying]
     low, high = np.full((2, len(pairs)), np.nan)
-    if properties.is_exact:
+    if properties.exact_for:
         bounds = find_noncentrality(varying_effect * scale, float(df[0]), confidence)
         low[is_varying], high[is_varying] = (bound / scale for bound in bounds)
     else:
@@ -374,8 +377,7 @@ def effect_sizes(
     notes = [*inputs.notes, *table.direction_notes()]
     if n_constant := int((~is_varying).sum()):
         notes.append(
-            f"{counted(n_constant, 'pair')} without a confidence interval, as the standard"
-            " deviation is 0"
+            f"{counted(n_constant, 'pair')} without an interval, as a standard deviation is 0"
         )
     rows = make_pair_frame(table.systems, pairs.first, pairs.second).with_columns(
         difference=difference, effect=effect * correction, low=low, high=high
@@ -389,13 +391,13 @@ def effect_sizes(
         first=pairs.first,
         second=pairs.second,
         confidence=confidence,
-        exact=properties.is_exact,
+        exact=bool(properties.exact_for),
         notes=tuple(notes),
     )
 
 
 def compute_bias_correction(df: Floats) -> Floats:
-    """Return Hedges' J: 1 for infinite df; NaN for df of at most 1, as the mean does not exist."""
+    """Return Hedges' J: 1 for infinite df; NaN for df of at most 1, as t then has no mean."""
     valid_df = np.where(np.isinf(df) | (df <= 1), 2.0, df)
     factor = poch((valid_df - 1) / 2, 0.5) / np.sqrt(valid_df / 2)
     return np.asarray(np.where(np.isinf(df), 1.0, np.where(df <= 1, np.nan, factor)))

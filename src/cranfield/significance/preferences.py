@@ -156,9 +156,10 @@ def compare_preferences(
     - `lexiprecision`: 1 or -1, decided at the lowest level i at which the ranks differ, 0 if they
       are equal. `rr-lexiprecision` is the difference of reciprocal ranks at that level.
     - `lexirecall`: 1 or -1, decided at the highest level at which the ranks differ.
-    - `innate@10`: 1 or -1 if the first ten ranks of one ranking are better by all measures that
-      increase if a document becomes more relevant, or if a more relevant document moves up; 0 if
-      the grades are the same or measures disagree (see :func:`cranfield.meta.innate_orders`).
+    - `innate@10`, or another depth: 1 or -1 if the first 10 ranks of one ranking are better by all
+      measures that increase if a document becomes more relevant, or if a more relevant document
+      moves up; 0 if the grades are the same or measures disagree (see
+      :func:`cranfield.meta.innate_orders`).
 
     Parameters
     ----------

@@ -171,8 +171,8 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
     if (counts < 2).any():
         k = int((counts < 2).argmax())
         raise CranfieldError(
-            f"system {quoted(scores.systems[k])} has {counted(int(counts[k]), 'score')}; a test"
-            " requires at least two"
+            f"a test requires at least two scores of each system, got {counts[k]} of"
+            f" {quoted(scores.systems[k])}"
         )
     if info.bounded and (invalid := np.argwhere((values < 0) | (values > 1))).size:
         score, cell = values[tuple(invalid[0])], selection.cell(invalid[0])

@@ -102,7 +102,7 @@ class ReplicateSummary(TableResult):
         "mean": Column("Mean over topics of the mean of each topic over its replicates."),
         "between topics": Column(
             "Estimated variance of the expected scores of topics; negative if topic means vary"
-            " less than the variance of replicates explains. Null for one topic.",
+            " less than the variance of replicates explains. Null for one topic, or one replicate.",
             6,
         ),
         "within": Column(
@@ -111,10 +111,10 @@ class ReplicateSummary(TableResult):
         ),
         "intraclass": Column(
             "Intraclass correlation of two replicates on one topic: the variance between topics, at"
-            " least 0, as a proportion of the total variance."
+            " least 0, as a proportion of the total variance; null if that is 0 or null."
         ),
-        "lowest": Column("Lowest mean score of a replicate with a score for every topic, or null."),
-        "highest": Column("Highest mean score of a replicate with a score for every topic."),
+        "lowest": Column("Lowest mean of a replicate with a score for every topic, or null."),
+        "highest": Column("Highest mean of a replicate with a score for every topic, or null."),
         "SD": Column(
             "Standard deviation of the mean scores of replicates with a score for every topic; null"
             " for fewer than two."
@@ -142,7 +142,8 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
         - s_w^2 \, \frac1n \sum_i \frac{1}{R_i}, \quad
         \rho = \frac{s_b^2}{s_b^2 + s_w^2}
 
-    with means :math:`\bar{y}_i` of the :math:`R_i` replicates of each topic i.
+    with means :math:`\bar{y}_i` of the :math:`R_i` replicates of each topic i, and their mean
+    :math:`\bar{y}` over n topics. In :math:`\rho` a negative :math:`s_b^2` counts as 0.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
     Raises
     ------
     CranfieldError
-        If a system has no score on a topic.
+        If a system has no score on a topic, or an infinite score; and as for :func:`by_replicate`.
 
     Notes
     -----
@@ -192,7 +193,7 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
                 f" {counted(int(row['replicates']), 'replicate')}, which lack scores of some topics"
             )
         if row["within"] == 0:
-            notes.append(f"{name}: all replicates have the same scores")
+            notes.append(f"{name}: on each topic, all replicates have the same score")
     frame = pl.DataFrame(rows).fill_nan(None)
     return ReplicateSummary(frame, table.measure, len(table.topics), tuple(notes))
 

@@ -122,8 +122,9 @@ def replace_constant_results(
     """Replace the results of differences that do not vary by those of exact permutations.
 
     Of the 2^n assignments of signs, only the observed assignment, and in a two-sided test its
-    mirror image, is as extreme; unpaired tests permute the n + m scores. `exact_pvalue` is their
-    proportion. The interval is the difference alone, or unbounded if this is not significant.
+    mirror image, is as extreme; unpaired tests permute the n + m scores. `exact_pvalue` is the
+    proportion of assignments that are as extreme. The interval is the difference alone, or
+    unbounded if this p-value is not significant.
     """
     exact = np.where(orient(difference, options.alternative) > 0, exact_pvalue, 1.0)
     bounds = partial(_bound_constants, interval, difference, is_constant, exact_pvalue, options)
@@ -210,7 +211,7 @@ class CentredRows:
         mean *= 1 / (n * self.factor)
         variance *= 1 / (n * self.factor)
         variance -= mean**2
-        # Variances within rounding error become 0, and so do means within it of these samples.
+        # Variances within rounding error become 0; in these samples, so do means within it.
         is_constant = variance < self.min_variance[:, None]
         if is_constant.any():
             variance[is_constant] = 0.0

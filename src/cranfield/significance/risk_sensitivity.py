@@ -39,7 +39,7 @@ class Risk(TableResult):
         "system": Column("System.", key=True),
         "u_risk": Column("Mean difference from the baseline, with losses weighted by 1 + alpha."),
         "t_risk": Column(
-            "u_risk divided by its standard error; null if the error is 0, as for the baseline."
+            "u_risk divided by its standard error; null for one topic, or if the error is 0."
         ),
         "pvalue": Column(
             "Two-sided p-value of the null hypothesis that the mean weighted difference is 0, by"
@@ -88,19 +88,20 @@ def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) 
     PolicyError
         For an unknown baseline, or an alpha below 0.
     CranfieldError
-        For missing or negative scores, and for a measure whose lower scores are better.
+        For missing, infinite or negative scores, and for a measure whose lower scores are better.
 
     Notes
     -----
     Against a baseline (Wang, Bennett and Collins-Thompson 2012; Dinçer, Macdonald and Ounis 2014),
     with :math:`\Delta` the difference from the baseline, n topics and :math:`w = 1 + \alpha` for
-    losses and 1 for gains:
+    losses and 1 for gains, and s the sample standard deviation:
 
     .. math:: U_{risk} = \frac{1}{n} \sum_t w_t \Delta_t, \quad
         T_{risk} = \frac{U_{risk}}{s(w \Delta) / \sqrt{n}}
 
     Among many systems (Dinçer, Macdonald and Ounis 2016), with scores :math:`x_{st}`, their sums
-    :math:`S_s` by system, :math:`T_t` by topic and N over all, and :math:`e_{st} = S_s T_t / N`:
+    :math:`S_s` by system, :math:`T_t` by topic and N over all, :math:`e_{st} = S_s T_t / N`, and
+    the standard normal distribution function :math:`\Phi`:
 
     .. math:: Z_{risk}(s) = \sum_t w_{st} \frac{x_{st} - e_{st}}{\sqrt{e_{st}}}, \quad
         Geo_{risk}(s) = \sqrt{\frac{S_s}{n} \, \Phi\!\left(\frac{Z_{risk}(s)}{n}\right)}

@@ -44,7 +44,7 @@ class Summary(TableResult):
     baseline, confidence
         Options of :func:`summarise`.
     notes
-        Notes on excluded topics, and limitations of the intervals.
+        Notes on excluded topics, and on limitations of the intervals and the p-values.
     """
 
     columns: ClassVar[Columns] = {
@@ -56,16 +56,16 @@ class Summary(TableResult):
         **declare_bounds(
             "confidence interval of the mean, by Student's t", "; null if sd is 0 or null"
         ),
-        "sd": Column("Standard deviation of the scores over topics, with divisor n - 1."),
+        "sd": Column("Standard deviation over topics, with divisor n - 1; null for one topic."),
         "median": Column("Median score."),
         "difference": Column(
-            "Mean difference from the baseline, over topics on which both have a score."
+            "With `baseline`: mean difference from it, over topics on which both have a score."
         ),
         "wins": Column("Number of topics on which the system is better than the baseline.", 0),
         "losses": Column("Number of topics on which the system is worse than the baseline.", 0),
         "ties": Column("Number of topics on which the system equals the baseline.", 0),
         "raw p": Column(
-            "P-value of Student's paired t-test of the difference, two-sided, uncorrected; null for"
+            "p-value of Student's paired t-test of the difference, two-sided, uncorrected; null for"
             " the baseline, and if both have scores on fewer than 2 topics.",
             pvalue=True,
         ),
@@ -119,7 +119,7 @@ def summarise(
     Raises
     ------
     PolicyError
-        For an unknown baseline, or groups without a topic of the scores.
+        For an unknown baseline, groups without a topic of the scores, or an invalid `confidence`.
     CranfieldError
         For infinite scores.
     InputError

@@ -392,8 +392,8 @@ def power_pairs(
     pilot
         Scores as for :func:`compare`, to which :func:`fit_simulator` fits a population; or a
         population: a :class:`Simulator`, or :class:`Resampled` for real scores.
-    n_topics
-        Numbers of topics, 2 or more. By default, search for the smallest number whose `average`
+    topics
+        Numbers of topics, 2 to 10,000. By default, search for the smallest number whose `average`
         reaches `power`; the result has all simulated numbers, and :attr:`PairPower.n_needed`.
     difference
         True difference D, above 0, in the unit of the scores.

@@ -109,8 +109,9 @@ def standardise(
         the z-scores of this topic are 0. `settings["standardisation"]` has the method, the number
         of reference systems, the topics with equal reference scores, and the number of scores that
         `linear` clipped. The scale of `z`, `normal` and `linear` is the scale of the scores, but at
-        most interval, as they do not depend on the unit and the zero of a topic. `empirical` scores
-        have an interval scale, as they depend only on the order of the scores of a topic.
+        most interval, as they do not depend on the unit and the zero of a topic, and ordinal if the
+        scores are interval only among retrieved sets of one size. `empirical` scores have an
+        interval scale, as they depend only on the order of the scores of a topic.
 
     Raises
     ------

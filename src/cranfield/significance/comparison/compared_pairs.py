@@ -257,7 +257,7 @@ class ComparedPairs:
 
     @property
     def difference_name(self) -> str:
-        """Name of :attr:`difference`: `difference of means`, or `log ratio of geometric means`."""
+        """Name of :attr:`difference`, such as `difference of means`."""
         return LOG_RATIO if self.mean_of == "geometric mean" else f"difference of {self.mean_of}s"
 
     @property
@@ -480,13 +480,14 @@ class ComparedPairs:
         )
 
     def around(self, reference: int) -> tuple[Floats, Floats] | None:
-        """Return bounds to draw around each mean; None if intervals are not simultaneous.
+        """Return bounds to draw around each mean, or None.
 
         If the comparison has half-widths, the bounds are the mean minus and plus the half-width;
         for geometric means, this holds for their logarithms. Otherwise the bounds are the mean of
         the reference system, given by its index, plus the interval of the difference from this
         system: a system differs significantly from the reference if its bounds exclude the mean of
-        the reference. Bounds of systems without an interval of this difference are NaN.
+        the reference; NaN if it has no interval of this difference. Without half-widths, the result
+        is None if intervals are one-sided, not simultaneous, or not of differences of statistics.
         """
         if self.half_widths is not None:
             if self.statistic_of_topics == "geometric-mean":

@@ -40,7 +40,7 @@ VERDICTS = (
 )
 """Verdicts on the first system of a pair, compared with the second."""
 
-N_BISECTIONS = 52  # more do not change confidence levels, which are below 1, as floats
+N_BISECTIONS = 52  # more bisections do not change a confidence level in double precision
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,7 +57,7 @@ class Equivalence(Result):
     comparison
         The comparison of the systems.
     margin
-        Largest negligible difference, by pair, in the unit of the difference.
+        Margin below which differences are negligible, by pair, in the unit of the difference.
     requested_margin
         The margin as requested, such as `2%`.
     two_sided_interval
@@ -162,9 +162,9 @@ class Equivalence(Result):
 
     @property
     def ruled_out(self) -> Floats:
-        """The smallest margin within which the pair would be equivalent, by pair.
+        """The number that a margin must exceed to make the pair equivalent, by pair.
 
-        Differences of this size or larger, in either direction, can be ruled out.
+        Larger differences, in either direction, can be ruled out.
         """
         low, high = self.bounds
         return np.maximum(np.maximum(-low, high), 0.0)
@@ -182,17 +182,18 @@ class Equivalence(Result):
 
     @property
     def is_non_inferior(self) -> Bools:
-        """Whether the first system is significantly not worse by the margin or more, by pair."""
+        """Mask of pairs whose first system is, by the interval, not worse by the margin or more."""
         return self._margin_masks[self.comparison.lower_is_better]
 
     @property
     def verdicts(self) -> tuple[str, ...]:
         """Verdict on the first system of each pair, compared with the second.
 
-        `superior`, `inferior`: significantly different by the test of the comparison. `different
-        within the margin`: significantly different, but by less than the margin. `equivalent`: not
-        significantly different, and the interval is within the margin. `non-inferior`: not worse by
-        the margin or more. `non-superior`: not better by the margin or more. `undecided`: the rest.
+        `superior`, `inferior`: significantly different by the test of the comparison, and the
+        interval is not within the margin. `different within the margin`: significantly different,
+        and the interval is within the margin. `equivalent`: the same, but not significantly
+        different. `non-inferior`: not worse by the margin or more. `non-superior`: not better by
+        the margin or more. `undecided`: all other pairs.
         """
         comparison = self.comparison
         is_not_worse, is_not_better = self._margin_masks

@@ -104,14 +104,14 @@ class RankSets(Result):
     @property
     def interval(self) -> tuple[Indices, Indices]:
         """Best and worst rank of each system, simultaneous at confidence 1 - alpha."""
-        return self._rank_bounds(self.pvalues)
+        return self._find_rank_bounds(self.pvalues)
 
     @property
     def own_interval(self) -> tuple[Indices, Indices] | None:
         """Best and worst rank of each system, marginal at confidence 1 - alpha, or None."""
-        return None if self.own_pvalues is None else self._rank_bounds(self.own_pvalues)
+        return None if self.own_pvalues is None else self._find_rank_bounds(self.own_pvalues)
 
-    def _rank_bounds(self, pvalues: Floats) -> tuple[Indices, Indices]:
+    def _find_rank_bounds(self, pvalues: Floats) -> tuple[Indices, Indices]:
         is_better, is_worse = (
             (pvalues <= self.alpha) & (sign * self._advantage > 0) for sign in (1, -1)
         )

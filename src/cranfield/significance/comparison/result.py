@@ -57,7 +57,7 @@ MAX_CLEAR_PVALUE = 0.001  # largest p-value by a paired t-test of a clear differ
 MAX_COUNT_PROBABILITY = 0.1  # a number of clear differences that is more probable is not reported
 
 
-def describe_scale(scores: Scores, info: TestInfo, options: Options) -> list[str]:
+def describe_inputs(scores: Scores, info: TestInfo, options: Options) -> list[str]:
     """Return notes on the scores and the options, and on the scale that the test assumes."""
     name = scores.measure or "the measure"
     notes = describe_clusters(scores)
@@ -133,11 +133,7 @@ class AppliedTest:
             yield from _describe_variances(pairs)
 
     def _describe_paired_tests(self) -> Iterator[str]:
-        """Yield a note on clear differences by paired t-tests that a pooled error does not detect.
-
-        A system and its variant may differ slightly on nearly every topic. Such a difference is not
-        significant if all pairs share one error term, but is in the paired t-test of this pair.
-        """
+        """Yield a note on clear differences by paired t-tests that a pooled error misses."""
         if not self.correction.pooled or self.pairs.n_systems < 3:
             return
         raw_pvalues, n_pairs = compute_paired_t_pvalues(self.pairs), len(self.pairs)
@@ -310,7 +306,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     mean_of
         Name of the values in `means`: `mean`, `sum`, `geometric mean`, `median`, or `mean rank`.
     statistic_of_topics
-        The option `statistic` of :func:`cranfield.compare`.
+        The compared statistic of topic scores: `mean`, `sum`, `geometric-mean` or `median`.
     n_topics
         Number of topics.
     first, second
@@ -352,7 +348,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     >>> scores = {"bm25": [0.2, 0.4, 0.3, 0.5], "dense": [0.4, 0.5, 0.5, 0.6]}
     >>> print(cf.compare(scores, test="t"))
     Paired t-test; alpha 0.05
-    2 systems, 4 topics, 1 pair: 1 differs
+    2 systems, 4 topics, 1 pair: 1 significant
     low, high: 95% confidence interval of the mean difference, each pair, unadjusted
     effect: Cohen's d of the differences: their mean divided by their standard deviation
     note: for two systems the paired t-test equals two-way ANOVA with Tukey's HSD
@@ -400,7 +396,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         Raises
         ------
         PolicyError
-            For unknown systems, and for pairs that were not compared.
+            For arguments that are not two known systems, and for pairs that were not compared.
 
         Examples
         --------
@@ -444,9 +440,9 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         Parameters
         ----------
         margin
-            Largest negligible difference, above 0: in the unit of `interval_of`; or a percentage of
-            the mean of the second system of each pair, or of the baseline, such as `"2%"`. Choose
-            it before you see the scores.
+            Margin below which differences are negligible, above 0: in the unit of `interval_of`; or
+            a percentage of the mean of the second system of each pair, which is the baseline if
+            there is one, such as `"2%"`. Choose it before you see the scores.
 
         Returns
         -------
@@ -470,8 +466,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     def heading(self) -> list[str]:
         line = (
             f"{counted(len(self.systems), 'system')}, {counted(self.n_topics, 'topic')},"
-            f" {counted(len(self), 'pair')}: {self.count():,}"
-            f" {'differs' if self.count() == 1 else 'differ'}"
+            f" {counted(len(self), 'pair')}: {self.count():,} significant"
         )
         if self.baselines:
             line += f"; compared with {', '.join(plain(name) for name in self.baselines)}"

@@ -203,7 +203,7 @@ def bound_simultaneously(
 
 
 class CentredPairs:
-    """Mean differences of pairs with their own standard errors, which are 0 if constant."""
+    """Mean differences of pairs, and the standard error of each, 0 if it does not vary."""
 
     def __init__(self, pairs: Pairs) -> None:
         differences = pairs.compute_differences()

@@ -167,7 +167,7 @@ def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
     Raises
     ------
     PolicyError
-        For fewer than 2 groups or no degrees of freedom.
+        For fewer than 2 groups, or degrees of freedom that are not positive.
 
     Notes
     -----
@@ -289,9 +289,8 @@ def bound_by_dunnett(model: Model, pairs: Pairs, is_two_sided: bool, level: Leve
         return model.compute_interval(pairs, compute_t_quantile(level, model.df))
     # A one-sided test uses one of the two bounds, each with half of the error probability.
     tail = 1 - level if is_two_sided else (1 - level) / 2
-    return model.compute_interval(
-        pairs, _make_max_distribution(len(pairs), is_two_sided, model.df).isf(tail)
-    )
+    distribution = _make_max_distribution(len(pairs), is_two_sided, model.df)
+    return model.compute_interval(pairs, distribution.isf(tail))
 
 
 @lru_cache(maxsize=64)

@@ -264,7 +264,7 @@ ANOVA: dict[str, Any] = {
     "model": True,
     "correction": "tukey",
     "baseline_correction": "dunnett",
-    "statistic": "t; with Tukey's HSD q",
+    "statistic": "t, or q with Tukey's HSD",
     "effect": "Cohen's d of the differences of the pair: their mean divided by their standard"
     " deviation",
     "interval": "difference of means",
@@ -333,8 +333,8 @@ def two_way_test(pairs: Pairs, options: Options) -> Outcome:
         variance, so that the differences of all pairs have equal variances (sphericity). Real
         systems violate this: if 15 to 129 systems have the covariances of real runs, the Type I
         error rate of the F-test of all systems is 10% to 26% at alpha .05. Use the p-value
-        corrected by Greenhouse and Geisser, above the table. Tukey's and Dunnett's tests make the
-        same assumptions; Tukey's HSD bootstrapped over topics does not.
+        corrected by Greenhouse and Geisser, above the ANOVA table. Tukey's and Dunnett's tests make
+        the same assumptions; Tukey's HSD bootstrapped over topics does not.
     when: Several systems on the same topics: the usual choice, with Tukey's HSD bootstrapped over
         topics.
     formula: Y_{ij} = \mu_{\cdot\cdot} + \tau_i + \alpha_j + \varepsilon_{ij}
@@ -404,7 +404,7 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
         topics, use Friedman's test.
     formula: H = \frac{\frac{12}{N (N + 1)} \sum_j R_j^2 / n_j - 3 (N + 1)}{1 - \sum (t^3 - t) /
         (N^3 - N)}
-    statistic: z; with Tukey's HSD q, of the mean ranks
+    statistic: z of the mean ranks, or q with Tukey's HSD
     effect: difference of mean ranks divided by the standard deviation of a rank
     interval: difference of mean ranks
     source: Kruskal and Wallis (1952); Ferrante, Ferro and Fuhr (2021), section 7.3
@@ -455,7 +455,7 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
         correction, which test medians (Benavoli, Corani and Mangili, 2016).
     formula: \chi^2 = \frac{n \sum_j (\bar{R}_j - (k + 1) / 2)^2}{s^2}, \quad s^2 = \frac{k (k +
         1)}{12} - \frac{\sum (t^3 - t)}{12 n (k - 1)}
-    statistic: z; with Tukey's HSD q, of the mean ranks
+    statistic: z of the mean ranks, or q with Tukey's HSD
     effect: difference of mean ranks divided by the standard deviation of a rank
     interval: difference of mean ranks
     source: Friedman (1937, 1939); Nemenyi (1963); Demšar (2006); Ferrante, Ferro and Fuhr (2021),

@@ -28,8 +28,7 @@ class Sphericity:
         {(m - 1) (n - 1 - (m - 1) \hat\varepsilon)}\right)
 
     Both degrees of freedom of F are multiplied by epsilon. Sources: Greenhouse and Geisser (1959);
-    Huynh and Feldt (1976). Lecoutre's correction (1991) changes nothing if all topics are one
-    group.
+    Huynh and Feldt (1976).
 
     Attributes
     ----------

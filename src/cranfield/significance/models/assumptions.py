@@ -238,7 +238,8 @@ def check_assumptions(
     .. math:: F = \frac{N}{(SS_e - N) / (df_e - 1)}, \quad
         N = \frac{\left(\sum_{ts} e_{ts} a_t b_s\right)^2}{\sum_t a_t^2 \sum_s b_s^2}
 
-    with residuals e, effects a of topics, and effects b of systems.
+    with residuals e, effects a of topics, effects b of systems, and the sum of squares SS_e and the
+    degrees of freedom df_e of the error.
 
     Source: Ferro and Maistro (2024), section 4.2.5; Shapiro and Wilk (1965); D'Agostino and Pearson
     (1973); Brown and Forsythe (1974); Bartlett (1937); Tukey (1949).

@@ -264,16 +264,15 @@ def glm_test(pairs: Pairs, options: Options, spec: GeneralisedLinearModel) -> Ou
     formula: g(E[y_{ij}]) = \mu + \tau_i + \alpha_j, \quad t = \frac{\hat{\alpha}_u -
         \hat{\alpha}_v}{\sqrt{\hat{\phi} \, c_{uv}}}, \quad \hat{\phi} = \frac{1}{(n - 1)(S - 1)}
         \sum_{ij} \frac{(y_{ij} - \hat{m}_{ij})^2}{V(\hat{m}_{ij})}
-    statistic: t, of Wald's test, on the scale of the link; with Tukey's HSD q
+    statistic: Wald's t on the scale of the link, or q with Tukey's HSD
     effect: difference of average expected scores
     interval: difference of effects on the scale of the link
     source: Nelder and Wedderburn (1972); Wedderburn (1974)
-    convention: The scale is always estimated, by Pearson's chi-squared. Except with
-        the identity link, topics on which all systems score 0, or all 1, are excluded, as their
-        effect is infinite; so are systems with 0 or 1 on all topics, whose pairs have no p-value
-        and are not significant. A model that does
-        not converge has no p-values. Beta regression is not offered: with topics as fixed effects
-        its likelihood ratio test rejects far too often.
+    convention: The scale is always estimated, by Pearson's chi-squared. Except with the identity
+        link, topics on which all systems score 0, or all 1, are excluded, as their effect is
+        infinite; so are systems with 0 or 1 on all topics, whose pairs have no p-value and are not
+        significant. A model that does not converge has no p-values. Beta regression is not offered:
+        with topics as fixed effects its likelihood ratio test rejects far too often.
     """
     fit = spec.fit(pairs.values)
     model = fit.model
@@ -326,11 +325,11 @@ class GlmComparison(TableResult):
     name: ClassVar[str] = "pairs"
     columns: ClassVar[Columns] = {
         **PAIR_COLUMNS,
-        "estimate": Column("Difference of the system effects, on the scale of the link function."),
-        "se": Column("Standard error of the estimate."),
+        "estimate": Column("Difference of effects on the link scale; null for excluded systems."),
+        "se": Column("Standard error of the estimate; null without an estimate."),
         "t": Column("Wald statistic: the estimate divided by its standard error."),
         "raw p": Column("p-value of the pair, uncorrected; null if not tested.", pvalue=True),
-        "p": Column("p-value after the correction.", pvalue=True),
+        "p": Column("p-value after the correction; null if not tested.", pvalue=True),
         "difference": Column("Difference of the average expected scores of the systems."),
     }
 

@@ -44,8 +44,8 @@ def apply_exact_permutations(
 ) -> Outcome:
     """Use exact permutations for differences that do not vary.
 
-    This replaces an infinite t, and in other paired tests the results of a pair of systems with the
-    same score on every topic, unless the pairs share an error.
+    This replaces results with an infinite t, and in other paired tests the results of a pair of
+    systems with the same score on every topic, unless the pairs share an error.
     """
     is_constant = _find_constant(outcome, pairs, info)
     if info.paired and not info.model:

@@ -76,12 +76,12 @@ def select_kth_sum(x: Floats, y: Floats, k: int | Indices, *, triangle: bool = F
     """
     if not len(x):
         return np.empty(0)
-    sums = _SumTables(x, y, triangle)
+    tables = _SumTables(x, y, triangle)
     rank_of_sum = np.broadcast_to(np.asarray(k, dtype=np.intp), (len(x),))
-    low, high = sums.find_bounds(rank_of_sum)
-    start = sums.count(low, or_equal=True)
+    low, high = tables.find_bounds(rank_of_sum)
+    start = tables.count(low, or_equal=True)
     # There is no sum between equal bounds.
-    end = np.maximum(start, sums.count(high, or_equal=False))
+    end = np.maximum(start, tables.count(high, or_equal=False))
     n_between = (end - start).sum(axis=1)
     rank = rank_of_sum - start.sum(axis=1)
     out = np.where(rank < 0, low, high)
@@ -89,7 +89,7 @@ def select_kth_sum(x: Floats, y: Floats, k: int | Indices, *, triangle: bool = F
     # The largest number of sums between the bounds of a row bounds the memory of a slice.
     for rows in row_slices(undecided.size, int(n_between[undecided].max(initial=0)), BLOCK_VALUES):
         indices = undecided[rows]
-        out[indices] = sums.select_between(indices, start[indices], end[indices], rank[indices])
+        out[indices] = tables.select_between(indices, start[indices], end[indices], rank[indices])
     return out
 
 
@@ -123,7 +123,7 @@ class _SumTables:
         return bounds
 
     def count(self, bound: Floats, *, or_equal: bool) -> Indices:
-        """Count the sums below a bound, or equal to it, shape (tables, rows)."""
+        """Count the sums below a bound (with `or_equal` also at the bound), by table and row."""
         tables, rows = self.x.shape
         offset = self.y.shape[1] * np.arange(tables)[:, None] + self.shift * np.arange(rows)
         counts = np.zeros((tables, rows), dtype=np.intp)
@@ -160,7 +160,7 @@ class _SumTables:
 
 
 SLACK = 1 + 1e-12  # (1 - level) / 2 differs from alpha / 2 by rounding
-MAX_EXACT = 500  # largest number of topics of the exact test; above, the normal one is as accurate
+MAX_EXACT = 500  # largest number of topics of the exact test, as the normal is then as accurate
 
 
 @declared_test(
@@ -425,8 +425,8 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
     interval: shift between the systems
     source: Mann and Whitney (1947); Gibbons and Chakraborti (2011)
     convention: The p-value is from the normal approximation, with the variance corrected for ties
-        and with continuity correction; on request it is exact, with ties too. The interval is of
-        the shift between the systems.
+        and with continuity correction; on request it is exact, with ties too. The interval is from
+        the normal approximation without these corrections.
     """
     codes = encode_scores(pairs.values)
     counts = (codes >= 0).sum(axis=0)
@@ -492,7 +492,7 @@ def _compute_exact_pvalues(ranks: Floats, n: Indices, rank_sum: Floats, options:
 
 
 def bound_shift(pairs: Pairs, level: Level) -> Bounds:
-    """Return the interval of the location shift, by inverting the rank sum test."""
+    """Return the interval of the location shift, by the uncorrected normal approximation."""
     low, high = make_infinite_bounds(len(pairs))
     values = pairs.values
     counts = (~np.isnan(values)).sum(axis=0)

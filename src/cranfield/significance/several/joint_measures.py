@@ -20,7 +20,7 @@ from cranfield.scores.one_measure import align_scores, complete_scores, find_com
 from cranfield.significance.comparison.rank_sets import name_method
 from cranfield.significance.comparison.result import (
     describe_borderline,
-    describe_scale,
+    describe_inputs,
     describe_unreachable,
 )
 from cranfield.significance.corrections.resampled import (
@@ -89,7 +89,7 @@ class JointComparison(Result, WithProse):
     correction, alpha, resamples, seed
         Options of :func:`compare_measures`.
     notes
-        Notes for the user.
+        Notes on the scores, the scales of the measures, and the resampling.
     settings
         Settings of the scores, such as how documents were judged, that all measures share.
     """
@@ -203,11 +203,12 @@ def compare_measures(
 
     .. math:: T^*_{mp} = \frac{|\bar{d}^*_{mp} - \bar{d}_{mp}|}{s^*_{mp} / \sqrt{n}}
 
-    Observed statistics are compared with the largest statistic of each resample, over all measures
-    and pairs. By default s is common to all pairs of a measure, as in Tukey's HSD, in a single
-    step; with `bootstrap-max-t` each pair has its own s, in a step-down procedure. As measures of
-    the same runs are highly correlated, one family costs less power than correcting the p-values of
-    each measure for the number of measures.
+    with the mean :math:`\bar{d}` and the standard deviation s of the differences on n topics, and a
+    star for the resample. Observed statistics are compared with the largest statistic of each
+    resample, over all measures and pairs. By default s is common to all pairs of a measure, as in
+    Tukey's HSD, in a single step; with `bootstrap-max-t` each pair has its own s, in a step-down
+    procedure. As measures of the same runs are highly correlated, one family costs less power than
+    correcting the p-values of each measure for the number of measures.
 
     Sources: Westfall and Young (1993); Romano and Wolf (2005). Topics are assumed to be a random
     sample of at least a dozen; no distributional form or correlation of scores is assumed.
@@ -259,7 +260,7 @@ def compare_measures(
         inputs = transform_scores(prepare_scores(scores, info, None), statistics[-1])
         pairs_by_measure[name] = make_pairs(inputs.topic_scores, baselines)
         # The note on comparisons of two systems describes the t-test, not the joint test.
-        notes = (*notes, *describe_scale(scores, replace(info, two_systems_note=""), options))
+        notes = (*notes, *describe_inputs(scores, replace(info, two_systems_note=""), options))
     pairs = pairs_by_measure[names[0]]
     correction = CORRECTIONS.find(correction)
     if correction not in JOINT_CORRECTIONS:

@@ -52,8 +52,8 @@ N_BISECTIONS = 80  # of an interval that contains a root; more than the 53 bits 
 
 
 @dataclass(frozen=True, eq=False)
-class Pooled:
-    """Results of a meta-analysis by row; NaN if they require two collections and there is one."""
+class Estimates:
+    """Results of a meta-analysis by row; NaN if they require more collections than there are."""
 
     n_collections: Indices
     estimate: Floats
@@ -64,7 +64,7 @@ class Pooled:
     i2: Floats  # proportion of the variance that is between collections
 
 
-def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
+def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Estimates:
     """Pool the estimates of each row with weights 1 / (v + tau^2)."""
     has_estimate = np.isfinite(v)
     # In units of the largest standard error, so that squares of weights do not overflow.
@@ -89,7 +89,7 @@ def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
     def require_two(values: Floats) -> Floats:
         return np.where(is_pooled, values, np.nan)
 
-    return Pooled(
+    return Estimates(
         n_collections=n_collections,
         estimate=estimate * unit,
         error=require_two(standard_error * unit),
@@ -286,8 +286,8 @@ def match_pairs(
     if len({scores.lower_is_better for scores in scores_of.values()}) > 1:
         lower = [quoted(name) for name, scores in scores_of.items() if scores.lower_is_better]
         raise PolicyError(
-            f"lower scores are better only in {some_of(lower, 5)}; expected collections whose"
-            " measures have the same direction"
+            "expected measures of one direction, got lower scores as better only in"
+            f" {some_of(lower, 5)}"
         )
     systems = tuple(dict.fromkeys(name for s in scores_of.values() for name in s.systems))
     pairs = make_pairs(np.empty((0, len(systems))), find_baselines(systems, baseline))
@@ -334,7 +334,7 @@ class MetaAnalysis(Result):
         The pairs, and the collections that have them.
     difference, error
         Mean differences and their standard errors, shape (pairs, collections); NaN where a
-        collection lacks a pair, its differences do not vary, or topics are too few.
+        collection lacks the pair, or the differences do not vary, or topics are too few.
     pooled
         By pair: number of collections, pooled difference and its standard error, tau^2, Q and its
         p-value, I^2. For a pair on a single collection, values that require two are NaN.
@@ -350,7 +350,7 @@ class MetaAnalysis(Result):
         Prediction interval of the true difference on another collection, with probability 1 -
         alpha, by pair.
     notes
-        Notes for the user.
+        Notes on systems that collections lack, and on excluded topics, pairs and collections.
     """
 
     columns: ClassVar[Columns] = {
@@ -360,20 +360,22 @@ class MetaAnalysis(Result):
             "Pooled difference, first minus second; null with no collection to pool."
         ),
         **declare_bounds("confidence interval", "; infinite with fewer than two collections"),
-        "p": Column("Adjusted p-value against a pooled difference of 0.", pvalue=True),
+        "p": Column("Adjusted p-value; 1 with fewer than two collections.", pvalue=True),
         **declare_bounds(
-            "prediction interval of the true difference on another collection", prefix="predicted "
+            "prediction interval of the true difference on another collection",
+            "; infinite with fewer than two collections",
+            prefix="predicted ",
         ),
-        "tau": Column("Standard deviation of true differences between collections."),
-        "I^2": Column("Proportion of the variance that is due to variation between collections."),
-        "Q": Column("Cochran's Q statistic of heterogeneity."),
-        "p of Q": Column("p-value of Q.", pvalue=True),
+        "tau": Column("Standard deviation of true differences between collections; null if Q is."),
+        "I^2": Column("Proportion of the variance that is between collections; null if Q is."),
+        "Q": Column("Cochran's Q of heterogeneity; null with fewer than two collections."),
+        "p of Q": Column("p-value of Q; null if Q is.", pvalue=True),
     }
 
     pairs: CommonPairs
     difference: Floats
     error: Floats
-    pooled: Pooled
+    pooled: Estimates
     standardised: bool
     tau2_by: str
     errors: str
@@ -578,7 +580,7 @@ def meta_analysis(
     )
 
 
-def _describe_exclusions(pairs: CommonPairs, has_error: Bools, pooled: Pooled) -> list[str]:
+def _describe_exclusions(pairs: CommonPairs, has_error: Bools, pooled: Estimates) -> list[str]:
     notes = []
     is_varying = pairs.deviation > 0
     if n_constant := int((~is_varying & ~np.isnan(pairs.mean)).sum()):

@@ -171,7 +171,7 @@ class EffectKind(NamedTuple):
     title: str
     standardiser: str
     is_unbiased: bool  # corrected for the bias of small samples
-    exact_for: str  # assumption under which intervals are exact; empty if they are approximate
+    accuracy: str  # of the intervals, and what it assumes
     source: str = "Sakai (2018)"
 
 
@@ -179,8 +179,9 @@ _PAIRED = "the standard deviation of the differences"
 _AVERAGE = "the square root of the mean of the variances of both systems"
 _SECOND = "the standard deviation of the second system"
 _ERROR = "the standard deviation of the error of two-way ANOVA"
-_NORMAL = "normal differences"
-_ONE_VARIANCE = "independent normal errors with one variance"
+_NORMAL = "exact for normal differences"
+_ONE_VARIANCE = "exact for independent normal errors with one variance"
+_MANY = "approximate, for many topics and normal scores"
 
 KINDS = Registry(
     "effect size",
@@ -189,8 +190,8 @@ KINDS = Registry(
             "Hedges' g of the differences", _PAIRED, True, _NORMAL, "Hedges (1981); Sakai (2018)"
         ),
         "cohen": EffectKind("Cohen's d of the differences", _PAIRED, False, _NORMAL),
-        "average": EffectKind("standardised difference", _AVERAGE, True, "", "Bonett (2008)"),
-        "glass": EffectKind("Glass's delta", _SECOND, True, "", "Bonett (2008); Sakai (2018)"),
+        "average": EffectKind("standardised difference", _AVERAGE, True, _MANY, "Bonett (2008)"),
+        "glass": EffectKind("Glass's delta", _SECOND, True, _MANY, "Bonett (2008); Sakai (2018)"),
         "anova": EffectKind("standardised difference", _ERROR, False, _ONE_VARIANCE),
     },
 )
@@ -271,13 +272,12 @@ class EffectSizes(TableResult):
 
     def heading(self) -> list[str]:
         kind = KINDS[self.kind]
-        scope = f"exact for {kind.exact_for}" if self.exact else "approximate, for many topics"
         bias = ", corrected for bias" if kind.is_unbiased else ""
         return [
             f"{measure_prefix(self.measure)}{kind.title}, {counted(self.n_topics, 'topic')}",
             f"effect: mean difference divided by {kind.standardiser}{bias}",
             f"low, high: {100 * self.confidence:.4g}% confidence interval of the true effect,"
-            f" unadjusted; {scope}",
+            f" unadjusted; {kind.accuracy}",
         ]
 
 
@@ -363,7 +363,7 @@ def effect_sizes(
     varying_effect = effect[is_varying]
     scale = standardiser[is_varying] / standard_error[is_varying]
     low, high = np.full((2, len(pairs)), np.nan)
-    if properties.exact_for:
+    if properties.accuracy != _MANY:
         bounds = find_noncentrality(varying_effect * scale, float(df[0]), confidence)
         low[is_varying], high[is_varying] = (bound / scale for bound in bounds)
     else:
@@ -391,7 +391,7 @@ def effect_sizes(
         first=pairs.first,
         second=pairs.second,
         confidence=confidence,
-        exact=bool(properties.exact_for),
+        exact=properties.accuracy != _MANY,
         notes=tuple(notes),
     )
 

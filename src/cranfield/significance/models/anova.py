@@ -380,7 +380,7 @@ class Omnibus:
     pvalue: float
     effect: float  # effect size, from 0 to 1
     effect_name: str
-    n_ties: int = 0  # tied scores, except one of each group of ties
+    n_duplicates: int = 0  # scores that equal an earlier score of the same ranking
 
 
 @declared_test(

@@ -2,7 +2,7 @@
 
 Scores are scaled to the range from 0 to 1. A distribution is stored as its cumulative distribution
 function (CDF) at points that all systems share. The CDF of a continuous distribution is linear
-between the points, so that its mean is exact.
+between the points, so that the mean of the distribution is exact.
 
 The families, and the effective number of parameters of a kernel estimate (the sum of each score's
 weight in its own estimate), are those of Urbano and Nagler (2018). As in their package simIReff,

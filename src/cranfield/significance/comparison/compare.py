@@ -276,7 +276,7 @@ def compare(
                 selected_correction,
                 applied_correction,
                 corrected,
-            ).notes(),
+            ).describe(),
         ),
     )
     result_notes = *comparison.direction_notes(), *describe_best_baseline(comparison)

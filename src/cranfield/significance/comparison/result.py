@@ -91,7 +91,7 @@ class AppliedTest:
     applied_correction: Correction  # replaces `correction` if the common error is 0
     corrected: Outcome
 
-    def notes(self) -> list[str]:
+    def describe(self) -> list[str]:
         """Return notes on violated assumptions, other tests, and the smallest possible p-values."""
         unreachable = list(self._describe_unreachable())
         # The note on few topics is omitted if no difference can be significant.
@@ -334,7 +334,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     baselines
         Systems with which all others were compared; empty if all pairs were compared.
     scale, measure_scale
-        The scale that the test assumes, and the one that the measure declares.
+        The scale that the test assumes, and the scale of the scores, None if it is unknown.
     seed, resamples
         Seed and number of resamples of a test that draws random numbers, else None.
     options

@@ -112,8 +112,9 @@ class AnovaTable(Result):
     values
         The scores.
     sphericity
-        Correction of the F of systems for unequal variances of differences; None for two systems,
-        for residuals of 0, and if the model does not compare systems topic by topic.
+        Correction of the F of systems for unequal variances of differences, in two-way models and
+        those of independent replicates and of random topics with equal numbers of shards; None for
+        other models, for two systems, and for residuals of 0.
     components
         Estimated variance of each random effect and of the error; empty without random effects.
     notes

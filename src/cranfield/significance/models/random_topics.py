@@ -58,7 +58,7 @@ VARIANCE_RATIOS = np.concatenate([[0.0], np.logspace(-6, 8, 113)])
 
 @dataclass(frozen=True, eq=False)
 class GroupsFit:
-    """Estimated means, their variance with degrees of freedom, and variance components."""
+    """Estimated means, the variance of a mean with its degrees of freedom, and components."""
 
     mean: Floats
     variance: float

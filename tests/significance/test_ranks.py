@@ -55,7 +55,7 @@ def test_kth_sum(seed: int, kind: str, n: int, m: int) -> None:
     i, j = np.triu_indices(m)
     walsh = np.sort(y[:, i] + y[:, j], axis=1)
     for rank in (0, walsh.shape[1] // 3, walsh.shape[1] - 1):
-        assert (select_kth_sum(y, y, rank, triangle=True) == walsh[:, rank]).all()
+        assert (select_kth_sum(y, y, rank, is_triangle=True) == walsh[:, rank]).all()
 
 
 def bound_pseudo_median(d: Floats, level: float) -> tuple[float, float]:

@@ -108,7 +108,7 @@ REFUSALS: Refusals = {
         (lambda: compare({"a": [0.1, 0.5], "b": [0.2, 0.3, 0.6]}), "unpaired test"),
         (lambda: compare(SHARDS, test="t"), "by shard"),
         (lambda: compare(SHARDS.select(["q0"]), test="anova-3"), "two topics"),
-        (lambda: SOME.select(systems=[99]), "an index of a system must be from -"),
+        (lambda: SOME.select(systems=[99]), "indices of systems must be from -"),
         (lambda: compare(-SOME.values, statistic="geometric-mean"), "at least 0, got -"),
         (lambda: SOME.geometric_mean(-1), "floor must be a number >= 0"),
         (

@@ -707,7 +707,7 @@ def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
         samples = f"{counted(comparison.resamples or 0, 'resample')} of topics"
         yield MethodSentence(
             (
-                f"The test was {name_method(info, correction, baseline=has_baselines)}",
+                f"The test was {name_method(info, correction, has_baseline=has_baselines)}",
                 Citation(
                     f"{correction.baseline_source if has_baselines else correction.source};"
                     f" {info.source}"

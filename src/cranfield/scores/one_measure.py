@@ -99,10 +99,9 @@ def find_labels(selection: Any, labels: Sequence[str], kind: str = "system") -> 
             raise PolicyError(f"expected a mask of {expected}, got {len(names)} Boolean values")
         return np.flatnonzero(names)
     if names and all(isinstance(name, (int, np.integer)) for name in names):
-        indices, n_labels = np.array(names, dtype=np.intp), len(labels)
-        if invalid := [k for k in indices.tolist() if not -n_labels <= k < n_labels]:
-            bounds = f"from {-n_labels} to {n_labels - 1}"
-            raise PolicyError(f"an index of a {kind} must be {bounds}, got {invalid[0]}")
+        indices, n = np.array(names, dtype=np.intp), len(labels)
+        if invalid := [k for k in indices.tolist() if not -n <= k < n]:
+            raise PolicyError(f"indices of {kind}s must be from {-n} to {n - 1}, got {invalid[0]}")
         return indices
     index_of = {label: index for index, label in enumerate(labels)}
     positions = (index_of[n] if n in index_of else find_label(n, labels, kind) for n in names)

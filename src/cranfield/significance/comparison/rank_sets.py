@@ -15,9 +15,9 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.registry import Correction, TestInfo
 
 
-def name_method(info: TestInfo, correction: Correction, *, baseline: bool = False) -> str:
+def name_method(info: TestInfo, correction: Correction, *, has_baseline: bool = False) -> str:
     """Return the name of a test with its correction, for headings and prose."""
-    template = correction.baseline_heading if baseline else correction.heading
+    template = correction.baseline_heading if has_baseline else correction.heading
     if template:
         return template.format(error=info.error)
     return f"{info.title}{', ' if correction.name == 'none' else ' with '}{correction.title}"

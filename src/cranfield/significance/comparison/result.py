@@ -367,7 +367,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         """Names of the test and the correction."""
         correction = CORRECTIONS[self.correction]
         if self.correction != "none":
-            return name_method(self.info, correction, baseline=bool(self.baselines))
+            return name_method(self.info, correction, has_baseline=bool(self.baselines))
         return self.info.title if len(self) == 1 else f"{self.info.title}, {correction.title}"
 
     @property

@@ -162,12 +162,12 @@ def _fit_additive(
 
 
 def compare_by_model(
-    model: Model, pairs: Pairs, options: Options, *, paired: bool, **results: Any
+    model: Model, pairs: Pairs, options: Options, *, is_paired: bool, **results: Any
 ) -> Outcome:
-    """Compare pairs by the t statistic of a model; `paired` if all systems have the same topics."""
+    """Compare pairs by the t of a model; `is_paired` if all systems have the same topics."""
     difference, standard_errors = model.subtract(pairs), model.estimate_errors(pairs)
     unit = np.sqrt(np.full(len(pairs), model.error_variance))
-    if paired:
+    if is_paired:
         _, deviation, n_zeros = pairs.compute_moments()
         results |= {"n": np.full(len(pairs), pairs.n_topics), "n_zeros": n_zeros}
         # The effect size of paired means does not depend on the other systems.
@@ -246,11 +246,11 @@ Analysis = Callable[[Floats], tuple[AnovaTable, Model]]
 
 
 def compare_by_analysis(
-    analysis: Analysis, pairs: Pairs, options: Options, *, paired: bool = True
+    analysis: Analysis, pairs: Pairs, options: Options, *, is_paired: bool = True
 ) -> Outcome:
     """Compare pairs by the model of an analysis of variance."""
     table, model = analysis(pairs.scores)
-    return compare_by_model(model, pairs, options, paired=paired, table=table)
+    return compare_by_model(model, pairs, options, is_paired=is_paired, table=table)
 
 
 def reject_all(analysis: Analysis, pairs: Pairs, options: Options) -> Outcome:
@@ -312,7 +312,7 @@ def one_way_test(pairs: Pairs, options: Options) -> Outcome:
     convention: With two systems it is the two-sample t-test. Systems may have scores for
         different numbers of topics; Tukey's HSD is then the Tukey-Kramer test.
     """
-    return compare_by_analysis(fit_one_way, pairs, options, paired=False)
+    return compare_by_analysis(fit_one_way, pairs, options, is_paired=False)
 
 
 @declared_test(
@@ -427,7 +427,7 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
     p = float(chdtrc(df, h))
     omnibus = Omnibus("H", h, df, p, h / (n_scores - 1), "epsilon squared", n_tied)
     model = Model(means, float(variance), counts, np.inf, "mean rank", n_scores + 1)
-    return compare_by_model(model, pairs, options, paired=False, details={"omnibus": omnibus})
+    return compare_by_model(model, pairs, options, is_paired=False, details={"omnibus": omnibus})
 
 
 @declared_test(
@@ -486,4 +486,4 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     omnibus = Omnibus("chi-squared", chi2, df, p, chi2 / (n_topics * df), "Kendall's W", n_tied)
     counts = np.full(n_systems, float(n_topics))
     model = Model(means, float(variance), counts, np.inf, "mean rank", n_systems + 1)
-    return compare_by_model(model, pairs, options, paired=True, details={"omnibus": omnibus})
+    return compare_by_model(model, pairs, options, is_paired=True, details={"omnibus": omnibus})

@@ -54,7 +54,7 @@ def apply_exact_permutations(
         return outcome
     exact_pvalues = _compute_exact_pvalues(pairs, info.paired, options)
     difference = pairs.compute_mean_differences(np.nanmean(pairs.values, axis=0))
-    notes = describe_constants(int((is_constant & (difference != 0)).sum()), paired=info.paired)
+    notes = describe_constants(int((is_constant & (difference != 0)).sum()), is_paired=info.paired)
     pvalue, interval = replace_constant_results(
         outcome.pvalue, outcome.interval, difference, is_constant, exact_pvalues, options
     )
@@ -70,13 +70,13 @@ def apply_exact_permutations(
     )
 
 
-def describe_constants(n_pairs: int, noun: str = "pair", *, paired: bool = True) -> list[str]:
+def describe_constants(n_pairs: int, noun: str = "pair", *, is_paired: bool = True) -> list[str]:
     """Return a note on pairs whose differences do not vary, if there are any."""
     if not n_pairs:
         return []
     return [
         f"{counted(n_pairs, noun)} whose differences do not vary: the standard error cannot be"
-        f" estimated, so p-values are from exact {'sign flips' if paired else 'permutations'}"
+        f" estimated, so p-values are from exact {'sign flips' if is_paired else 'permutations'}"
     ]
 
 
@@ -109,9 +109,9 @@ def _find_constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
     return np.asarray(deviation == 0)
 
 
-def _compute_exact_pvalues(pairs: Pairs, paired: bool, options: Options) -> Floats:
+def _compute_exact_pvalues(pairs: Pairs, is_paired: bool, options: Options) -> Floats:
     """Return the p-value of the most extreme permutation, by pair."""
-    if paired:
+    if is_paired:
         return np.full(len(pairs), compute_min_flip_pvalue(pairs.n_topics, options))
     counts = (~np.isnan(pairs.values)).sum(axis=0)
     n, m = counts[pairs.first], counts[pairs.second]
@@ -167,7 +167,7 @@ def unpaired_t_test(pairs: Pairs, options: Options) -> Outcome:
     convention: If the scores of each system are all equal, their variance is 0, and p is from exact
         permutations.
     """
-    return _compare_unpaired(pairs, options, pooled=True)
+    return _compare_unpaired(pairs, options, is_pooled=True)
 
 
 @declared_test("welch", aliases=("welch-t",), family="t", paired=False)
@@ -186,10 +186,10 @@ def welch_test(pairs: Pairs, options: Options) -> Outcome:
     convention: Degrees of freedom by Welch and Satterthwaite. If the scores of each system are all
         equal, their variance is 0, and p is from exact permutations.
     """
-    return _compare_unpaired(pairs, options, pooled=False)
+    return _compare_unpaired(pairs, options, is_pooled=False)
 
 
-def _compare_unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
+def _compare_unpaired(pairs: Pairs, options: Options, *, is_pooled: bool) -> Outcome:
     counts = (~np.isnan(pairs.values)).sum(axis=0)
     mean = np.nanmean(pairs.values, axis=0)
     centred = pairs.values - mean
@@ -201,7 +201,7 @@ def _compare_unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcom
     difference = pairs.compute_mean_differences(mean)
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = ss / (counts - 1)
-        if pooled:
+        if is_pooled:
             df = n + m - 2.0
             common_variance = (ss[i] + ss[j]) / df
             error = np.sqrt(common_variance * (1 / n + 1 / m))

@@ -68,20 +68,20 @@ def _compute_square_side(n: int) -> int:
     return max(1, int(np.rint(np.cbrt(n))))
 
 
-def select_kth_sum(x: Floats, y: Floats, k: int | Indices, *, triangle: bool = False) -> Floats:
+def select_kth_sum(x: Floats, y: Floats, k: int | Indices, *, is_triangle: bool = False) -> Floats:
     """Return the k-th smallest (from 0) of the sums x[i] + y[j], by row, exact to the last bit.
 
-    Rows of x and y ascend; shorter rows are padded with infinities. With `triangle`, x and y are
+    Rows of x and y ascend; shorter rows are padded with infinities. With `is_triangle`, x and y are
     equal and only sums with i <= j count.
     """
     if not len(x):
         return np.empty(0)
-    tables = _SumTables(x, y, triangle)
+    tables = _SumTables(x, y, is_triangle)
     rank_of_sum = np.broadcast_to(np.asarray(k, dtype=np.intp), (len(x),))
     low, high = tables.find_bounds(rank_of_sum)
-    start = tables.count(low, or_equal=True)
+    start = tables.count(low, is_inclusive=True)
     # There is no sum between equal bounds.
-    end = np.maximum(start, tables.count(high, or_equal=False))
+    end = np.maximum(start, tables.count(high, is_inclusive=False))
     n_between = (end - start).sum(axis=1)
     rank = rank_of_sum - start.sum(axis=1)
     out = np.where(rank < 0, low, high)
@@ -100,8 +100,8 @@ class _SumTables:
     counted from the diagonal, so that a triangle becomes a table, too.
     """
 
-    def __init__(self, x: Floats, y: Floats, triangle: bool) -> None:
-        self.shift, self.side = int(triangle), _compute_square_side(x.shape[1])
+    def __init__(self, x: Floats, y: Floats, is_triangle: bool) -> None:
+        self.shift, self.side = int(is_triangle), _compute_square_side(x.shape[1])
         height, self.n_columns = (-(-rows.shape[1] // self.side) * self.side for rows in (x, y))
         self.x, self.y = (
             np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.inf)
@@ -122,8 +122,8 @@ class _SumTables:
             bounds.append(sums[np.arange(len(k)), n_squares])
         return bounds
 
-    def count(self, bound: Floats, *, or_equal: bool) -> Indices:
-        """Count the sums below a bound (with `or_equal` also at the bound), by table and row."""
+    def count(self, bound: Floats, *, is_inclusive: bool) -> Indices:
+        """Count the sums below a bound, or at most the bound (`is_inclusive`), by table and row."""
         tables, rows = self.x.shape
         offset = self.y.shape[1] * np.arange(tables)[:, None] + self.shift * np.arange(rows)
         counts = np.zeros((tables, rows), dtype=np.intp)
@@ -133,7 +133,7 @@ class _SumTables:
             # Bisection of all rows at once: is the sum at the end of the next step still below?
             candidate = counts + (step - 1)
             sums = self.x + flat.take(offset + np.minimum(candidate, self.n_columns - 1))
-            is_below = sums <= bound[:, None] if or_equal else sums < bound[:, None]
+            is_below = sums <= bound[:, None] if is_inclusive else sums < bound[:, None]
             is_below &= candidate < self.n_columns
             counts += step * is_below
             step >>= 1
@@ -313,7 +313,7 @@ def bound_pseudo_median(pairs: Pairs, options: Options, level: Level) -> Bounds:
         minus = signed.total[indices] - plus
         for bounds, sign, opposite_sum in ((low, 1, minus), (high, -1, plus)):
             ascending = np.sort(np.where(selected == 0, np.inf, sign * selected), axis=1)
-            averages = select_kth_sum(ascending, ascending, rank // 2, triangle=True) / 2
+            averages = select_kth_sum(ascending, ascending, rank // 2, is_triangle=True) / 2
             # Rounding and tied ranks may put the bound on the wrong side of 0: follow the test.
             bound = np.where(
                 opposite_sum <= rank, np.maximum(averages, rounding), np.minimum(averages, 0.0)

@@ -271,10 +271,10 @@ def compare_measures(
     shape = (len(names), len(pairs))
     results, joint_notes = _compare_jointly(pairs_by_measure, systems, correction, options)
     difference, pvalues, low, high = (result.reshape(shape).T for result in results)
-    correction_info = CORRECTIONS[correction]
-    method = correction_info.title
-    if correction_info.heading:
-        method = name_method(find_test("anova-2").info, correction_info, baseline=bool(baselines))
+    info, declaration = find_test("anova-2").info, CORRECTIONS[correction]
+    method = declaration.title
+    if declaration.heading:
+        method = name_method(info, declaration, has_baseline=bool(baselines))
     return JointComparison(
         measures=names,
         systems=systems,

@@ -80,7 +80,7 @@ class Equivalence(Result):
     1 pair: 1 equivalent
     low, high: 90% confidence interval of the mean difference, each pair, unadjusted
     p difference: adjusted p-value of the comparison; p equivalence: ...
-    ruled out: differences of at least this size, in either direction, are outside the interval
+    ruled out: differences above this size, in either direction, are outside the interval
     <BLANKLINE>
     first  second  difference      low    high  margin  p difference  p equivalence ...
     old    new        -0.0050  -0.0202  0.0102  0.0300        0.4950         0.0152 ...
@@ -116,7 +116,7 @@ class Equivalence(Result):
             display=False,
         ),
         "ruled out": Column(
-            "Differences of at least this size, in either direction, are outside the interval: the"
+            "Differences above this size, in either direction, are outside the interval: the"
             " larger absolute value of its two bounds."
         ),
         "verdict": Column(f"Verdict on the first system, one of: {', '.join(VERDICTS)}."),
@@ -189,11 +189,11 @@ class Equivalence(Result):
     def verdicts(self) -> tuple[str, ...]:
         """Verdict on the first system of each pair, compared with the second.
 
-        `superior`, `inferior`: significantly different by the test of the comparison, and the
-        interval is not within the margin. `different within the margin`: significantly different,
-        and the interval is within the margin. `equivalent`: the same, but not significantly
-        different. `non-inferior`: not worse by the margin or more. `non-superior`: not better by
-        the margin or more. `undecided`: all other pairs.
+        `superior`, `inferior`: significantly different, and the interval is not within the margin.
+        `different within the margin`: significantly different, and the interval is within it.
+        `equivalent`: not significantly different, and the interval is within the margin.
+        `non-inferior`: not worse by the margin or more. `non-superior`: not better by the margin or
+        more. `undecided`: all other pairs.
         """
         comparison = self.comparison
         is_not_worse, is_not_better = self._margin_masks
@@ -267,8 +267,7 @@ class Equivalence(Result):
             "p difference: adjusted p-value of the comparison; p equivalence: p-value of the null"
             " hypothesis that the difference is the margin or more; p non-inferiority: p-value of"
             " the null hypothesis that the first system is worse by the margin or more",
-            "ruled out: differences of at least this size, in either direction, are outside the"
-            " interval",
+            "ruled out: differences above this size, in either direction, are outside the interval",
             *describe_missing_intervals(int(self._is_contradicted.sum())),
         ]
         if comparison.mean_of not in LINEAR:

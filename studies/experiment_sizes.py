@@ -30,8 +30,8 @@ from cranfield.online.experiments.estimates import (
     estimate_arms,
 )
 from cranfield.online.experiments.report import MAX_EXACT_UNITS
-from cranfield.significance.differences import compute_t_pvalue, t_quantile
-from cranfield.significance.pairwise.ranks import binomial_pvalues
+from cranfield.significance.differences import compute_t_pvalue, compute_t_quantile
+from cranfield.significance.pairwise.ranks import compute_binomial_pvalues
 from studies.common import run_main
 
 Floats = NDArray[np.float64]
@@ -138,11 +138,13 @@ def rejections(name: str, units: int) -> list[float]:
         count = found.count.astype(int)
         srm = compute_chi_square(count, np.array([0.5, 0.5]))[1]
         if units < MAX_EXACT_UNITS:
-            srm = binomial_pvalues(count[:, 0], count[:, 1])
+            srm = compute_binomial_pvalues(count[:, 0], count[:, 1])
         rows.append(srm <= ALPHA)
         nothing = np.full(len(rows[0]), np.nan)
         rows.append(per_page(other, columns) <= ALPHA if name == "clicks" else nothing)
-        low, high = effects["mean"].compute_lift_interval(lambda df: t_quantile(1 - ALPHA, df))
+        low, high = effects["mean"].compute_lift_interval(
+            lambda df: compute_t_quantile(1 - ALPHA, df)
+        )
         rows.append((low > 0) | (high < 0))
         rejected = np.concatenate([rejected, np.array(rows, dtype=float)], axis=1)
     return [float(row.mean()) for row in rejected]
@@ -171,7 +173,7 @@ def watched(name: str) -> dict[str, float]:
             known = (arms[0][1] > 0) & (arms[1][1] > 0)
         error = np.where(known & np.isfinite(error), error, 0.0)
         total = BLOCK * np.arange(1.0, LOOKS + 1)
-        wide = np.abs(difference) > t_quantile(1 - ALPHA, total - 2) * error
+        wide = np.abs(difference) > compute_t_quantile(1 - ALPHA, total - 2) * error
         count["fixed"] += int((wide & known).any(axis=1).sum())
         p = always_valid(difference, error, total, "CS(tuned=5000)")[2]
         count["CS(tuned=5000)"] += int((p[:, -1] <= ALPHA).sum())
@@ -258,7 +260,7 @@ def print_unequal(number: int) -> None:
     for name in UNEQUAL:
         for test, (worse, better) in unequal(name, number).items():
             both = worse + better
-            low, high = wilson(np.array(both), np.array(number), t_quantile(0.95, np.inf))
+            low, high = wilson(np.array(both), np.array(number), compute_t_quantile(0.95, np.inf))
             shown = f"{worse:9.4f}{better:9.4f}{both:9.4f}   {low:.4f} to {high:.4f}"
             print(f"{name:16}{test:14}{shown}", flush=True)
 

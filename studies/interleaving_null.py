@@ -17,7 +17,7 @@ import polars as pl
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.streams import stream, uniforms
 from cranfield.online import interleave, preference_by_credits, simulated_user
-from cranfield.significance.pairwise.ranks import binomial_pvalues
+from cranfield.significance.pairwise.ranks import compute_binomial_pvalues
 from cranfield.tabular import table_from_frame
 
 EXPERIMENTS = 10_000
@@ -48,7 +48,7 @@ def rejections(most: int, seed: int) -> pl.DataFrame:
     out = []
     for unit, signs, of in (("user", ahead, experiment_of), ("impression", sign, experiment)):
         wins, losses = (np.bincount(of[signs == one], minlength=EXPERIMENTS) for one in (1, -1))
-        pvalues = binomial_pvalues(wins, losses)
+        pvalues = compute_binomial_pvalues(wins, losses)
         found: dict[str, list[bool]] = {"sign test": (pvalues <= 0.05).tolist()}
         outside = found["Delta leaves out 0"] = []
         starts = np.searchsorted(experiment, np.arange(WITH_LIMITS + 1))

@@ -46,7 +46,7 @@ from cranfield.meta.test_studies.fast_tests import TestChoice, compute_verdict
 from cranfield.meta.work import hash_scores, run_parts, split_repeats
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.differences import all_pairs
+from cranfield.significance.differences import pair_all
 from cranfield.significance.simulation import Resampled
 from studies.common import print_head, print_row
 
@@ -210,7 +210,7 @@ def done(shared: dict[str, list[Resampled]], part: Part) -> pl.DataFrame:
             verdict, computed = compute_verdict(
                 TestChoice(test, correction, ALPHA), drawn, own_seed
             )
-            pairs = all_pairs(drawn)
+            pairs = pair_all(drawn)
             said = verdict.order * verdict.significant
             numbers = counts(said, pool, pairs.first, pairs.second)
             rows.append((at, *numbers, time.perf_counter() - started, int(not computed)))

@@ -20,7 +20,7 @@ from cranfield.scales.statements import (
     invariant_decisions,
     meaningfulness,
 )
-from cranfield.significance.differences import all_pairs
+from cranfield.significance.differences import pair_all
 
 
 def scores_of(values: np.ndarray, **more: object) -> cf.Scores:
@@ -38,7 +38,7 @@ matrices = st.integers(2, 7).flatmap(
 def test_dominance_is_what_every_transformation_says(rows: list[list[int]]) -> None:
     """Step functions are the extreme increasing transformations: they decide."""
     values = np.array(rows, dtype=float)
-    pairs = all_pairs(values)
+    pairs = pair_all(values)
     found = dominance(scores_of(values), pairs.first, pairs.second)
     for k, (i, j) in enumerate(zip(pairs.first, pairs.second, strict=True)):
         a, b = values[:, i], values[:, j]
@@ -77,7 +77,7 @@ def test_dominance_with_gaps_and_with_scores_that_are_nearly_equal(steps: float)
     for _ in range(60):
         values = rng.integers(0, 3, (9, 5)) + steps * rng.integers(0, 8, (9, 5))
         values[2:][rng.random((7, 5)) < 0.2] = np.nan
-        pairs = all_pairs(values)
+        pairs = pair_all(values)
         found = dominance(scores_of(values), pairs.first, pairs.second)
         gap = 2.0**-44 * np.nanmax(values)
         for k, (i, j) in enumerate(zip(pairs.first, pairs.second, strict=True)):

@@ -155,7 +155,7 @@ def test_a_contradiction_is_found(covid: cf.Scores) -> None:
     found = cf.compare(covid, test="t", correction="holm")
     low, high = found.bounds_at(0.05)
     hidden = np.isnan(found.interval[0])
-    assert hidden.sum() == found.without_interval > 0
+    assert hidden.sum() == found.n_without_interval > 0
     assert (found.is_significant() & (low <= 0) & (high >= 0))[hidden].all()
 
 

@@ -250,7 +250,7 @@ def test_files_notes_and_names(tmp_path: Any) -> None:
         np.array([*GRID_VALUES.tolist(), [np.nan, *[0.5] * 11]]), tuple("abcde"), tuple(GRID)
     )
     found = cf.factorial_anova(scores, table)
-    assert found.topics == 4 and found.factors["stem"] == ("none", "porter")
+    assert found.n_topics == 4 and found.factors["stem"] == ("none", "porter")
     notes = "; ".join(found.notes)
     for part in ("all has only one level", "1 topic excluded", "1 row of"):
         assert part in notes

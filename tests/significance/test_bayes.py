@@ -102,8 +102,8 @@ def test_topics_without_a_score_are_excluded() -> None:
             compare_bayes(pair(*values), "a", "b")
     found = compare_bayes(pair(holes, other), "a", "b", missing="drop")
     whole = compare_bayes(pair(np.delete(one, 3), np.delete(other, 3)), "a", "b")
-    assert found == replace(whole, excluded=1)
-    assert "9 topics (1 excluded: no score)" in str(found)
+    assert found == replace(whole, n_excluded=1)
+    assert "9 topics (1 excluded: a score is missing)" in str(found)
 
 
 def test_table_and_text() -> None:

@@ -266,7 +266,7 @@ def test_odd_scores() -> None:
     gaps = values.copy()
     gaps[3, 1] = np.nan
     kept = compare_measures({"a": scored(values), "b": scored(gaps)}, missing="drop")
-    assert kept.topics == 19
+    assert kept.n_topics == 19
     assert "1 topic excluded: no score of some systems" in kept.notes
     mixed = scored(values).select(systems=["s2", "s0", "s1"])
     again = compare_measures({"a": scored(values), "b": mixed})

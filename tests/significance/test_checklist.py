@@ -221,3 +221,25 @@ def test_the_command_writes_text_csv_and_json(tmp_path: Path) -> None:
     assert table == expected
     _, message = cranfield(tmp_path, *call, "--margin", "2%", status=2)
     assert "--margin cannot be combined with --as checklist" in message
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_losses_are_of_scores_if_the_test_compares_ranks(lower: bool) -> None:
+    """Rank 1 is the best, whatever the direction of the scores."""
+    table = scores("P@5", OLD, NEW)
+    if lower:
+        table = cf.Scores(-table.values, TOPICS, table.systems, measure="x").with_direction(True)
+    _, finding = items(cf.checklist(table, test="friedman"))["aggregate-only"]
+    assert finding.startswith("largest loss despite a better mean rank: new loses 0.1000 to old")
+
+
+def test_systems_with_equal_means_have_no_better_mean() -> None:
+    table = cf.Scores(np.array([[0.5, 0.25], [0.25, 0.5]]), ("1", "2"), ("a", "b"))
+    _, finding = items(cf.checklist(table, test="t"))["aggregate-only"]
+    assert finding == "no system loses a topic to a system with a worse mean"
+
+
+def test_intervals_of_other_quantities_are_named() -> None:
+    table = scores("P@5", OLD, NEW)
+    _, finding = items(cf.checklist(table, test="sign"))["effect"]
+    assert "(median of the differences that are not 0 " in finding

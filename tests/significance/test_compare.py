@@ -25,7 +25,7 @@ from cranfield.significance.comparison.compared_pairs import (
     parse_group_name,
     shorten_letters,
 )
-from cranfield.significance.comparison.result import decimals
+from cranfield.significance.comparison.result import choose_decimals
 from cranfield.significance.registry import TestInfo
 from cranfield.tabular import as_cell, format_pvalue
 
@@ -227,7 +227,7 @@ def test_randomised_intervals_agree_with_decisions_in_spite_of_rounding(step: fl
         for offset in (0.3, 1000):
             scores = scores_of(values + offset)
             found = cf.compare(scores, test="randomisation", correction="randomised-tukey")
-            assert (found.count(), found.without_interval) == (0, 0)
+            assert (found.count(), found.n_without_interval) == (0, 0)
         zeros = scores_of(0 * values)
         found = cf.compare(zeros, test="randomisation", correction="randomised-tukey")
         assert not np.any(found.interval)
@@ -259,7 +259,7 @@ def test_missing_scores_of_paired_tests(name: str) -> None:
         found = cf.compare(scores_of(gap), test=name, missing=missing, **FAST)
         assert note in found.notes[0]
         whole = cf.compare(scores_of(known), test=name, **FAST)
-        assert (found.topics, found.adjusted_pvalues.tolist()) == (
+        assert (found.n_topics, found.adjusted_pvalues.tolist()) == (
             len(known),
             whole.adjusted_pvalues.tolist(),
         )
@@ -277,7 +277,7 @@ def test_systems_on_different_topics(name: str) -> None:
     with pytest.raises(CranfieldError, match="no topic has a score of every system"):
         cf.compare(scores_of(apart), test=name, missing="drop")
     with pytest.raises(
-        CranfieldError, match="^no topic has .* in the same way, missing='zero' counts"
+        CranfieldError, match="^no topic has .* in the same way, and missing='zero' counts"
     ):
         cf.compare(scores_of(apart), test="t")
 
@@ -294,8 +294,8 @@ def test_shards() -> None:
         cf.compare(gaps)
     found = cf.compare(gaps, missing="available")
     assert found.notes[0] == "1 combination of topic and shard excluded, as no system has a score"
-    assert cf.compare(gaps, missing="drop").topics == 4
-    assert cf.compare(gaps, missing="zero").topics == 5
+    assert cf.compare(gaps, missing="drop").n_topics == 4
+    assert cf.compare(gaps, missing="zero").n_topics == 5
     values[2, 0, 1] = np.nan
     with pytest.raises(CranfieldError, match="scores of all systems or of none"):
         cf.compare(scores_of(values), missing="available")
@@ -478,7 +478,10 @@ def test_exact_rank_sum_counts_only_the_scores_of_a_pair() -> None:
 
 
 def test_decimals_show_four_digits() -> None:
-    assert [decimals(np.array(means)) for means in ([0.25, 0.5], [0.00025, 0.00031])] == [4, 7]
+    assert [choose_decimals(np.array(means)) for means in ([0.25, 0.5], [0.00025, 0.00031])] == [
+        4,
+        7,
+    ]
     [table] = cf.compare(replace(SOME, values=SOME.values / 1e6)).tables()
     assert len({as_cell(row[1]).text for row in table.rows} - {"0.0000"}) == len(SOME.systems)
 
@@ -506,12 +509,12 @@ def test_an_array_with_more_systems_than_topics_has_a_warning() -> None:
     with pytest.warns(cf.CranfieldWarning, match="3 topics and 8 systems; if its rows are systems"):
         cf.compare(values, test="t")
     # The transpose, as many topics as systems, and labelled scores are quiet.
-    assert cf.compare(values.T, test="t").topics == 8
-    assert cf.compare(values[:, :3], test="t").topics == 3
+    assert cf.compare(values.T, test="t").n_topics == 8
+    assert cf.compare(values[:, :3], test="t").n_topics == 3
     # Many systems on few topics, which differ more than systems do.
     many = random.random((3, 1)) + 0.1 * random.random((3, 8))
-    assert cf.compare(many, test="t").topics == 3
-    assert cf.compare(cf.Scores(values, (*"123",), (*"abcdefgh",)), test="t").topics == 3
+    assert cf.compare(many, test="t").n_topics == 3
+    assert cf.compare(cf.Scores(values, (*"123",), (*"abcdefgh",)), test="t").n_topics == 3
 
 
 @pytest.mark.parametrize("n_systems", [2, 4])

@@ -21,7 +21,7 @@ from cranfield.significance.corrections.studentised import (
     studentised_range_isf,
     studentised_range_sf,
 )
-from cranfield.significance.differences import all_pairs
+from cranfield.significance.differences import pair_all
 from cranfield.significance.registry import Options
 from cranfield.significance.resampling import draw_signs, draw_topic_counts
 
@@ -61,7 +61,7 @@ def test_sign_flips_against_a_plain_version(side: str, n: int) -> None:
         values = four_systems(n, seed)
         d = values[:, FIRST] - values[:, SECOND]
         flipped = [student(row[:, None] * d) for row in draw_signs(99, n, seed)]
-        found = adjust_by_max_t(all_pairs(values), Options(side, resamples=99, seed=seed))
+        found = adjust_by_max_t(pair_all(values), Options(side, resamples=99, seed=seed))
         assert found.tolist() == pytest.approx(plain(student(d), flipped, side)[0], abs=1e-12)
 
 
@@ -73,7 +73,7 @@ def test_resampled_topics_against_a_plain_version(side: str) -> None:
         rows = draw_topic_counts(99, 12, seed).astype(int)
         resampled = [student(np.repeat(d - d.mean(axis=0), row, axis=0)) for row in rows]
         options = Options(side, resamples=99, seed=seed)
-        pvalue, largest = step_down([CentredPairs(all_pairs(values))], options)
+        pvalue, largest = step_down([CentredPairs(pair_all(values))], options)
         expected = plain(student(d), resampled, side)
         assert pvalue.tolist() == pytest.approx(expected[0], abs=1e-12)
         assert largest.tolist() == pytest.approx(expected[1], rel=1e-9)
@@ -127,7 +127,7 @@ def test_it_holds_its_level_where_variances_differ() -> None:
         rng = np.random.default_rng(k)
         values = rng.normal(0, deviations, (20, 8)) + rng.normal(0, 0.2, (20, 1))
         wrong["max-t"] += (
-            adjust_by_max_t(all_pairs(values), Options(resamples=299, seed=k)).min() <= 0.05
+            adjust_by_max_t(pair_all(values), Options(resamples=299, seed=k)).min() <= 0.05
         )
         found = cf.compare(values, correction="tukey")
         wrong["tukey"] += found.adjusted_pvalues.min() <= 0.05
@@ -268,25 +268,25 @@ def test_edges() -> None:
 
 
 @pytest.mark.parametrize(
-    ("comparisons", "df", "two_sided", "critical"),
+    ("comparisons", "df", "is_two_sided", "critical"),
     # Dunnett's tables, 5%.
     [(2, 10, True, 2.57), (4, 20, True, 2.65), (3, np.inf, True, 2.35), (2, 10, False, 2.15)],
 )
-def test_dunnett_tables(comparisons: int, df: float, two_sided: bool, critical: float) -> None:
-    found = compute_maximum_sf(np.array([critical]), comparisons, df, two_sided=two_sided)
+def test_dunnett_tables(comparisons: int, df: float, is_two_sided: bool, critical: float) -> None:
+    found = compute_maximum_sf(np.array([critical]), comparisons, df, is_two_sided=is_two_sided)
     assert found[0] == pytest.approx(0.05, abs=6e-4)
 
 
 @pytest.mark.parametrize(
-    ("t", "comparisons", "df", "two_sided"),
+    ("t", "comparisons", "df", "is_two_sided"),
     [(2.0, 3, 12, True), (-1.0, 3, 12, False)],
 )
-def test_dunnett_is_multivariate_t(t: float, comparisons: int, df: int, two_sided: bool) -> None:
+def test_dunnett_is_multivariate_t(t: float, comparisons: int, df: int, is_two_sided: bool) -> None:
     correlation = np.full((comparisons, comparisons), 0.5) + 0.5 * np.eye(comparisons)
     joint = stats.multivariate_t(shape=correlation, df=df, seed=1)
     edge = np.full(comparisons, t)
-    inside = joint.cdf(edge, lower_limit=-edge if two_sided else None, maxpts=1_000_000)
-    found = compute_maximum_sf(np.array([t]), comparisons, df, two_sided=two_sided)
+    inside = joint.cdf(edge, lower_limit=-edge if is_two_sided else None, maxpts=1_000_000)
+    found = compute_maximum_sf(np.array([t]), comparisons, df, is_two_sided=is_two_sided)
     assert found[0] == pytest.approx(1 - inside, abs=5e-6)
 
 

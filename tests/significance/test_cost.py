@@ -164,7 +164,7 @@ def test_missing_values_and_one_topic() -> None:
         "1 topic excluded, as a score is missing",
     ):
         assert part in notes
-    assert found.topics == 1 and found.to_polars()["front proportion"].null_count() == 6
+    assert found.n_topics == 1 and found.to_polars()["front proportion"].null_count() == 6
     assert fronts(found) == {
         "joules": ["b"],
         "seconds": ["b"],
@@ -201,7 +201,7 @@ def test_a_column_of_models_stands_beside_systems() -> None:
         ("a,1\nb,2s", "costs.csv:3: seconds '2s' is not a finite number"),
         ("a,1\na,2", "costs.csv:3: system 'a' occurs twice"),
         ("a,\nb,x", "expected costs besides column"),
-        ("x,1\ny,2", "expected costs of systems such as 'a', got none of systems with scores"),
+        ("x,1\ny,2", "expected a cost of at least one system with scores, such as 'a', got none"),
     ],
 )
 def test_refusals(tmp_path: Any, rows: str, message: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 import cranfield as cf
 from cranfield.meta.test_studies.fast_tests import read_choice
 from cranfield.significance import GeneralisedLinearModel, compare_glm, find_test
-from cranfield.significance.differences import all_pairs
+from cranfield.significance.differences import pair_all
 from cranfield.significance.registry import Options
 from tests.significance.helpers import GRID_VALUES, covid, scored
 
@@ -97,7 +97,7 @@ def test_equal_means_are_equal_effects_of_the_default_link() -> None:
     assert row[2] == pytest.approx(0, abs=1e-12)
     assert row[5] == pytest.approx(1)
     means = values.mean(axis=0)
-    pairs = all_pairs(values)
+    pairs = pair_all(values)
     assert glm.difference == pytest.approx(means[pairs.first] - means[pairs.second], abs=1e-12)
 
 
@@ -108,7 +108,7 @@ def test_separated_topics_are_excluded_and_reported() -> None:
     without, glm = compare_glm(scored(values)), compare_glm(scored(constant))
     assert glm.estimate == pytest.approx(without.estimate, rel=1e-12)
     assert glm.p == pytest.approx(without.p, rel=1e-12)
-    assert (glm.topics, glm.df) == (without.topics, without.df)
+    assert (glm.n_topics, glm.df) == (without.n_topics, without.df)
     n = len(values)
     assert any(
         note == "glm excludes 3 topics with only scores of 0, or only scores of 1:"
@@ -190,13 +190,13 @@ def test_the_name_with_parameters_is_a_test() -> None:
     assert set(test.info.corrections) == {
         *("tukey", "none", "bonferroni", "holm", "sidak", "hommel", "bh", "by")
     }
-    outcome = test.run(all_pairs(GRID_VALUES), Options())
+    outcome = test.run(pair_all(GRID_VALUES), Options())
     expected = GeneralisedLinearModel(link="probit").fit(GRID_VALUES).model.means
     assert outcome.required_model.means.tolist() == expected.tolist()
 
 
 def test_one_sided_pvalues_are_halves() -> None:
-    pairs = all_pairs(GRID_VALUES)
+    pairs = pair_all(GRID_VALUES)
     run = find_test("glm").run
     two, greater, less = (
         run(pairs, Options(alternative=side)).pvalue for side in ("two-sided", "greater", "less")

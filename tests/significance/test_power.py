@@ -77,7 +77,7 @@ def test_what_r_prints() -> None:
     # A variance between groups of 1 and one within of 3: noncentrality 3 n / 3.
     four: dict[str, Any] = {"systems": 4, "difference": np.sqrt(6), "variance": 3}
     assert float(power_anova(5, model="anova-1", **four)) == pytest.approx(0.3535594, abs=5e-8)
-    assert topics_needed("anova-1", power=0.8, **four).topics == 12  # n = 11.92613
+    assert topics_needed("anova-1", power=0.8, **four).n_topics == 12  # n = 11.92613
     # pwr.t.test(d = .2, n = 60, sig.level = .10, type = "one.sample")
     power = power_t(60, difference=0.2, variance=0.5, alpha=0.10)
     assert float(power) == pytest.approx(0.4555818, abs=5e-8)
@@ -109,7 +109,7 @@ def test_where_scipy_underflows_the_power_is_one() -> None:
     found = power_t([7, 47, 681], difference=10, variance=0.001)
     np.testing.assert_allclose(found, 1.0, atol=1e-12)
     assert float(power_anova(1000, systems=10, difference=5, variance=0.01)) == pytest.approx(1.0)
-    assert topics_needed("t", difference=1, variance=1e-12).topics == 2
+    assert topics_needed("t", difference=1, variance=1e-12).n_topics == 2
 
 
 def test_expected_width_of_very_many_topics() -> None:
@@ -144,30 +144,30 @@ def test_one_topic_less_is_not_enough(
     if design == "interval":
         found = topics_needed(design, width=goal, **options)
         assert found.achieved <= goal
-        if found.topics > 2:
-            assert float(expected_width(found.topics - 1, **options)) > goal
+        if found.n_topics > 2:
+            assert float(expected_width(found.n_topics - 1, **options)) > goal
         return
     options["difference"] = goal
     if design == "t":
         found = topics_needed(design, power=power, **options)
-        before = power_t(max(2, found.topics - 1), **options)
+        before = power_t(max(2, found.n_topics - 1), **options)
     else:
         found = topics_needed(design, power=power, systems=systems, **options)
-        before = power_anova(max(2, found.topics - 1), systems=systems, model=design, **options)
+        before = power_anova(max(2, found.n_topics - 1), systems=systems, model=design, **options)
     assert found.achieved >= power
-    assert found.topics == 2 or float(before) < power
+    assert found.n_topics == 2 or float(before) < power
 
 
 def test_result_says_all() -> None:
     found = topics_needed("anova-1", variance=0.02, difference=0.1, systems=10, power=0.9)
     assert (found.design, found.power, found.width, found.systems) == ("anova-1", 0.9, None, 10)
     text = str(found)
-    assert text.startswith(f"{found.topics} topics: one-way ANOVA of 10 systems detects that")
+    assert text.startswith(f"{found.n_topics} topics: one-way ANOVA of 10 systems detects that")
     assert "at least 0.9" in text and "variance of a score 0.02, alpha 0.05" in text
     assert "confidence interval" in str(topics_needed("interval", variance=0.02, width=0.1))
     one = topics_needed("t", variance=0.02, difference=0.1, alternative="less")
     assert "one-sided (less)" in str(one)
-    assert one.topics < topics_needed("t", variance=0.02, difference=0.1).topics
+    assert one.n_topics < topics_needed("t", variance=0.02, difference=0.1).n_topics
 
 
 def test_variance_of_one_way() -> None:
@@ -239,10 +239,10 @@ def test_two_normal_systems_against_the_noncentral_t(topics: int) -> None:
 def test_topics_needed_for_two_systems() -> None:
     pool = normal(2)
     variance = float(np.var(np.diff(pool.values, axis=1))) / 2
-    want = topics_needed("t", difference=0.12, variance=variance).topics
+    want = topics_needed("t", difference=0.12, variance=variance).n_topics
     found = power_pairs(pool, difference=0.12, sets=100, test="t")
-    assert found.needed == pytest.approx(want, abs=3)
-    assert found.needed in found.topics
+    assert found.n_needed == pytest.approx(want, abs=3)
+    assert found.n_needed in found.topics
 
 
 def test_many_systems() -> None:
@@ -381,4 +381,4 @@ def test_no_design_exceeds_the_maximum_number_of_topics() -> None:
     # 12 million topics would be enough.
     with pytest.raises(cf.CranfieldError, match="more than 10,000,000 topics"):
         topics_needed("t", difference=1.144e-4, variance=0.01)
-    assert topics_needed("t", difference=1.26e-4, variance=0.01).topics < 10_000_000
+    assert topics_needed("t", difference=1.26e-4, variance=0.01).n_topics < 10_000_000

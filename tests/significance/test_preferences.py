@@ -69,7 +69,7 @@ def test_runs_against_a_plain_loop() -> None:
         table = cf.compare_preferences(cf.judge(runs, grades), list(PREFERENCES), rel=rel)
         assert any("1 topic excluded" in note for note in table.notes)
         topics = [t for t, one in grades.items() if max(one.values()) >= rel]
-        assert table.topics == len(topics)
+        assert table.n_topics == len(topics)
         rows = iter(table.to_polars().iter_rows(named=True))
         for name in PREFERENCES:
             for first, second in combinations(runs, 2):

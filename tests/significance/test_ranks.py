@@ -19,7 +19,7 @@ from scipy.stats import binomtest, friedmanchisquare, kruskal, rankdata
 import cranfield as cf
 from cranfield import compare
 from cranfield.base.arrays import Floats
-from cranfield.significance.differences import all_pairs
+from cranfield.significance.differences import pair_all
 from cranfield.significance.pairwise import ranks as signs
 from cranfield.significance.pairwise.ranks import (
     RankSums,
@@ -55,7 +55,7 @@ def test_kth_sum(seed: int, kind: str, n: int, m: int) -> None:
     i, j = np.triu_indices(m)
     walsh = np.sort(y[:, i] + y[:, j], axis=1)
     for rank in (0, walsh.shape[1] // 3, walsh.shape[1] - 1):
-        assert (select_kth_sum(y, y, rank, triangle=True) == walsh[:, rank]).all()
+        assert (select_kth_sum(y, y, rank, is_triangle=True) == walsh[:, rank]).all()
 
 
 def bound_pseudo_median(d: Floats, level: float) -> tuple[float, float]:
@@ -89,10 +89,10 @@ def bound_pseudo_median(d: Floats, level: float) -> tuple[float, float]:
 @pytest.mark.parametrize("topics", [2, 9, 25, 26, 130])
 @pytest.mark.parametrize("kind", KINDS)
 def test_signed_rank_limits_are_walsh_averages(topics: int, kind: str) -> None:
-    pairs = all_pairs(drawn(np.random.default_rng(topics), kind, (topics, 5)))
+    pairs = pair_all(drawn(np.random.default_rng(topics), kind, (topics, 5)))
     for level in (0.5, 0.95, 0.9999):
         found = np.array(signs.bound_pseudo_median(pairs, Options(), level)).T
-        for ours, d in zip(found, pairs.differences(), strict=True):
+        for ours, d in zip(found, pairs.compute_differences(), strict=True):
             # Where ranks are tied, a limit of 0 may stand beside it, by as much as rounds.
             assert ours.tolist() == pytest.approx(bound_pseudo_median(d, level), rel=0, abs=1e-12)
 
@@ -144,7 +144,7 @@ def test_rank_sum_limits_are_differences(topics: int, kind: str) -> None:
     if topics > 2:
         values[rng.random(values.shape) < 0.3] = np.nan
         values[:2] = drawn(rng, kind, (2, 5))
-    pairs = all_pairs(values)
+    pairs = pair_all(values)
     for level in (0.5, 0.95, 0.9999):
         low, high = bound_shift(pairs, level)
         for k, (i, j) in enumerate(zip(pairs.first, pairs.second, strict=True)):
@@ -161,7 +161,7 @@ def test_rank_sum_counts_what_is_equal(kind: str) -> None:
     rng = np.random.default_rng(3)
     values = drawn(rng, kind, (20, 6))
     values[3:9, 2] = values[15:, 4] = np.nan
-    pairs = all_pairs(values)
+    pairs = pair_all(values)
     found = rank_sum_test(pairs, Options())
     for k, (i, j) in enumerate(zip(pairs.first, pairs.second, strict=True)):
         x, y = (one[~np.isnan(one)] for one in (values[:, i], values[:, j]))
@@ -173,7 +173,7 @@ def test_rank_sum_counts_what_is_equal(kind: str) -> None:
 def peak(test: str, values: Floats) -> float:
     """Return the megabytes that a test and its limits take."""
     tracemalloc.start()
-    find_test(test).run(all_pairs(values), Options()).interval(0.95)
+    find_test(test).run(pair_all(values), Options()).interval(0.95)
     size = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return size / 2**20
@@ -190,7 +190,7 @@ def test_memory_is_bounded(test: str) -> None:
 @pytest.mark.parametrize("test", ["sign", "signed-rank", "rank-sum"])
 def test_results_keep_scores_not_differences(test: str) -> None:
     values = np.random.default_rng(0).random((300, 20))
-    pairs = all_pairs(values)
+    pairs = pair_all(values)
     found = find_test(test).run(pairs, Options())
     size = len(pickle.dumps(found))
     assert size < 2 * values.nbytes + 100 * len(pairs)

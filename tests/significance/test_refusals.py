@@ -92,7 +92,7 @@ REFUSALS: Refusals = {
         (lambda: compare({"x": ["a"], "y": ["b"]}), "score 'a'"),
         (lambda: compare({"x": {"q": None}, "y": {}}), "empty"),
         (lambda: compare({"a": [0.5, 0.4]}), "two systems"),
-        (lambda: compare({"a": [0.5], "b": [0.4]}), "1 score"),
+        (lambda: compare({"a": [0.5], "b": [0.4]}), "got 1 of 'a'"),
         (lambda: compare(pl.LazyFrame({"x": [1.0, 2.0]})), "topic"),
         (lambda: compare(ENDLESS), "system 's1' on topic 'q0' has an infinite score"),
         *(
@@ -104,10 +104,11 @@ REFUSALS: Refusals = {
                 (dominance, [0], [1]),
             )
         ),
-        (lambda: compare(scored([[0, np.nan], [1, np.nan]]), test="welch"), "'s1' has 0 scores"),
+        (lambda: compare(scored([[0, np.nan], [1, np.nan]]), test="welch"), "got 0 of 's1'"),
         (lambda: compare({"a": [0.1, 0.5], "b": [0.2, 0.3, 0.6]}), "unpaired test"),
         (lambda: compare(SHARDS, test="t"), "by shard"),
         (lambda: compare(SHARDS.select(["q0"]), test="anova-3"), "two topics"),
+        (lambda: SOME.select(systems=[99]), "indices of systems must be from -"),
         (lambda: compare(-SOME.values, statistic="geometric-mean"), "at least 0, got -"),
         (lambda: SOME.geometric_mean(-1), "floor must be a number >= 0"),
         (
@@ -377,7 +378,7 @@ def test_any_scores(elements: Any, data: st.DataObject) -> None:
     low, high = found.interval
     without = np.isnan(low)
     np.testing.assert_array_equal(without, np.isnan(high))
-    assert without.sum() == found.without_interval
+    assert without.sum() == found.n_without_interval
     np.testing.assert_array_equal(
         ((low > 0) | (high < 0))[~without], found.is_significant()[~without]
     )

@@ -145,7 +145,7 @@ def test_unequal_numbers_of_replicates() -> None:
     np.testing.assert_allclose(comparison.means, of_system)
     assert any("numbers of replicates differ, 1 to 3" in note for note in comparison.notes)
     dropped = cf.compare(scores, test="independent-replicates", missing="drop")
-    assert (dropped.topics, dropped.notes[0]) == (
+    assert (dropped.n_topics, dropped.notes[0]) == (
         4,
         "1 topic excluded: no score of some systems",
     )
@@ -206,7 +206,7 @@ def test_equal_differences_of_shared_replicates() -> None:
     expected = ttest_ind(*values.mean(axis=0)).pvalue
     assert (found.raw_pvalues[0], found.adjusted_pvalues[0]) == pytest.approx((expected, expected))
     assert not any("without any variation" in note for note in found.notes)
-    assert found.without_interval == 0
+    assert found.n_without_interval == 0
 
 
 @pytest.mark.parametrize(

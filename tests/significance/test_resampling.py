@@ -16,7 +16,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
-from cranfield.significance.differences import Pairs, all_pairs
+from cranfield.significance.differences import Pairs, pair_all
 from cranfield.significance.pairwise import bootstrap
 from cranfield.significance.pairwise.bootstrap import unpaired_bootstrap_test
 from cranfield.significance.registry import Options, find_test
@@ -259,7 +259,7 @@ def test_sums_that_are_equal_but_for_rounding_do_not_part_limits_and_p(
 
 
 def test_a_t_that_is_reached_but_for_rounding_is_not_left_out() -> None:
-    pair = all_pairs(np.zeros((2, 2)))
+    pair = pair_all(np.zeros((2, 2)))
     for t, reached in ((1 - 1e-13, True), (1 - 1e-11, False)):
         for difference in (np.array([0.3]), np.array([-0.3])):
             error, quantile = np.array([0.1]), 3.0 * t
@@ -322,7 +322,7 @@ def test_p_values_stay_the_same() -> None:
     for test, counts in known.items():
         for side, count in zip(SIDES, counts, strict=True):
             options = Options(exact=False, resamples=999, seed=5, alternative=side)
-            found = find_test(test).run(all_pairs(values), options).pvalue
+            found = find_test(test).run(pair_all(values), options).pvalue
             assert np.rint(found * 1000).astype(int).tolist() == count, (test, side)
 
 
@@ -415,7 +415,7 @@ def test_seeds_of_unpaired_limits_do_not_meet() -> None:
     limits = []
     for seed in (4, 5):
         for columns in ((x, flat), (flat, x)):
-            pairs = all_pairs(np.column_stack(columns))
+            pairs = pair_all(np.column_stack(columns))
             low, high = bootstrap.bound_by_welch(pairs, Options(resamples=99, seed=seed), 0.9)
             limits.append(high[0] - low[0])
     assert len(set(limits)) == 4
@@ -425,7 +425,7 @@ def test_seeds_of_unpaired_limits_do_not_meet() -> None:
 
 
 def test_unpaired_memory_is_bounded() -> None:
-    pairs = all_pairs(np.random.default_rng(0).random((5000, 2)))
+    pairs = pair_all(np.random.default_rng(0).random((5000, 2)))
     tracemalloc.start()
     unpaired_bootstrap_test(pairs, Options(resamples=2500)).interval(0.95)
     size = tracemalloc.get_traced_memory()[1] / 2**20

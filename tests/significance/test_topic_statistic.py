@@ -99,7 +99,7 @@ def test_medians_of_few_topics_are_not_below_sign_flips(topics: int, correction:
     found = cf.compare(values, statistic="median", correction=correction, resamples=999)
     factor = 3 if correction == "holm" else 1
     assert found.adjusted_pvalues.min() == min(1, factor * 2.0 ** (1 - topics))
-    assert found.without_interval == 0
+    assert found.n_without_interval == 0
     assert np.isinf(found.interval).all() == (factor * 2.0 ** (1 - topics) > 0.05)
 
 

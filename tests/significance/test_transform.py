@@ -179,7 +179,7 @@ def test_rows_that_count_the_same_are_what_statsmodels_does() -> None:
         float(one[0]) for one in (found.difference, found.statistic, found.raw_pvalues)
     )
     assert (difference, t, p) == pytest.approx(OF_STATSMODELS, rel=1e-12)
-    assert found.topics == 6
+    assert found.n_topics == 6
     expected = "clusters of rows (12 rows, 1 to 4 in each cluster), weighted so that each row"
     assert any(expected in note for note in found.notes)
 

@@ -359,12 +359,12 @@ def _split_by_replicate(
     scores: Mapping[str, cf.Scores], test: str | None, replicates: str | None
 ) -> Mapping[str, cf.Scores]:
     """Return scores by replicate if a test, or a table of replicates, requires them."""
-    from cranfield.scores.replicates import replicate_warning
+    from cranfield.scores.replicates import describe_replicate_names
     from cranfield.significance.registry import REPLICATE_TESTS
 
     if replicates is not None or test in REPLICATE_TESTS:
         return {name: cf.by_replicate(s, replicates) for name, s in scores.items()}
-    if warning := replicate_warning(next(iter(scores.values())).systems):
+    if warning := describe_replicate_names(next(iter(scores.values())).systems):
         warn(warning)
     return scores
 

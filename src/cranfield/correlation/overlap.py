@@ -35,7 +35,7 @@ class TieGroups:
     bottom: Ints
 
     @property
-    def length(self) -> int:
+    def n_items(self) -> int:
         """Number of ranked items."""
         return int(self.bottom.max(initial=0))
 
@@ -43,11 +43,11 @@ class TieGroups:
 def compute_rbo(
     first: TieGroups, second: TieGroups, p: float, ties: str
 ) -> tuple[float, float, float]:
-    """Compute extrapolated RBO, its lowest possible value and its residual; see :func:`rbo`."""
+    """Return extrapolated RBO, the lowest possible RBO, and the residual; see :func:`rbo`."""
     # A depth cuts at most one tie group of each ranking, so overlaps are counts of items that are
     # above the cut in both rankings, in the cut group of one, or in the cut groups of both.
-    shorter, longer = (first, second) if first.length <= second.length else (second, first)
-    short_length, length = shorter.length, longer.length
+    shorter, longer = (first, second) if first.n_items <= second.n_items else (second, first)
+    short_length, length = shorter.n_items, longer.n_items
     depth = np.arange(1, length + 1)
     is_common = (shorter.top > 0) & (longer.top > 0)
     short_cut, short_sum = _compute_cuts(shorter, length, ties)
@@ -81,12 +81,12 @@ def compute_rbo(
 
 
 def _compute_cuts(groups: TieGroups, max_depth: int, ties: str) -> tuple[Floats, Floats]:
-    """Compute the included proportion of the tie group at each depth, and the sum over items."""
+    """Return, by depth, the included proportion of the cut tie group, and the sum over items."""
     depth = np.arange(1, max_depth + 1)
     # The sorted ranks list a group of k items k times, once for each depth that it covers. Beyond
     # its end, a ranking is continued without ties. For `b`, squared proportions are summed.
     top, bottom = (
-        np.append(np.sort(ranks[ranks > 0]), depth[groups.length :])
+        np.append(np.sort(ranks[ranks > 0]), depth[groups.n_items :])
         for ranks in (groups.top, groups.bottom)
     )
     n_items = bottom - top + 1
@@ -187,7 +187,7 @@ def rbo(first: Any, second: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     Raises
     ------
     CranfieldError
-        For a ranking that is empty, or not a sequence or mapping, and for invalid ids or scores.
+        For a ranking that is empty or of another type, repeated or invalid ids, and invalid scores.
     PolicyError
         For an unknown treatment of ties, or a p that is not between 0 and 1.
 
@@ -372,7 +372,7 @@ def rbo_of_runs(
     Raises
     ------
     PolicyError
-        For an unknown treatment of ties, a p outside 0 to 1, or an argument that is not a run.
+        For an unknown treatment of ties, an invalid p, or an argument that is not a run.
 
     Examples
     --------
@@ -394,8 +394,8 @@ def rbo_of_runs(
         ranks = ranks_of[topic,].drop("topic", "doc").fill_null(0).cast(pl.Int64)
         top, bottom, second_top, second_bottom = ranks.to_numpy().T
         a, b = TieGroups(top, bottom), TieGroups(second_top, second_bottom)
-        values = compute_rbo(a, b, p, ties) if a.length and b.length else (None,) * 3
-        rows.append((topic, *values, a.length, b.length))
+        values = compute_rbo(a, b, p, ties) if a.n_items and b.n_items else (None,) * 3
+        rows.append((topic, *values, a.n_items, b.n_items))
     dtypes = [pl.String, *[pl.Float64] * 3, pl.Int64, pl.Int64]
     names = ("topic", "ext", "min", "res", "first", "second")
     return pl.DataFrame(rows, dict(zip(names, dtypes, strict=True)), orient="row")

@@ -88,7 +88,7 @@ def iterate_blocks(n_sets: int, n_items: int) -> Iterator[tuple[slice, slice]]:
 
 
 def compute_signs(values: Floats, rows: slice) -> Signs:
-    """Compare rows with items: 1 if the other item is higher, -1 if lower; (sets, rows, items)."""
+    """Compare the items of a slice with all items: 1 if the latter are higher, -1 if lower."""
     row_values, column_values = values[:, rows, None], values[:, None, :]
     return np.subtract(column_values > row_values, column_values < row_values, dtype=np.int8)
 
@@ -122,7 +122,7 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
     CranfieldError
         For values that are not numbers, or whose items, sets or labels do not match.
     PolicyError
-        For an unknown variant, or a negative rounding.
+        For an unknown variant, or a rounding that is not a number >= 0.
 
     Notes
     -----
@@ -132,7 +132,8 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
 
     with P concordant and Q discordant pairs of m items, T pairs tied only in x, and U pairs tied
     only in y (Kendall 1945; Ferrante, Ferro and Fuhr 2021, section 3.3; Sakai 2013, equation 51). A
-    tied pair is neither concordant nor discordant, so that tau-a is below 1 if there are ties.
+    tied pair is neither concordant nor discordant, so that tau-a is between -1 and 1 if there are
+    ties. Pairs that `rounding` excludes count in no term, and m(m-1)/2 is the number of the others.
 
     Examples
     --------

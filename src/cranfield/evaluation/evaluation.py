@@ -35,7 +35,7 @@ from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.measures.families import KINDS, REGISTRY
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import label_index, long_table, overall_table
+from cranfield.scores.one_measure import find_label, make_long_table, make_overall_table
 from cranfield.tabular import FrameMixin, frame_html
 
 if TYPE_CHECKING:
@@ -509,7 +509,7 @@ class Evaluation(FrameMixin, WithPlots, Mapping[str, Scores]):
 
     def by_system(self) -> pl.DataFrame:
         """Return the overall values with a row for each system and a column for each measure."""
-        return overall_table(self)
+        return make_overall_table(self)
 
     @overload
     def to_dict(self) -> dict[str, dict[str, float]]: ...
@@ -543,7 +543,7 @@ class Evaluation(FrameMixin, WithPlots, Mapping[str, Scores]):
             overall[name] = dict(zip(scores.systems, scores.overall().tolist(), strict=True))
         if system is None:
             return overall
-        label = self.systems[label_index(system, self.systems)]
+        label = self.systems[find_label(system, self.systems)]
         return {name: values[label] for name, values in overall.items()}
 
     def summary(self) -> pl.DataFrame:
@@ -555,7 +555,7 @@ class Evaluation(FrameMixin, WithPlots, Mapping[str, Scores]):
 
     def to_polars(self) -> pl.DataFrame:
         """Return all scores as a long table: measure, topic, system, shard (if any), score."""
-        return long_table(self)
+        return make_long_table(self)
 
     def to_xarray(self) -> xr.Dataset:
         """Return an xarray data set with a variable for each measure."""

@@ -33,7 +33,7 @@ from cranfield.measures.fairness.attention import InequityOfAttention
 from cranfield.measures.fairness.exposure import ExpectedExposure
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
-from cranfield.scores.replicates import replicate_labels
+from cranfield.scores.replicates import split_run_names
 
 MeasureType = TypeVar("MeasureType", bound=Measure)
 EXPOSURE = ("EEL", "EED", "EER")  # measures of expected exposure
@@ -149,7 +149,7 @@ def _judge_by_measure(
 
 def _find_systems(judged: JudgedRuns, replicates: Any) -> tuple[tuple[str, ...], Ints]:
     """Return the systems whose rankings the runs contain, and the index of the system per run."""
-    names = [system for system, _ in replicate_labels(judged.systems, replicates, single=True)]
+    names = [system for system, _ in split_run_names(judged.systems, replicates, single=True)]
     systems = tuple(dict.fromkeys(names))
     return systems, np.array([systems.index(name) for name in names])
 

@@ -38,7 +38,7 @@ from cranfield.measures.aliases import (
 )
 from cranfield.measures.base import Info, Measure
 from cranfield.measures.families import ALIASES, REGISTRY
-from cranfield.scores.one_measure import AGGREGATES, direction_note, suggests_lower
+from cranfield.scores.one_measure import AGGREGATES, describe_direction, suggests_lower
 
 MAX_LENGTH = 10_000
 """Maximum length of the text of a measure; a user browsing model of ten ranks has about 1,500."""
@@ -539,7 +539,7 @@ def define(
         )
 
     if lower_is_better is None and suggests_lower(name):
-        warn(direction_note(name, reader=""))
+        warn(describe_direction(name, reader=""))
 
     info = Info(
         name,

@@ -22,7 +22,7 @@ from cranfield.scores import Scores
 from cranfield.significance.differences import encode_scores
 from cranfield.significance.models.anova import fit_factorial
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.models.factors import tukey_pairs
+from cranfield.significance.models.factors import compare_levels
 from cranfield.significance.prepare import as_scores
 from cranfield.sources.columns import read_columns, read_mapping_columns
 from cranfield.sources.schemas import INDEX_NAME, Schema, fold_name, optional
@@ -461,6 +461,6 @@ def _analyse(errors: Floats, predictors: Sequence[str]) -> tuple[pl.DataFrame, p
         errors, axes = errors[:, :, 0], axes[:2]
         terms = axes
     table = fit_factorial(errors, *terms, factors_of_axes=axes)
-    comparisons = tukey_pairs(table, "predictor", predictors, errors.size, ALPHA)
+    comparisons = compare_levels(table, "predictor", predictors, errors.size, ALPHA)
     pairs = pl.DataFrame(comparisons, list(columns["pairs"]), orient="row")
     return table.to_polars(), pairs.fill_nan(None)

@@ -25,8 +25,8 @@ from cranfield.significance.comparison.compare import compare
 from cranfield.significance.differences import (
     MIN_DIFFERENCE,
     ROUNDING,
-    fieller_interval,
-    t_quantile,
+    bound_by_fieller,
+    compute_t_quantile,
 )
 from cranfield.significance.prepare import MAX_SCORE
 from cranfield.significance.registry import find_test
@@ -113,8 +113,8 @@ def effect_ratio_interval(
         scaled_variance = variance * (other_effect / effect) ** 2 if effect else 0.0
         weights = scaled_variance**2 / (x.size - 1) + other_variance**2 / (y.size - 1)
         df = (scaled_variance + other_variance) ** 2 / weights if weights > 0 else df
-    squared_quantile = t_quantile(CONFIDENCE, df) ** 2
-    low, high = fieller_interval(
+    squared_quantile = compute_t_quantile(CONFIDENCE, df) ** 2
+    low, high = bound_by_fieller(
         *np.array([effect, other_effect, variance, other_variance, covariance, squared_quantile])
     )
     return float(low), float(high)

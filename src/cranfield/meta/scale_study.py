@@ -31,7 +31,7 @@ from cranfield.scales.interval_scaled import Interval
 from cranfield.scales.runs import as_measure, depends_on_recall_base
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.differences import t_quantile
+from cranfield.significance.differences import compute_t_quantile
 from cranfield.significance.registry import Options, find_test
 from cranfield.tabular import format_number
 
@@ -556,7 +556,9 @@ def average_changes(
             defined_results = group.filter(pl.col("Sig") > 0)
             means = (defined_results[name].mean() for name in ("S2NS %", "NS2S %", "changed %"))
             n, sd = defined_results.height, defined_results["changed %"].std()
-            half_width = None if sd is None else float(t_quantile(0.95, n - 1)) * sd / sqrt(n)
+            half_width = (
+                None if sd is None else float(compute_t_quantile(0.95, n - 1)) * sd / sqrt(n)
+            )
             if group.height:
                 rows.append((cutoffs, *names, n, group.height - n, *means, sd, half_width))
     schema = make_schema(ScaleStudy.columns["headline"], ["results", "undefined"])

@@ -257,7 +257,7 @@ def format_leaderboards(results: Mapping[str, RankSets | JointComparison], forma
             for name, frame in frames.items()
         ]
         return pl.concat(labelled_frames, how="diagonal").write_csv()
-    attributes = ("method", "alpha", "topics", "resamples", "seed", "notes")
+    attributes = ("method", "alpha", "n_topics", "resamples", "seed", "notes")
     leaderboards = [
         {"measure": name}
         | {attribute: getattr(result, attribute) for attribute in attributes}
@@ -303,7 +303,7 @@ def convert_comparison(comparison: PairwiseComparison) -> dict[str, Any]:
 
 
 COMPARISON_ATTRIBUTES = (  # attributes copied to JSON; underscores in their names become spaces
-    *("measure", "lower_is_better", "test", "correction", "alternative", "alpha", "topics"),
+    *("measure", "lower_is_better", "test", "correction", "alternative", "alpha", "n_topics"),
     *("baselines", "seed", "resamples", "interval_of", "options", "details", "notes"),
 )
 

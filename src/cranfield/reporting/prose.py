@@ -267,7 +267,7 @@ def describe_result(comparison: PairwiseComparison) -> Iterator[Sentence]:
     n = int(is_significant.sum())
     yield [f"Of {len(comparison):,} pairs, {n or 'none'} {_differ(n)} significantly."]
     note = ""
-    if n_missing := comparison.without_interval:
+    if n_missing := comparison.n_without_interval:
         subject = f"{counted(n_missing, 'pair')} {'has' if n_missing == 1 else 'have'}"
         note = f"; {subject} no interval, because it would contradict the decision of the test"
     intervals = [
@@ -692,7 +692,7 @@ def _write_design(comparison: PairwiseComparison | JointComparison) -> str:
 
 def _write_sample(comparison: PairwiseComparison | JointComparison) -> str:
     pairs = f" ({counted(len(comparison), 'pair')})" if len(comparison.systems) > 2 else ""
-    return f" on {counted(comparison.topics, 'topic')}{pairs}."
+    return f" on {counted(comparison.n_topics, 'topic')}{pairs}."
 
 
 _SETTINGS = {"grades": "grades are {}", "max_grade": "the highest grade is {}"}
@@ -707,7 +707,7 @@ def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
         samples = f"{counted(comparison.resamples or 0, 'resample')} of topics"
         yield MethodSentence(
             (
-                f"The test was {name_method(info, correction, baseline=has_baselines)}",
+                f"The test was {name_method(info, correction, has_baseline=has_baselines)}",
                 Citation(
                     f"{correction.baseline_source if has_baselines else correction.source};"
                     f" {info.source}"

@@ -16,7 +16,7 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.aliases import find_trec_name
 from cranfield.measures.base import Measure
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import long_table, overall_table
+from cranfield.scores.one_measure import make_long_table, make_overall_table
 
 RELSTRING_DEPTH = 10  # number of ranks in trec_eval's relstring
 
@@ -108,7 +108,7 @@ def format_scores_csv(scores: Mapping[str, Scores], *, by_topic: bool) -> str:
 
 def tabulate_scores(scores: Mapping[str, Scores], *, by_topic: bool) -> pl.DataFrame:
     """Return scores by measure, topic and system in long form, or overall values by system."""
-    return long_table(scores) if by_topic else overall_table(scores)
+    return make_long_table(scores) if by_topic else make_overall_table(scores)
 
 
 def format_scores_json(

@@ -21,7 +21,7 @@ from cranfield.result import Result
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.compared_pairs import ALPHABET, name_group, shorten_letters
-from cranfield.significance.comparison.result import PairwiseComparison, decimals
+from cranfield.significance.comparison.result import PairwiseComparison, choose_decimals
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.prepare import STATISTIC_OF_AGGREGATE
 from cranfield.tabular import NO_VALUE, Cell, Table, table_from_frame
@@ -248,7 +248,7 @@ def _format_values(scores: Scores, values: Floats, percent: bool, places: int | 
         return ["" if np.isnan(value) else f"{value:,.0f}" for value in values]
     factor = 100 if percent and scores.aggregate != "sum" else 1
     if places is None:
-        places = max(0, decimals(values) - (2 if factor > 1 else 0))
+        places = max(0, choose_decimals(values) - (2 if factor > 1 else 0))
     return ["" if np.isnan(value) else f"{factor * value:.{places}f}" for value in values]
 
 

@@ -44,7 +44,7 @@ class Averages:
         return self._apply_over_topics(np.nanmedian)
 
     def std(self) -> Floats:
-        """Compute the sample standard deviation over topics (divisor n - 1); NaN for one topic."""
+        """Compute the standard deviation over topics, with divisor n - 1; NaN for one score."""
         counts = self.counts()
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             deviations = self.values - self.mean()
@@ -94,22 +94,22 @@ def fill_missing(
     if not n_missing:
         return list(tables), is_included, ()
     is_complete = ~np.any([mask.reshape(len(mask), -1).any(axis=1) for mask in masks], axis=0)
-    incomplete = f"no topic has a score of every system{suffix}"
+    reason = f"no topic has a score of every system{suffix}"
     if missing == "error":
         first = next(k for k, mask in enumerate(masks) if mask.any())
         cell = describe_cell(first, np.argwhere(masks[first])[0])
         gap = f"{cell} ({counted(n_missing, 'score')} missing)"
         problem, advice = gap, "missing='drop' excludes topics that lack a score"
         if not is_complete.any():
-            problem = f"{incomplete}: {gap}"
-            advice = "check that all sources spell topic ids in the same way"
+            problem = f"{reason}: {gap}"
+            advice = "all sources must spell topic ids in the same way"
         raise CranfieldError(
-            f"{problem}; {advice}, missing='zero' counts missing scores as 0{hint}"
+            f"{problem}; {advice}, and missing='zero' counts missing scores as 0{hint}"
         )
     if missing == "zero":
         filled = [np.where(mask, 0.0, table) for mask, table in zip(masks, tables, strict=True)]
         return filled, is_included, (f"{counted(n_missing, 'missing score')} counted as 0",)
     if not is_complete.any():
-        raise CranfieldError(incomplete)
+        raise CranfieldError(reason)
     note = f"{counted(int((~is_complete).sum()), 'topic')} excluded: no score of some systems"
     return [table[is_complete] for table in tables], is_complete, (note,)

@@ -67,7 +67,7 @@ def suggests_lower(name: str) -> bool:
     return any(word.lower() in LOWER_IS_BETTER_WORDS for word in _WORD.findall(name))
 
 
-def direction_note(name: str, reader: str = " to read_scores") -> str:
+def describe_direction(name: str, reader: str = " to read_scores") -> str:
     """Return the note on a measure without a direction whose name suggests that lower is better.
 
     `reader` ends the advice for users of Python; commands name their option instead.
@@ -79,7 +79,7 @@ def direction_note(name: str, reader: str = " to read_scores") -> str:
     )
 
 
-def label_index(name: object, labels: Sequence[str], kind: str = "system", role: str = "") -> int:
+def find_label(name: object, labels: Sequence[str], kind: str = "system", role: str = "") -> int:
     """Return the index of a label; the error for an unknown label suggests similar labels."""
     if name in labels:
         return labels.index(str(name))
@@ -88,8 +88,8 @@ def label_index(name: object, labels: Sequence[str], kind: str = "system", role:
     raise PolicyError(f"unknown {kind} {quoted(name)}{role}{hint}")
 
 
-def label_indices(selection: Any, labels: Sequence[str], kind: str = "system") -> Indices:
-    """Return the indices of a selection: labels, a mask, indices, or None for all."""
+def find_labels(selection: Any, labels: Sequence[str], kind: str = "system") -> Indices:
+    """Return the indices of a selection: a label, labels, a mask, indices, or None for all."""
     if selection is None:
         return np.arange(len(labels))
     names = [selection] if isinstance(selection, str) else list(selection)
@@ -99,10 +99,13 @@ def label_indices(selection: Any, labels: Sequence[str], kind: str = "system") -
             raise PolicyError(f"expected a mask of {expected}, got {len(names)} Boolean values")
         return np.flatnonzero(names)
     if names and all(isinstance(name, (int, np.integer)) for name in names):
-        return np.array(names, dtype=np.intp)
+        indices, n = np.array(names, dtype=np.intp), len(labels)
+        if invalid := [k for k in indices.tolist() if not -n <= k < n]:
+            raise PolicyError(f"indices of {kind}s must be from {-n} to {n - 1}, got {invalid[0]}")
+        return indices
     index_of = {label: index for index, label in enumerate(labels)}
-    indices = (index_of[n] if n in index_of else label_index(n, labels, kind) for n in names)
-    return np.fromiter(indices, dtype=np.intp)
+    positions = (index_of[n] if n in index_of else find_label(n, labels, kind) for n in names)
+    return np.fromiter(positions, dtype=np.intp)
 
 
 def _check_frame_labels(data: Any, labels: Mapping[str, Sequence[str]]) -> None:
@@ -116,7 +119,7 @@ def _check_frame_labels(data: Any, labels: Mapping[str, Sequence[str]]) -> None:
             )
 
 
-def first_missing_label(labels: Sequence[str], other_labels: Sequence[str]) -> str | None:
+def find_missing_label(labels: Sequence[str], other_labels: Sequence[str]) -> str | None:
     """Return the first of the labels that is not among the other labels, or None."""
     present = set(other_labels)
     return next((label for label in labels if label not in present), None)
@@ -303,7 +306,7 @@ class Scores(Averages, FrameMixin, WithPlots):
         if self.lower_is_better:
             return [f"lower scores of {self.measure or 'the measure'} are better"]
         is_unclear = not self.has_direction and suggests_lower(self.measure)
-        return [direction_note(self.measure)] if is_unclear else []
+        return [describe_direction(self.measure)] if is_unclear else []
 
     def __getitem__(self, system: str) -> dict[str, float]:
         """Return the scores of a system by topic, excluding topics without a score.
@@ -322,7 +325,7 @@ class Scores(Averages, FrameMixin, WithPlots):
         if system not in self.systems and system in self.topics:
             name = quoted(system)
             raise PolicyError(f"{name} is a topic, not a system; use select(topics={name})")
-        column = self.flat(NO_TABLE)[:, label_index(system, self.systems)]
+        column = self.flat(NO_TABLE)[:, find_label(system, self.systems)]
         has_score = ~np.isnan(column)
         return dict(zip(compress(self.topics, has_score), column[has_score].tolist(), strict=True))
 
@@ -340,18 +343,18 @@ class Scores(Averages, FrameMixin, WithPlots):
         Parameters
         ----------
         topics, systems, shards
-            Labels, one label, indices, or a Boolean mask; None for all.
+            Labels, one label, indices, or a Boolean mask; None for all. No label may occur twice.
 
         Raises
         ------
         PolicyError
-            For an unknown label (the message suggests similar labels), for a mask of another
-            length, and if `shards` is given but the scores have none.
+            For an unknown label (the message suggests similar labels), an index that is too large,
+            a mask of another length, and if `shards` is given but the scores have none.
         """
         if shards is not None and not self.shards:
             raise PolicyError(f"selecting shards requires scores by shard, got {self!r}")
         axes = zip((topics, systems, shards), self.labels.items(), strict=False)
-        indices = [label_indices(selection, labels, axis) for selection, (axis, labels) in axes]
+        indices = [find_labels(selection, labels, axis) for selection, (axis, labels) in axes]
         names = [
             tuple(labels[index] for index in axis_indices.tolist())
             for axis_indices, labels in zip(indices, self.labels.values(), strict=True)
@@ -391,7 +394,7 @@ class Scores(Averages, FrameMixin, WithPlots):
         for axis in ("topic", "system"):
             named_labels = zip(names, (self.labels[axis], like.labels[axis]), strict=True)
             for (name, labels), (other_name, other_labels) in permutations(named_labels):
-                if (label := first_missing_label(other_labels, labels)) is not None:
+                if (label := find_missing_label(other_labels, labels)) is not None:
                     missing = f"{axis} {quoted(label)}"
                     raise CranfieldError(f"{name} lacks {missing}, which {other_name} has")
         if (self.topics, self.systems) == (like.topics, like.systems):
@@ -459,13 +462,13 @@ class Scores(Averages, FrameMixin, WithPlots):
         return self.mean_along(0, 2) if self.shards else self.mean()
 
     def over_shards(self) -> Scores:
-        """Return the means over the shards or replicates that have a score."""
+        """Return the means over the shards or replicates that have a score, if there are any."""
         return replace(self, values=self.mean_along(2), shards=()) if self.shards else self
 
     def summary(self, by: str = "system") -> pl.DataFrame:
-        """Return mean, median, geometric mean and standard deviation by system, topic or shard.
+        """Return number, mean, median, geometric mean and standard deviation of scores by an axis.
 
-        `by="system"` requires scores without shards, as shards of a topic are not separate topics.
+        `by="system"` requires scores without a third axis, as shards of a topic are not topics.
         """
         check_choice("by", by, self.labels)
         if by == "system":
@@ -570,12 +573,12 @@ def combine_systems(scores_by_system: Mapping[str, Scores]) -> Scores:
         raise CranfieldError(
             "expected one measure, but lower scores are better for some systems only"
         )
-    settings = common_settings(scores_by_system)
+    settings = find_common_settings(scores_by_system)
     systems = tuple(scores_by_system)
     return replace(first, values=values, topics=topics, systems=systems, settings=settings)
 
 
-def common_settings(scores: Mapping[str, Scores]) -> dict[str, Any]:
+def find_common_settings(scores: Mapping[str, Scores]) -> dict[str, Any]:
     """Return the settings that all scores share."""
     first, *others = (measure_scores.settings for measure_scores in scores.values())
     return {k: v for k, v in first.items() if all(other.get(k) == v for other in others)}
@@ -619,7 +622,7 @@ def complete_scores(
     }, notes
 
 
-def overall_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
+def make_overall_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
     """Return the aggregated score of each system (rows) by each measure (columns)."""
     systems = next(iter(scores.values())).systems
     for measure_scores in scores.values():
@@ -628,7 +631,7 @@ def overall_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
     return pl.DataFrame({"system": pl.Series(systems, dtype=pl.String), **columns}).fill_nan(None)
 
 
-def long_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
+def make_long_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
     """Return a row for each score: measure, topic, system, third axis if any, score or null."""
     return pl.concat(
         measure_scores.to_long().select(pl.lit(name).alias("measure"), pl.all())

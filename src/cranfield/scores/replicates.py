@@ -23,7 +23,7 @@ _REPLICATES = Schema(
 )
 
 
-def replicate_labels(
+def split_run_names(
     runs: Sequence[str], replicates: Any = None, *, single: bool = False
 ) -> list[tuple[str, str]]:
     """Return the system and the replicate of each run.
@@ -43,11 +43,12 @@ def replicate_labels(
     InputError
         For a run that occurs twice in the table, or two runs of one replicate.
     PolicyError
-        For a run that is not in the table, or without a table (unless `single`) has no replicate.
+        For a run that is not in the table; without a table, for a run whose name has no replicate,
+        unless `single` is true.
 
     Examples
     --------
-    >>> replicate_labels(["dense@seed1", "dense@seed2", "bm25"], single=True)
+    >>> split_run_names(["dense@seed1", "dense@seed2", "bm25"], single=True)
     [('dense', 'seed1'), ('dense', 'seed2'), ('bm25', '')]
     """
     if replicates is None:
@@ -79,10 +80,10 @@ def _split_name(run: str, single: bool) -> tuple[str, str]:
     )
 
 
-def replicate_warning(systems: Sequence[str]) -> str:
+def describe_replicate_names(systems: Sequence[str]) -> str:
     """Return a warning if several systems are named like replicates of one system, else ''."""
     runs_of: dict[str, list[str]] = {}
-    for run, (system, name) in zip(systems, replicate_labels(systems, single=True), strict=True):
+    for run, (system, name) in zip(systems, split_run_names(systems, single=True), strict=True):
         if name:
             runs_of.setdefault(system, []).append(quoted(run))
     for system, runs in runs_of.items():

@@ -15,8 +15,8 @@ from cranfield.base.kinds import OneOf, Probability, RealNumber, check_arguments
 from cranfield.base.text import counted, measure_prefix
 from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import label_index
-from cranfield.significance.differences import all_pairs
+from cranfield.scores.one_measure import find_label
+from cranfield.significance.differences import pair_all
 from cranfield.significance.effects import find_noncentrality
 from cranfield.tabular import Table
 
@@ -66,7 +66,7 @@ def compare_bayes(
     Raises
     ------
     PolicyError
-        For an unknown system, twice the same system, an option out of its range, or scores by
+        For an unknown system, the same system twice, an option out of its range, or scores by
         shard.
     CranfieldError
         If scores are missing, infinite, or of fewer than two topics, or if the difference is the
@@ -112,8 +112,8 @@ def compare_bayes(
     return BayesianComparison(
         measure=scores.measure,
         systems=(first, second),
-        n=n,
-        excluded=n_excluded,
+        n_topics=n,
+        n_excluded=n_excluded,
         difference=mean,
         p_worse=p_worse,
         p_equivalent=max(0.0, 1 - p_below - p_above),
@@ -132,7 +132,7 @@ def _compute_differences(
 ) -> tuple[Floats, float, int]:
     """Return first minus second by topic, its rounding error, and the number of excluded topics."""
     values = scores.flat("a Bayesian comparison does not take scores by shard")
-    x, y = (values[:, label_index(system, scores.systems)] for system in (first, second))
+    x, y = (values[:, find_label(system, scores.systems)] for system in (first, second))
     if first == second:
         raise PolicyError(f"system {quoted(first)} cannot be compared with itself")
     scores.select(systems=[first, second]).finite()
@@ -147,8 +147,8 @@ def _compute_differences(
     x, y = x[~is_missing], y[~is_missing]
     if x.size < 2:
         raise CranfieldError(f"a Bayesian comparison requires at least two topics, got {x.size}")
-    pair = all_pairs(np.stack([x, y], axis=1))
-    return pair.differences()[0], float(pair.rounding[0]), int(is_missing.sum())
+    pair = pair_all(np.stack([x, y], axis=1))
+    return pair.compute_differences()[0], float(pair.rounding[0]), int(is_missing.sum())
 
 
 @dataclass(frozen=True, repr=False)
@@ -161,9 +161,9 @@ class BayesianComparison(Result):
         Text form of the measure; empty if it is not known.
     systems
         First and second system.
-    n
+    n_topics
         Number of topics.
-    excluded
+    n_excluded
         Number of topics that were excluded because one of the systems has no score.
     difference
         Posterior mean of the difference, first system minus second.
@@ -206,8 +206,8 @@ class BayesianComparison(Result):
 
     measure: str
     systems: tuple[str, str]
-    n: int
-    excluded: int
+    n_topics: int
+    n_excluded: int
     difference: float
     p_worse: float
     p_equivalent: float
@@ -226,10 +226,10 @@ class BayesianComparison(Result):
 
     def heading(self) -> list[str]:
         first, second = self.systems
-        excluded = f" ({self.excluded:,} excluded: no score)" if self.excluded else ""
+        excluded = f" ({self.n_excluded:,} excluded: a score is missing)" if self.n_excluded else ""
         return [
             f"{measure_prefix(self.measure)}Bayesian paired t-test of {first} and {second},"
-            f" {counted(self.n, 'topic')}{excluded}",
+            f" {counted(self.n_topics, 'topic')}{excluded}",
             f"P({first} is worse) {_format_p(self.p_worse)}",
             f"P(practically equivalent, within {self.rope:g}) {_format_p(self.p_equivalent)}",
             f"P({first} is better) {_format_p(self.p_better)}",

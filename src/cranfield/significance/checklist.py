@@ -32,7 +32,7 @@ from cranfield.tabular import Table, format_pvalue
 
 AVOIDED, MADE, DISPUTED, CANNOT_TELL = "avoided", "made", "disputed", "cannot tell"
 
-# Below the first, the item `topics` is `made`; below the second, its finding says so.
+# Below MIN_TOPICS the item `topics` is `made`; below USUAL_TOPICS its finding says so.
 MIN_TOPICS, USUAL_TOPICS = 25, 50
 
 Decision = tuple[str, str]
@@ -48,7 +48,7 @@ class _ChecklistInput:
 
     @property
     def first_comparison(self) -> PairwiseComparison:
-        """The comparison by the first measure; all have the same test and correction."""
+        """The comparison by the first measure, whose test and correction the checklist reports."""
         return next(iter(self.comparisons.values()))
 
     def label_comparisons(self) -> Iterator[tuple[str, PairwiseComparison]]:
@@ -77,7 +77,7 @@ def _check_scale_mean(inputs: _ChecklistInput) -> Decision:
         return DISPUTED, f"{assumption}, but {', '.join(violations)}"
     if undeclared:
         return CANNOT_TELL, f"{assumption}; the scale of {', '.join(undeclared)} is not declared"
-    return AVOIDED, f"{assumption}, which all measures are declared to have"
+    return AVOIDED, f"{assumption}; all measures are declared to have this scale or a higher one"
 
 
 def _check_map_user(inputs: _ChecklistInput) -> Decision:
@@ -162,7 +162,8 @@ def _check_effect(inputs: _ChecklistInput) -> Decision:
     for label, comparison in inputs.label_comparisons():
         k = int(np.abs(comparison.difference).argmax())
         low, high = (float(bounds[k]) for bounds in comparison.interval)
-        interval = "no interval" if np.isnan(low) else f"{low:.4f} to {high:.4f}"
+        quantity = "" if comparison.tests_difference else f"{comparison.interval_of} "
+        interval = "no interval" if np.isnan(low) else f"{quantity}{low:.4f} to {high:.4f}"
         findings.append(
             f"{label}largest {comparison.difference_name}: {_name_pair(comparison, k)}"
             f" {comparison.difference[k]:.4f} ({interval}),"
@@ -200,7 +201,7 @@ def _check_null(inputs: _ChecklistInput) -> Decision:
 
 
 def _check_topics(inputs: _ChecklistInput) -> Decision:
-    n = min(comparison.topics for comparison in inputs.comparisons.values())
+    n = min(comparison.n_topics for comparison in inputs.comparisons.values())
     if n < MIN_TOPICS:
         return MADE, f"{counted(n, 'topic')}, fewer than {MIN_TOPICS}"
     minimum = f"{MIN_TOPICS} but fewer than {USUAL_TOPICS}" if n < USUAL_TOPICS else USUAL_TOPICS
@@ -208,7 +209,7 @@ def _check_topics(inputs: _ChecklistInput) -> Decision:
 
 
 def _check_one_collection(inputs: _ChecklistInput) -> Decision:
-    topics = counted(inputs.first_comparison.topics, "topic")
+    topics = counted(inputs.first_comparison.n_topics, "topic")
     return MADE, f"systems are compared on one set of {topics}, which supports no general claim"
 
 
@@ -238,18 +239,21 @@ def _check_unjudged(inputs: _ChecklistInput) -> Decision:
 def _check_aggregate_only(inputs: _ChecklistInput) -> Decision:
     findings = []
     for label, comparison in inputs.label_comparisons():
-        scores, direction = comparison.scores.over_shards(), -1 if comparison.lower_is_better else 1
-        is_second_better = direction * comparison.difference < 0
+        scores, mean = comparison.scores.over_shards(), comparison.mean_of
+        # Rank 1 is the best, so mean ranks and scores may have different directions.
+        advantage = comparison.difference * (-1 if comparison.lower_is_better else 1)
+        is_second_better = advantage < 0
         better = np.where(is_second_better, comparison.second, comparison.first)
         worse = np.where(is_second_better, comparison.first, comparison.second)
-        leads = direction * (scores.values[:, better] - scores.values[:, worse])
+        leads = scores.values[:, better] - scores.values[:, worse]
+        leads *= np.where(advantage == 0, 0, -1 if scores.lower_is_better else 1)
         if not (leads < 0).any():
-            findings.append(f"{label}no system loses a topic to a system with a worse mean")
+            findings.append(f"{label}no system loses a topic to a system with a worse {mean}")
             continue
         topic, k = np.unravel_index(int(np.nanargmin(leads)), leads.shape)
         wins, losses, ties = (int((np.sign(leads[:, k]) == sign).sum()) for sign in (1, -1, 0))
         findings.append(
-            f"{label}largest loss despite a better mean:"
+            f"{label}largest loss despite a better {mean}:"
             f" {plain(scores.systems[better[k]])} loses {-leads[topic, k]:.4f} to"
             f" {plain(scores.systems[worse[k]])} on topic"
             f" {plain(scores.topics[topic])}, and wins {counted(wins, 'topic')}, loses {losses:,},"
@@ -298,7 +302,7 @@ ITEMS: dict[str, tuple[str, Callable[[_ChecklistInput], Decision] | str, str]] =
         _FUHR_AND_SAKAI,
     ),
     "best-baseline": (
-        "Only the competitor that is best on the tested topics compared",
+        "Baseline chosen because it is the best on these topics",
         _check_best_baseline,
         _FUHR_AND_SAKAI,
     ),
@@ -353,7 +357,7 @@ class Checklist(TableResult):
     test, correction, alpha
         Test, correction and significance level, as :func:`compare` applied them.
     notes
-        Notes of the comparisons, without the notes on scales: the item `scale-mean` covers these.
+        Notes of the comparisons, without those on too low scales, which `scale-mean` covers.
     method
         Names of the test and its correction, in words.
     seed
@@ -366,7 +370,9 @@ class Checklist(TableResult):
         "item": Column("Description of the mistake.", display=False),
         "status": Column("`avoided`, `made`, `disputed` in the literature, or `cannot tell`."),
         "finding": Column("The finding on this comparison, or the question to answer."),
-        "source": Column("Papers on the mistake; both sides if it is disputed.", display=False),
+        "source": Column(
+            "Papers, of both sides if disputed; or `not from a paper`.", display=False
+        ),
     }
 
     measures: tuple[str, ...]
@@ -419,10 +425,10 @@ def checklist(scores: Any, **options: Any) -> Checklist:
     -----
     Sources: Fuhr (2017) lists most of the mistakes; Sakai (2020) and Moffat (2022) object, and
     Ferrante, Ferro and Fuhr (2022) reply; Zobel (2022) describes limitations of batch evaluation.
-    A mistake on which papers disagree is `disputed` instead of `made`. A mean with standard error
-    s supports :math:`\lceil -\log_{10} s \rceil + 1` decimals. If all null hypotheses hold, c
-    independent uncorrected tests at level alpha make at least one Type I error with probability
-    :math:`1 - (1 - \alpha)^c`.
+    A mistake on which papers disagree has the status `disputed` instead of `made`. A mean with
+    standard error s supports :math:`\lceil -\log_{10} s \rceil + 1` decimals. If all null
+    hypotheses hold, c independent uncorrected tests at level alpha make at least one Type I error
+    with probability :math:`1 - (1 - \alpha)^c`.
 
     Examples
     --------
@@ -460,7 +466,7 @@ def checklist(scores: Any, **options: Any) -> Checklist:
 
 
 def _collect_notes(inputs: _ChecklistInput) -> tuple[str, ...]:
-    """Return the notes except those on scales, with the measure unless all measures share one."""
+    """Return the notes, except on low scales; the measure precedes a note that others lack."""
     comparisons = inputs.comparisons
     return tuple(
         dict.fromkeys(

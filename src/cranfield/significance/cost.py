@@ -66,7 +66,7 @@ class CostEffectiveness(TableResult):
     ----------
     measure
         The measure; empty if it is not known.
-    topics
+    n_topics
         Number of topics.
     resamples, seed
         Options of :func:`cost_effectiveness`.
@@ -95,7 +95,7 @@ class CostEffectiveness(TableResult):
     }
 
     measure: str
-    topics: int
+    n_topics: int
     resamples: int
     seed: int
     lower_is_better: bool
@@ -103,10 +103,10 @@ class CostEffectiveness(TableResult):
 
     def heading(self) -> list[str]:
         direction = "lower" if self.lower_is_better else "higher"
-        sizes = f"Pareto fronts over {counted(self.topics, 'topic')}"
+        sizes = f"Pareto fronts over {counted(self.n_topics, 'topic')}"
         better = f"{direction} scores and lower costs are better"
         title = f"{self.measure or 'scores'} and cost: {sizes}; {better}"
-        if self.topics < 2:
+        if self.n_topics < 2:
             return [title, "front proportions require at least two topics"]
         max_standard_error = 0.5 / np.sqrt(self.resamples)
         return [
@@ -130,10 +130,10 @@ def cost_effectiveness(
     .. math:: e_b \ge e_a, \quad c_b \le c_a, \quad (e_b, c_b) \ne (e_a, c_a)
 
     or :math:`e_b \le e_a` if lower scores are better. The front consists of the systems that no
-    other system dominates; it includes all systems with the same mean and cost. As the front varies
-    with the sample of topics, topics are drawn with replacement, the same for all systems, and the
-    proportion of samples in which a system is on the front is reported. Costs are treated as known
-    without error.
+    other system dominates; systems with equal means and equal costs do not dominate each other. As
+    the front varies with the sample of topics, topics are drawn with replacement, the same for all
+    systems, and the proportion of samples in which a system is on the front is reported. Costs are
+    treated as known without error.
 
     Parameters
     ----------
@@ -158,7 +158,8 @@ def cost_effectiveness(
         For costs that are below 0 or not numbers, a column of which higher values are better, a
         table without a column of costs, or a system that occurs twice.
     CranfieldError
-        If no system has both scores and a cost, or no topic has scores of all these systems.
+        If no system has both scores and a cost, no topic has scores of all these systems, a score
+        is infinite, or an option is out of its range.
 
     Notes
     -----
@@ -186,8 +187,8 @@ def cost_effectiveness(
     has_cost = ~np.isnan(cost_matrix).all(axis=0)
     if not has_cost.any():
         raise CranfieldError(
-            f"expected costs of systems such as {quoted(topic_scores.systems[0])}, got none of"
-            " systems with scores"
+            "expected a cost of at least one system with scores, such as"
+            f" {quoted(topic_scores.systems[0])}, got none"
         )
     for name, row in amounts.items():
         if missing := [quoted(topic_scores.systems[k]) for k in np.flatnonzero(np.isnan(row))]:
@@ -268,13 +269,13 @@ def _is_on_front(means: Floats, amounts: Floats) -> Bools:
     """Return a mask of the systems on the front, from means of shape (samples, systems)."""
     is_on_front = np.zeros(means.shape, dtype=bool)
     # The highest means of systems with lower costs.
-    best = np.full(len(means), -np.inf)
+    max_cheaper = np.full(len(means), -np.inf)
     for amount in np.unique(amounts[~np.isnan(amounts)]):
         columns = np.flatnonzero(amounts == amount)
         highest = means[:, columns].max(axis=1)
         is_highest = means[:, columns] == highest[:, None]
-        is_on_front[:, columns] = is_highest & (highest > best)[:, None]
-        best = np.maximum(best, highest)
+        is_on_front[:, columns] = is_highest & (highest > max_cheaper)[:, None]
+        max_cheaper = np.maximum(max_cheaper, highest)
     return is_on_front
 
 

@@ -60,7 +60,7 @@ class Pairs:
         errors = ROUNDING * np.maximum(largest[self.first], largest[self.second])
         return np.asarray(np.maximum(errors, MIN_DIFFERENCE))
 
-    def differences(self) -> Floats:
+    def compute_differences(self) -> Floats:
         """Return first minus second, shape (pairs, topics); rounding errors become 0."""
         rows = np.ascontiguousarray(self.values.T)
         differences = rows[self.first] - rows[self.second]
@@ -71,7 +71,7 @@ class Pairs:
         """Return the value of the first system minus the value of the second, by pair."""
         return np.asarray(by_system[self.first] - by_system[self.second])
 
-    def mean_differences(self, means: Floats) -> Floats:
+    def compute_mean_differences(self, means: Floats) -> Floats:
         """Return the differences of means of systems, by pair; rounding errors become 0."""
         difference = self.subtract(means)
         difference[np.abs(difference) <= self.rounding] = 0.0
@@ -81,11 +81,11 @@ class Pairs:
         self,
         function: Callable[[slice, Pairs], Sequence[NDArray[Any]]],
         numbers_per_pair: int | None = None,
-        limit: int = BLOCK_VALUES,
+        max_numbers: int = BLOCK_VALUES,
         jobs: int | None = 1,
     ) -> list[NDArray[Any]]:
-        """Concatenate the arrays by pair that a function returns for each block; see `blocks`."""
-        blocks = self.blocks(numbers_per_pair, limit)
+        """Concatenate the arrays by pair that a function returns for each block of pairs."""
+        blocks = self.iterate_blocks(numbers_per_pair, max_numbers)
         parts = in_threads(lambda rows_and_block: function(*rows_and_block), blocks, jobs)
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
@@ -93,19 +93,19 @@ class Pairs:
         """Return the mean, standard deviation and number of zeros of each pair's differences."""
 
         def compute_block_moments(_: slice, block: Pairs) -> tuple[Floats, Floats, Indices]:
-            differences = block.differences()
+            differences = block.compute_differences()
             mean = differences.mean(axis=1)
-            deviation = standard_deviations(differences, mean, block.rounding)
+            deviation = compute_deviations(differences, mean, block.rounding)
             return mean, deviation, (differences == 0).sum(axis=1)
 
         mean, deviation, n_zeros = self.map_blocks(compute_block_moments)
         return mean, deviation, n_zeros
 
-    def blocks(
-        self, numbers_per_pair: int | None = None, limit: int = BLOCK_VALUES
+    def iterate_blocks(
+        self, numbers_per_pair: int | None = None, max_numbers: int = BLOCK_VALUES
     ) -> Iterator[tuple[slice, Pairs]]:
-        """Yield slices of pairs with at most `limit` numbers; a pair has one for each topic."""
-        for rows in row_slices(len(self), numbers_per_pair or self.n_topics, limit):
+        """Yield blocks of pairs with at most `max_numbers` numbers, by default one per topic."""
+        for rows in row_slices(len(self), numbers_per_pair or self.n_topics, max_numbers):
             yield rows, replace(self, first=self.first[rows], second=self.second[rows])
 
 
@@ -113,10 +113,10 @@ PAIR_COLUMNS: Columns = {
     "first": Column("First system of the pair.", key=True),
     "second": Column("Second system of the pair.", key=True),
 }
-"""Columns of :func:`pair_names`, with which every table of pairs begins."""
+"""Columns of :func:`make_pair_frame`, with which every table of pairs begins."""
 
 
-def pair_names(
+def make_pair_frame(
     systems: Sequence[str],
     first: Indices,
     second: Indices,
@@ -127,7 +127,7 @@ def pair_names(
     return pl.DataFrame([names.gather(first), names.gather(second)], columns)
 
 
-def with_values(pairs: pl.DataFrame, columns: Columns, *values: Any) -> pl.DataFrame:
+def append_values(pairs: pl.DataFrame, columns: Columns, *values: Any) -> pl.DataFrame:
     """Append values to a table of pairs, in order of the columns that the table lacks."""
     names = [name for name in columns if name not in pairs.columns]
     return pairs.hstack(pl.DataFrame(dict(zip(names, values, strict=True))))
@@ -136,18 +136,18 @@ def with_values(pairs: pl.DataFrame, columns: Columns, *values: Any) -> pl.DataF
 def make_pairs(values: Floats, baselines: Sequence[int]) -> Pairs:
     """Pair each baseline (second) with all other systems (first); without baselines, pair all."""
     if not baselines:
-        return all_pairs(values)
+        return pair_all(values)
     others = np.setdiff1d(np.arange(values.shape[1]), baselines)
     return Pairs(values, np.tile(others, len(baselines)), np.repeat(baselines, others.size))
 
 
-def all_pairs(values: Floats) -> Pairs:
+def pair_all(values: Floats) -> Pairs:
     """Pair each system with all later systems."""
     first, second = np.triu_indices(values.shape[1], 1)
     return Pairs(values, first, second)
 
 
-def doubled_mid_ranks(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
+def double_mid_ranks(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
     """Return twice the mid-ranks of rows of ascending numbers, and their sums of t^3 - t.
 
     Neighbours that differ by at most `gap`, shape (rows,), are tied; t is the size of a group of
@@ -172,7 +172,7 @@ def doubled_mid_ranks(ascending: Floats, gap: Floats) -> tuple[Floats, Floats]:
 
 
 def encode_scores(values: Floats) -> Indices:
-    """Encode scores as ascending integers from 0, equal within rounding; NaN becomes -1."""
+    """Encode scores as ascending integers from 0; NaN as -1. Equal means equal within rounding."""
     flat = values.ravel()
     order = np.argsort(flat, kind="stable")
     ascending = flat[order]
@@ -185,7 +185,7 @@ def encode_scores(values: Floats) -> Indices:
 
 
 def rank_all(values: Floats) -> tuple[Floats, float, int]:
-    """Return the mid-ranks of all scores, their tie correction term, and the number of ties."""
+    """Return the mid-ranks of all scores, the sum of t^3 - t, and that of t - 1, over ties of t."""
     codes = encode_scores(values)
     sizes = np.bincount(codes[codes >= 0]).astype(np.float64)
     ranks = np.append(np.cumsum(sizes) - (sizes - 1) / 2, np.nan)[codes]
@@ -208,7 +208,7 @@ def compute_group_means(rows: Floats, labels: Indices) -> tuple[Indices, Floats,
     return group, sizes, sums / sizes[:, None]
 
 
-def standard_deviations(differences: Floats, mean: Floats, rounding: Floats) -> Floats:
+def compute_deviations(differences: Floats, mean: Floats, rounding: Floats) -> Floats:
     """Return standard deviations over topics; 0 for differences that vary only by rounding."""
     centred = differences - mean[:, None]
     is_varying = np.abs(centred).max(axis=1) > rounding
@@ -216,7 +216,7 @@ def standard_deviations(differences: Floats, mean: Floats, rounding: Floats) -> 
     return np.asarray(np.where(is_varying, np.sqrt(ss / (differences.shape[1] - 1)), 0.0))
 
 
-def standardised_difference(difference: Floats, error: Floats | float) -> Floats:
+def standardise_difference(difference: Floats, error: Floats | float) -> Floats:
     """Divide by a standard error or deviation; 0 / 0 is 0, and x / 0 is infinite."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(difference == 0, 0.0, difference / error))
@@ -227,7 +227,7 @@ def orient(t: Floats, alternative: str) -> Floats:
     return {"two-sided": np.abs(t), "greater": t, "less": -t}[alternative]
 
 
-def tail_pvalues(tail: Floats, alternative: str) -> Floats:
+def compute_tail_pvalues(tail: Floats, alternative: str) -> Floats:
     """Return p-values from tail probabilities, which a two-sided test doubles."""
     return np.asarray(np.minimum(1.0, tail * (2 if alternative == "two-sided" else 1)))
 
@@ -238,31 +238,33 @@ def compute_t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
     df = np.broadcast_to(np.asarray(df, dtype=np.float64), t.shape)
     is_normal, below = np.isinf(df), -orient(t, alternative)
     tail = np.where(is_normal, ndtr(below), stdtr(np.where(is_normal, 1.0, df), below))
-    return tail_pvalues(tail, alternative)
+    return compute_tail_pvalues(tail, alternative)
 
 
-def difference_pvalues(t: Floats, error: Floats, df: Floats | float, alternative: str) -> Floats:
+def compute_difference_pvalues(
+    t: Floats, error: Floats, df: Floats | float, alternative: str
+) -> Floats:
     """Return p-values of Student's t; 1 if the difference and its standard error are 0."""
     is_zero = (t == 0) & (error == 0)
     return np.asarray(np.where(is_zero, 1.0, compute_t_pvalue(t, df, alternative)))
 
 
-def t_quantile(level: Floats | float, df: Floats | float) -> Floats:
+def compute_t_quantile(level: Floats | float, df: Floats | float) -> Floats:
     """Return the half-width, in standard errors, of a two-sided interval by Student's t."""
     return np.asarray(stdtrit(np.minimum(df, 1e300), (1 + level) / 2))
 
 
-def t_interval(
+def bound_by_t(
     difference: Floats, error: Floats, df: Floats | float, level: Floats | float
 ) -> tuple[Floats, Floats]:
     """Return an interval by Student's t: the difference plus and minus a multiple of its error."""
     # At a confidence level near 1 the quantile is infinite, and infinity times 0 is NaN.
     with np.errstate(invalid="ignore"):
-        half_width = np.where(np.asarray(error) == 0, 0.0, t_quantile(level, df) * error)
+        half_width = np.where(np.asarray(error) == 0, 0.0, compute_t_quantile(level, df) * error)
     return difference - half_width, difference + half_width
 
 
-def fieller_interval(
+def bound_by_fieller(
     b: Floats, a: Floats, v_b: Floats, v_a: Floats, c: Floats, t2: Floats
 ) -> tuple[Floats, Floats]:
     r"""Return the confidence interval of the ratio a / b of two means, by Fieller (1954).
@@ -301,22 +303,22 @@ class Model:
     def is_balanced(self) -> bool:
         return bool((self.counts == self.counts[0]).all())
 
-    def differences(self, pairs: Pairs) -> Floats:
+    def subtract(self, pairs: Pairs) -> Floats:
         """Return the difference of the means of each pair; rounding errors become 0."""
         if self.location == "mean":
-            return pairs.mean_differences(self.means)
+            return pairs.compute_mean_differences(self.means)
         difference = pairs.subtract(self.means)
         slack = 1e-12 * self.means.max(initial=0.0)
         return np.asarray(np.where(np.abs(difference) <= slack, 0.0, difference))
 
-    def standard_errors(self, pairs: Pairs) -> Floats:
+    def estimate_errors(self, pairs: Pairs) -> Floats:
         inverse = 1 / self.counts
         variance = self.error_variance * (inverse[pairs.first] + inverse[pairs.second])
         return np.asarray(np.sqrt(variance))
 
-    def interval(self, pairs: Pairs, quantile: Floats | float) -> tuple[Floats, Floats]:
-        half_width = quantile * self.standard_errors(pairs)
-        difference = self.differences(pairs)
+    def compute_interval(self, pairs: Pairs, quantile: Floats | float) -> tuple[Floats, Floats]:
+        half_width = quantile * self.estimate_errors(pairs)
+        difference = self.subtract(pairs)
         return difference - half_width, difference + half_width
 
 
@@ -335,7 +337,7 @@ class Outcome:
     pvalue: Floats
     effect: Floats
     interval: IntervalFunction  # of the quantity that the test declares
-    n: Indices  # number of topics; of unpaired tests, of the scores of both systems
+    n: Indices  # number of observations: topics, nonzero differences, or scores of both systems
     n_zeros: Indices | int = 0  # number of zero differences
     n_ties: Indices | int = 0  # number of differences or scores with tied ranks
     details: dict[str, Any] = field(default_factory=dict)  # further results by name
@@ -361,12 +363,12 @@ def make_t_outcome(
     **results: Any,
 ) -> Outcome:
     """Return the outcome of a test by Student's t; the effect is the difference over `unit`."""
-    t = standardised_difference(difference, error)
+    t = standardise_difference(difference, error)
     return Outcome(
         statistic=t,
-        pvalue=difference_pvalues(t, error, df, alternative),
-        effect=standardised_difference(difference, unit),
-        interval=partial(t_interval, difference, error, df),
+        pvalue=compute_difference_pvalues(t, error, df, alternative),
+        effect=standardise_difference(difference, unit),
+        interval=partial(bound_by_t, difference, error, df),
         **results,
     )
 

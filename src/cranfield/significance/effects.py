@@ -22,17 +22,17 @@ from cranfield.significance.differences import (
     PAIR_COLUMNS,
     Bounds,
     Pairs,
+    compute_deviations,
+    make_pair_frame,
     make_pairs,
-    pair_names,
-    standard_deviations,
-    standardised_difference,
+    standardise_difference,
 )
 from cranfield.significance.models.anova import fit_two_way_model
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.prepare import as_scores, find_baselines, prepare_scores
 from cranfield.significance.registry import find_test
 
-LARGE_T = 2.0**9  # above this t, the bounds of the noncentrality are proportional to t
+LARGE_T = 2.0**9  # above this t, the bounds of the noncentrality are nearly proportional to t
 
 
 def find_noncentrality(t: Floats, df: float, confidence: float) -> Bounds:
@@ -130,9 +130,9 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     Returns
     -------
     DataFrame
-        Columns `source`, `eta2`, `omega2`, `low`, `high`, a row for each factor. Like F, the bounds
-        assume independent normal errors with equal variance. The bounds are null if the mean
-        square of the error is 0, or is not the denominator of F.
+        Columns `source`, `eta2`, `omega2`, `low`, `high`, a row for each factor or interaction.
+        Like F, the bounds assume independent normal errors with equal variance. The bounds are null
+        if the mean square of the error is 0, or is not the denominator of F.
 
     Raises
     ------
@@ -166,30 +166,33 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
 
 
 class EffectKind(NamedTuple):
-    """A kind of effect size: title, standardiser, bias, exactness of intervals, and source."""
+    """A kind of effect size."""
 
     title: str
     standardiser: str
-    is_unbiased: bool
-    is_exact: bool
+    is_unbiased: bool  # corrected for the bias of small samples
+    accuracy: str  # of the intervals, and what it assumes
     source: str = "Sakai (2018)"
 
 
-_DIFFERENCES = "the standard deviation of the differences"
+_PAIRED = "the standard deviation of the differences"
 _AVERAGE = "the square root of the mean of the variances of both systems"
 _SECOND = "the standard deviation of the second system"
 _ERROR = "the standard deviation of the error of two-way ANOVA"
+_NORMAL = "exact for normal differences"
+_ONE_VARIANCE = "exact for independent normal errors with one variance"
+_MANY = "approximate, for many topics and normal scores"
 
 KINDS = Registry(
     "effect size",
     components={
         "hedges": EffectKind(
-            "Hedges' g of the differences", _DIFFERENCES, True, True, "Hedges (1981); Sakai (2018)"
+            "Hedges' g of the differences", _PAIRED, True, _NORMAL, "Hedges (1981); Sakai (2018)"
         ),
-        "cohen": EffectKind("Cohen's d of the differences", _DIFFERENCES, False, True),
-        "average": EffectKind("standardised difference", _AVERAGE, True, False, "Bonett (2008)"),
-        "glass": EffectKind("Glass's delta", _SECOND, True, False, "Bonett (2008); Sakai (2018)"),
-        "anova": EffectKind("standardised difference", _ERROR, False, True),
+        "cohen": EffectKind("Cohen's d of the differences", _PAIRED, False, _NORMAL),
+        "average": EffectKind("standardised difference", _AVERAGE, True, _MANY, "Bonett (2008)"),
+        "glass": EffectKind("Glass's delta", _SECOND, True, _MANY, "Bonett (2008); Sakai (2018)"),
+        "anova": EffectKind("standardised difference", _ERROR, False, _ONE_VARIANCE),
     },
 )
 """Kinds of effect sizes by name."""
@@ -201,7 +204,7 @@ def _compute_standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Flo
         model = fit_two_way_model(pairs.values)
         standardiser = np.full(len(pairs), np.sqrt(model.error_variance))
         df = np.full(len(pairs), model.df)
-        return model.differences(pairs), standardiser, df, model.standard_errors(pairs)
+        return model.subtract(pairs), standardiser, df, model.estimate_errors(pairs)
     mean, deviation, _ = pairs.compute_moments()
     df = np.full(len(pairs), pairs.n_topics - 1.0)
     if kind in ("hedges", "cohen"):
@@ -209,7 +212,7 @@ def _compute_standardisers(pairs: Pairs, kind: str) -> tuple[Floats, Floats, Flo
     standard_error = deviation / np.sqrt(pairs.n_topics - 1)
     systems, rows = np.arange(pairs.n_systems), np.ascontiguousarray(pairs.values.T)
     rounding = Pairs(pairs.values, systems, systems).rounding
-    system_deviations = standard_deviations(rows, rows.mean(axis=1), rounding)
+    system_deviations = compute_deviations(rows, rows.mean(axis=1), rounding)
     if kind == "glass":
         return mean, system_deviations[pairs.second], df, standard_error
     v, w = system_deviations[pairs.first] ** 2, system_deviations[pairs.second] ** 2
@@ -231,14 +234,14 @@ class EffectSizes(TableResult):
     ----------
     kind, confidence
         Options of :func:`effect_sizes`.
-    measure, systems, topics
+    measure, systems, n_topics
         Text form of the measure, the systems, and the number of topics.
     first, second
         Indices of the systems of each pair.
     exact
-        Whether the intervals are exact for normal scores; otherwise they require many topics.
+        Whether the intervals are exact for normal data; otherwise they require many topics.
     notes
-        Notes for the user.
+        Notes on excluded topics, on the direction of the scores, and on pairs without an interval.
     """
 
     columns: ClassVar[Columns] = {
@@ -260,7 +263,7 @@ class EffectSizes(TableResult):
     kind: str
     measure: str
     systems: tuple[str, ...]
-    topics: int
+    n_topics: int
     first: Indices
     second: Indices
     confidence: float
@@ -269,13 +272,12 @@ class EffectSizes(TableResult):
 
     def heading(self) -> list[str]:
         kind = KINDS[self.kind]
-        scope = "exact for" if self.exact else "approximate, for many topics and"
         bias = ", corrected for bias" if kind.is_unbiased else ""
         return [
-            f"{measure_prefix(self.measure)}{kind.title}, {counted(self.topics, 'topic')}",
+            f"{measure_prefix(self.measure)}{kind.title}, {counted(self.n_topics, 'topic')}",
             f"effect: mean difference divided by {kind.standardiser}{bias}",
             f"low, high: {100 * self.confidence:.4g}% confidence interval of the true effect,"
-            f" unadjusted; {scope} normal scores",
+            f" unadjusted; {kind.accuracy}",
         ]
 
 
@@ -300,14 +302,15 @@ def effect_sizes(
     - `cohen`: as `hedges`, but without J.
     - `average`: the square root of the mean of the variances of both systems, with nu from the
       first two moments of this mean. This effect is relative to the variation between topics.
-    - `glass`: the standard deviation of the second system, the baseline.
+    - `glass`: the standard deviation of the second system (the baseline, if any), with nu = n - 1.
     - `anova`: the root mean square of the error of two-way ANOVA, which all pairs share, without J
       (Sakai, 2018).
 
     Intervals of `hedges` and `cohen` are exact for normal differences, those of `anova` for
     independent normal errors with one variance, from the noncentral t distribution. Intervals of
-    `average` and `glass` are the effect without J plus and minus a normal quantile times a standard
-    error for many topics (Bonett, 2008),
+    `average` and `glass` are the effect without J, :math:`\hat{\delta}`, plus and minus a normal
+    quantile times a standard error for many topics n (Bonett, 2008), with the standard deviation
+    :math:`s_d` of the differences:
 
     .. math:: \hat{\delta} \pm z \sqrt{\frac{\hat{\delta}^2}{2 \nu}
         + \frac{s_d^2}{(n - 1)\, s^2}}
@@ -343,7 +346,7 @@ def effect_sizes(
     >>> print(effect_sizes({"new": [0.4, 0.5, 0.5, 0.6], "old": [0.2, 0.4, 0.3, 0.5]}))
     Hedges' g of the differences, 4 topics
     effect: mean difference divided by the standard deviation of the differences, corrected for bias
-    low, high: 95% confidence interval of the true effect, unadjusted; exact for normal scores
+    low, high: 95% confidence interval of the true effect, unadjusted; exact for normal differences
     <BLANKLINE>
     first  second  difference  effect     low    high
     new    old         0.1500  1.8800  0.3985  4.7799
@@ -355,12 +358,12 @@ def effect_sizes(
     table = inputs.scores
     pairs = make_pairs(inputs.topic_scores, find_baselines(table.systems, baseline))
     difference, standardiser, df, standard_error = _compute_standardisers(pairs, kind)
-    effect = standardised_difference(difference, standardiser)
+    effect = standardise_difference(difference, standardiser)
     is_varying = (standardiser > 0) & (standard_error > 0)
     varying_effect = effect[is_varying]
     scale = standardiser[is_varying] / standard_error[is_varying]
     low, high = np.full((2, len(pairs)), np.nan)
-    if properties.is_exact:
+    if properties.accuracy != _MANY:
         bounds = find_noncentrality(varying_effect * scale, float(df[0]), confidence)
         low[is_varying], high[is_varying] = (bound / scale for bound in bounds)
     else:
@@ -374,10 +377,9 @@ def effect_sizes(
     notes = [*inputs.notes, *table.direction_notes()]
     if n_constant := int((~is_varying).sum()):
         notes.append(
-            f"{counted(n_constant, 'pair')} without a confidence interval, as the standard"
-            " deviation is 0"
+            f"{counted(n_constant, 'pair')} without an interval, as a standard deviation is 0"
         )
-    rows = pair_names(table.systems, pairs.first, pairs.second).with_columns(
+    rows = make_pair_frame(table.systems, pairs.first, pairs.second).with_columns(
         difference=difference, effect=effect * correction, low=low, high=high
     )
     return EffectSizes(
@@ -385,17 +387,17 @@ def effect_sizes(
         kind=kind,
         measure=table.measure,
         systems=table.systems,
-        topics=pairs.n_topics,
+        n_topics=pairs.n_topics,
         first=pairs.first,
         second=pairs.second,
         confidence=confidence,
-        exact=properties.is_exact,
+        exact=properties.accuracy != _MANY,
         notes=tuple(notes),
     )
 
 
 def compute_bias_correction(df: Floats) -> Floats:
-    """Return Hedges' J: 1 for infinite df; NaN for df of at most 1, as the mean does not exist."""
+    """Return Hedges' J: 1 for infinite df; NaN for df of at most 1, as t then has no mean."""
     valid_df = np.where(np.isinf(df) | (df <= 1), 2.0, df)
     factor = poch((valid_df - 1) / 2, 0.5) / np.sqrt(valid_df / 2)
     return np.asarray(np.where(np.isinf(df), 1.0, np.where(df <= 1, np.nan, factor)))

@@ -83,7 +83,7 @@ def compute_t_test_power(
         raise PolicyError(f"alpha of a one-sided test must be below 0.5, got {alpha:g}")
     # The upper tail is half the sum of both tails plus half their difference; the lower tail minus.
     both_tails = _compute_tail(1.0, df, half_noncentrality, 2 * alpha)
-    difference = _compute_tail(1.0, df, half_noncentrality, 2 * alpha, odd_terms=True)
+    difference = _compute_tail(1.0, df, half_noncentrality, 2 * alpha, has_odd_terms=True)
     return np.asarray(np.maximum((both_tails + sign * difference) / 2, 0.0))
 
 
@@ -225,14 +225,14 @@ def _compute_tail(
     half_noncentrality: Floats,
     alpha: float,
     *,
-    odd_terms: bool = False,
+    has_odd_terms: bool = False,
 ) -> Floats:
     r"""Compute the probability that a noncentral F with df a, b exceeds the critical value.
 
     .. math:: P = \sum_j e^{-h} \frac{h^{j}}{\Gamma(j+1)} (1 - I_x(a/2 + j, b/2)), \quad
         I_x(a/2, b/2) = 1 - \alpha
 
-    with h half the noncentrality. With `odd_terms` the sum is over j + 1/2 instead of j: the
+    with h half the noncentrality. With `has_odd_terms` the sum is over j + 1/2 instead of j: the
     difference between the two tails of a noncentral t whose square is F. SciPy's ncfdtr and nctdtr
     return NaN if they underflow (1.17), and have errors of up to 0.009 in older versions (1.13).
     """
@@ -244,13 +244,13 @@ def _compute_tail(
     # spaced terms suffice if there are many.
     step = np.maximum(1.0, np.floor(np.sqrt(h) / 25))
     j = np.floor(h) + step * np.arange(-600, 601)
-    shifted_j = np.maximum(j, 0.0) + (0.5 if odd_terms else 0.0)
+    shifted_j = np.maximum(j, 0.0) + (0.5 if has_odd_terms else 0.0)
     weights = np.exp(xlogy(shifted_j, h) - h - gammaln(shifted_j + 1))
     weights[j < 0] = 0.0
     # Normalised weights correct for the spacing and for errors of the logarithms.
     sum_of_weights = weights.sum(axis=-1, keepdims=True)
     # Without an effect both tails are equal, and their difference is 0.
-    weights *= (erf(np.sqrt(h)) if odd_terms else 1.0) / np.where(
+    weights *= (erf(np.sqrt(h)) if has_odd_terms else 1.0) / np.where(
         sum_of_weights > 0, sum_of_weights, 1.0
     )
     return np.asarray((weights * betaincc(half_a + shifted_j, half_b, x)).sum(axis=-1))

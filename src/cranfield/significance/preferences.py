@@ -19,9 +19,9 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.result import Column, Columns, TableResult
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.pvalue_corrections import adjust_pvalues
-from cranfield.significance.differences import make_pairs, pair_names, with_values
-from cranfield.significance.pairwise.ranks import binomial_pvalues
-from cranfield.significance.prepare import index_of_baseline
+from cranfield.significance.differences import append_values, make_pair_frame, make_pairs
+from cranfield.significance.pairwise.ranks import compute_binomial_pvalues
+from cranfield.significance.prepare import find_baseline
 
 NOT_RETRIEVED = np.inf  # rank of a relevant document that a system did not retrieve
 _ROUNDING = 1e-12  # largest rounding error of a mean of signs
@@ -102,7 +102,7 @@ class PreferenceComparison(TableResult):
 
     Attributes
     ----------
-    topics
+    n_topics
         Number of topics with a relevant document.
     rel, correction
         Options of :func:`compare_preferences`.
@@ -123,14 +123,14 @@ class PreferenceComparison(TableResult):
         "adjusted p": Column("p-value, corrected for all pairs by this preference.", pvalue=True),
     }
 
-    topics: int
+    n_topics: int
     rel: int
     correction: str
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
         return [
-            f"preferences between rankings: {counted(self.topics, 'topic')}, relevant from grade"
+            f"preferences between rankings: {counted(self.n_topics, 'topic')}, relevant from grade"
             f" {self.rel}; sign test, correction {self.correction}"
         ]
 
@@ -156,9 +156,10 @@ def compare_preferences(
     - `lexiprecision`: 1 or -1, decided at the lowest level i at which the ranks differ, 0 if they
       are equal. `rr-lexiprecision` is the difference of reciprocal ranks at that level.
     - `lexirecall`: 1 or -1, decided at the highest level at which the ranks differ.
-    - `innate@10`: 1 or -1 if the first ten ranks of one ranking are better by all measures that
-      increase if a document becomes more relevant, or if a more relevant document moves up; 0 if
-      the grades are the same or measures disagree (see :func:`cranfield.meta.innate_orders`).
+    - `innate@10`, or another depth: 1 or -1 if the first 10 ranks of one ranking are better by all
+      measures that increase if a document becomes more relevant, or if a more relevant document
+      moves up; 0 if the grades are the same or measures disagree (see
+      :func:`cranfield.meta.innate_orders`).
 
     Parameters
     ----------
@@ -223,14 +224,14 @@ def compare_preferences(
     systems = judged.systems
     if len(systems) < 2:
         raise CranfieldError(f"preferences require at least two systems, got {len(systems)}")
-    baselines = [] if baseline is None else [index_of_baseline(systems, baseline)]
+    baselines = [] if baseline is None else [find_baseline(systems, baseline)]
     pairs = make_pairs(np.empty((0, len(systems))), baselines)
     first, second = pairs.first, pairs.second
     has_relevant = judged.recall_base(rel)[:, 0] > 0
     if not has_relevant.any():
         raise CranfieldError(f"no topic has a relevant document (grade {rel} or higher)")
     n_topics, ranks = int(has_relevant.sum()), list(_iterate_ranks(judged, rel))
-    pair_rows = pair_names(systems, first, second, NAME_COLUMNS)
+    pair_rows = make_pair_frame(systems, first, second, NAME_COLUMNS)
     frames = []
     for name in names:
         if depth := _parse_depth(name):
@@ -240,12 +241,12 @@ def compare_preferences(
             prefer = PREFERENCES[name]
             values = np.array([prefer(by_system[first], by_system[second]) for by_system in ranks])
         wins, losses = (values > 0).sum(axis=0), (values < 0).sum(axis=0)
-        pvalues = binomial_pvalues(wins, losses)
+        pvalues = compute_binomial_pvalues(wins, losses)
         counts = wins, losses, n_topics - wins - losses
         adjusted_pvalues = adjust_pvalues(pvalues, correction)
         rows = pair_rows.select(pl.lit(name).alias("preference"), pl.all())
         columns = values.mean(axis=0), *counts, pvalues, adjusted_pvalues
-        frames.append(with_values(rows, PreferenceComparison.columns, *columns))
+        frames.append(append_values(rows, PreferenceComparison.columns, *columns))
     notes = []
     if n_excluded := len(judged.topics) - n_topics:
         notes.append(f"{counted(n_excluded, 'topic')} excluded for lack of a relevant document")
@@ -281,7 +282,7 @@ class Corroboration(TableResult):
         The measure.
     depth
         Number of top ranks of the innate orders: the cutoff of the measure.
-    topics
+    n_topics
         Number of topics.
     alpha
         Significance level of both tests.
@@ -325,7 +326,7 @@ class Corroboration(TableResult):
 
     measure: str
     depth: int
-    topics: int
+    n_topics: int
     alpha: float
     method: str
     notes: tuple[str, ...] = ()
@@ -340,7 +341,7 @@ class Corroboration(TableResult):
         return [
             f"{self.measure}: {self.method}; innate: sign test of topics on which all measures"
             f" prefer the same ranking of {counted(self.depth, 'rank')}, with Holm's correction;"
-            f" {counted(self.topics, 'topic')}, alpha {self.alpha:g}",
+            f" {counted(self.n_topics, 'topic')}, alpha {self.alpha:g}",
             verdict,
         ]
 
@@ -403,7 +404,7 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
     grades = judged.grades_by_rank(measure.cutoff)
     orders = order_pairs(grades, indices[first], indices[second])
     n_better, n_worse, n_same, n_open = ((orders == code).sum(axis=0) for code in (1, -1, 0, OPEN))
-    pvalues = adjust_pvalues(binomial_pvalues(n_better, n_worse), "holm")
+    pvalues = adjust_pvalues(compute_binomial_pvalues(n_better, n_worse), "holm")
     means = comparison.scores.mean()
     difference = means[first] - means[second]
     agreement = np.where(
@@ -411,10 +412,10 @@ def corroborate(evaluation: Evaluation, **options: Any) -> Corroboration:
     )
     outcomes = pl.Series(np.array(["contradicted", "no", "yes"])[agreement.astype(int) + 1])
     outcomes = outcomes.set(pl.Series(~comparison.is_significant()), None)
-    names = pair_names(comparison.systems, first, second, NAME_COLUMNS)
+    names = make_pair_frame(comparison.systems, first, second, NAME_COLUMNS)
     counts = n_better, n_worse, n_same, n_open
     columns = difference, comparison.adjusted_pvalues, *counts, pvalues, outcomes
-    rows = with_values(names, Corroboration.columns, *columns)
+    rows = append_values(names, Corroboration.columns, *columns)
     return Corroboration(
         rows,
         str(measure),

@@ -22,7 +22,7 @@ from cranfield.base.text import counted, some_of
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
 from cranfield.scores.averages import FLOOR
-from cranfield.scores.one_measure import combine_systems, label_index
+from cranfield.scores.one_measure import combine_systems, find_label
 from cranfield.significance.registry import MISSING, STATISTICS, TESTS, TestInfo
 
 MAX_SCORE = 1e100  # sums of squares of larger scores may overflow
@@ -171,8 +171,8 @@ def prepare_scores(scores: Scores, info: TestInfo, missing: str | None) -> Prepa
     if (counts < 2).any():
         k = int((counts < 2).argmax())
         raise CranfieldError(
-            f"system {quoted(scores.systems[k])} has {counted(int(counts[k]), 'score')}; a test"
-            " requires at least two"
+            f"a test requires at least two scores of each system, got {counts[k]} of"
+            f" {quoted(scores.systems[k])}"
         )
     if info.bounded and (invalid := np.argwhere((values < 0) | (values > 1))).size:
         score, cell = values[tuple(invalid[0])], selection.cell(invalid[0])
@@ -229,7 +229,7 @@ def find_baselines(
     try:
         if baselines is None or isinstance(baselines, (str, int, np.integer)):
             baselines = [] if baselines is None else [baselines]
-        indices = list(dict.fromkeys(index_of_baseline(systems, name) for name in baselines))
+        indices = list(dict.fromkeys(find_baseline(systems, name) for name in baselines))
     except TypeError:
         raise PolicyError(
             f"a baseline must be the name or the index of a system, got {baselines!r}"
@@ -239,10 +239,10 @@ def find_baselines(
     return indices
 
 
-def index_of_baseline(systems: Sequence[str], baseline: Any) -> int:
+def find_baseline(systems: Sequence[str], baseline: Any) -> int:
     """Return the index of a baseline, given by its name or by an index from 0."""
     if isinstance(baseline, str):
-        return label_index(baseline, systems, role=" as baseline")
+        return find_label(baseline, systems, role=" as baseline")
     if isinstance(baseline, bool) or not isinstance(baseline, (int, np.integer)):
         raise PolicyError(f"a baseline must be the name or the index of a system, got {baseline!r}")
     if str(baseline) in systems:

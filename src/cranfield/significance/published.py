@@ -13,7 +13,7 @@ from cranfield.base.errors import quoted
 from cranfield.base.kinds import OneOf, Probability, check_arguments
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, TableResult, declare_bounds
-from cranfield.significance.differences import compute_t_pvalue, orient, with_values
+from cranfield.significance.differences import append_values, compute_t_pvalue, orient
 from cranfield.significance.effects import find_noncentrality
 from cranfield.significance.power_and_width import compute_t_test_power
 from cranfield.significance.registry import ALTERNATIVES
@@ -53,7 +53,7 @@ class PublishedPower(TableResult):
     alpha, goal, alternative
         Significance level, required power, and alternative hypothesis.
     notes
-        Notes on tests whose effect no feasible number of topics can detect.
+        Notes on tests for which no number of topics is enough.
     """
 
     name: ClassVar[str] = "power"
@@ -69,11 +69,11 @@ class PublishedPower(TableResult):
         "power": Column("Power of the test if the observed effect were the true effect."),
         "needed": Column(
             "Number of topics that reaches the required power if the observed effect were the true"
-            " effect; null if no feasible number does."
+            f" effect; null if no number up to {MAX_TOPICS:,} does."
         ),
         "needed at bound": Column(
             "Number of topics that reaches the required power if the bound of the interval nearer"
-            " to 0 were the true effect; null if the interval contains 0, or if no number does."
+            " to 0 were the true effect; null if the interval contains 0, or no such number does."
         ),
     }
 
@@ -150,11 +150,11 @@ def power_of_published(
     check_arguments(power_of_published, locals())
     table = read_table(tests, _TESTS)
     _check_settings(table, alpha, alternative)
-    topics = table.frame["topics"].to_numpy().astype(np.float64)
-    if (topics < 2).any():
-        row = int(np.argmax(topics < 2))
-        raise table.error_at_row(row, f"expected topics >= 2, got {topics[row]:g}")
-    t, df, root_n = table.frame["t"].to_numpy(), topics - 1, np.sqrt(topics)
+    n_topics = table.frame["topics"].to_numpy().astype(np.float64)
+    if (n_topics < 2).any():
+        row = int(np.argmax(n_topics < 2))
+        raise table.error_at_row(row, f"expected topics >= 2, got {n_topics[row]:g}")
+    t, df, root_n = table.frame["t"].to_numpy(), n_topics - 1, np.sqrt(n_topics)
     effect = t / root_n
     intervals = [find_noncentrality(t[[k]], df[k], 1 - alpha) for k in range(len(t))]
     low, high = np.reshape(intervals, (-1, 2)).T / root_n
@@ -171,8 +171,8 @@ def power_of_published(
         pl.col("name").fill_null(numbers), "t", pl.col("topics").cast(pl.Int64)
     )
     values = compute_t_pvalue(t, df, alternative), effect, low, high
-    powers = _compute_power(effect, topics, alpha, alternative), needed, needed_at_bound
-    rows = with_values(names, PublishedPower.columns, *values, *powers)
+    powers = _compute_power(effect, n_topics, alpha, alternative), needed, needed_at_bound
+    rows = append_values(names, PublishedPower.columns, *values, *powers)
     unreachable = rows.filter(needed.is_null(), pl.col("effect") != 0)
     notes = tuple(
         f"{name}: the effect is opposite to the alternative {alternative!r}, so no number of topics"
@@ -186,7 +186,7 @@ def power_of_published(
 
 
 def _check_settings(table: Table, alpha: float, alternative: str) -> None:
-    """Refuse rows of other tests, or whose alternative or alpha contradicts the options."""
+    """Refuse rows of other tests, and rows whose alternative or alpha differs from the options."""
     sides = _TWO_SIDED if alternative == "two-sided" else (alternative, *_ONE_SIDED)
     for column, names, expected in (
         ("test", _PAIRED_T, "a paired t-test"),
@@ -203,17 +203,17 @@ def _check_settings(table: Table, alpha: float, alternative: str) -> None:
         raise table.error_at_row(row, f"expected alpha {alpha:g}, as in the options, got {value:g}")
 
 
-def _compute_power(effect: Any, topics: Any, alpha: float, alternative: str) -> Floats:
+def _compute_power(effect: Any, n_topics: Any, alpha: float, alternative: str) -> Floats:
     """Compute the power for an effect; below alpha if it contradicts a one-sided alternative."""
-    half_noncentrality, df = np.asarray(topics * effect**2 / 2), np.asarray(topics - 1.0)
+    half_noncentrality, df = np.asarray(n_topics * effect**2 / 2), np.asarray(n_topics - 1.0)
     sign = np.where(orient(np.asarray(effect), alternative) < 0, -1.0, 1.0)
     return compute_t_test_power(half_noncentrality, df, alpha, alternative, sign)
 
 
 def _find_topics_needed(effect: float, alpha: float, power: float, alternative: str) -> int | None:
-    """Find the smallest sufficient number of topics; None if even the largest is not enough."""
+    """Find the smallest sufficient number of topics; None if none is, or without an effect."""
 
-    def is_enough(topics: int) -> bool:
-        return bool(_compute_power(effect, topics, alpha, alternative) >= power)
+    def is_enough(n_topics: int) -> bool:
+        return bool(_compute_power(effect, n_topics, alpha, alternative) >= power)
 
     return find_smallest(is_enough) if effect and is_enough(MAX_TOPICS) else None

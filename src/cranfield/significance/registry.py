@@ -54,7 +54,7 @@ class Options:
             raise PolicyError(f"exact must be True, False or None, got {self.exact!r}")
 
     @property
-    def two_sided(self) -> bool:
+    def is_two_sided(self) -> bool:
         return self.alternative == "two-sided"
 
 
@@ -77,17 +77,17 @@ class Correction:
     source: str = ""  # a letter after a year distinguishes works of the same authors and year
     does: str
     assumes: str = ""  # empty if only the assumptions of the test for each pair
-    controls: str = "FWER"  # error rate that is at most alpha; or `FDR`, `each comparison`
+    controls: str = "FWER"  # error rate that is at most alpha: FWER, `FDR` or `each comparison`
     families: tuple[str, ...] | None = None  # supported families of tests; None: any p-values
     paired: bool = False  # requires scores on the same topics
-    resamples_topics: bool = False  # assumes that topics are a sample of all topics
+    resamples_topics: bool = False  # draws topics with replacement, as a sample of all topics
     all_pairs: bool = False  # two-sided, for all pairs of systems even with a baseline
     one_baseline: bool = False  # requires a comparison with one baseline
     equal_counts: bool = False  # requires the same number of scores for each system
     one_variance: bool = False  # assumes one error variance for all pairs
     symmetric: bool = False  # assumes that differences are symmetric around their mean
     pooled: bool = False  # its statistic uses one standard error for all pairs
-    multiplies: bool = False  # multiplies the smallest p-value by the number of pairs
+    multiplies: bool = False  # multiplies the smallest p-value by (about) the number of pairs
     random: bool = False  # draws random numbers
     symbol: str = ""  # of its own statistic; empty if it uses the statistic of the test
     heading: str = ""  # joint name of test and correction; {error} is `TestInfo.error`
@@ -162,10 +162,9 @@ class TestInfo:
     statistic
         Meaning of the column `statistic`.
     symbol
-        Symbol of the statistic, as heading of its column; empty for a difference of means.
+        Symbol of the statistic, as heading of its column; empty for a difference.
     effect, effect_unit
-        Meaning of the column `effect`, and its unit, if it is a standard deviation that depends on
-        all systems.
+        Meaning of the column `effect`, and its unit, if the unit depends on all systems.
     interval
         Quantity whose confidence intervals the test provides.
     convention
@@ -200,18 +199,20 @@ class TestInfo:
     studentised
         Whether the test divides differences by their standard errors.
     samples_topics
-        Whether topics are a sample of all topics; otherwise results hold for these topics only.
+        Whether topics are the only sample, which corrections may draw anew; otherwise results hold
+        for these topics only, or replicates are a sample, too.
     shards
         `needed` if the test requires scores with a third axis, `taken` if it accepts them, or "".
     axis
         Third axis of the scores: `shard` or `replicate`.
     correction, baseline_correction
-        Default correction for all pairs, and for comparisons with one baseline.
+        Default correction for all pairs, and for comparisons with one baseline;
+        :func:`cranfield.compare` prefers `bootstrap-tukey` where it is supported.
     default_for
         Kind of scores for which the test is the default; see `DEFAULTS`.
     refusal
-        Reason why :func:`cranfield.compare` does not offer the test, and the test to use instead;
-        empty for tests that it offers. Other tests are for studies of tests only.
+        Reason why :func:`cranfield.compare` does not offer the test, which is for studies of tests
+        only, and perhaps the test to use instead; empty for tests that it offers.
     two_systems_note, pairs_note
         Notes on comparisons of two systems, and on pairwise comparisons of more than two.
     """

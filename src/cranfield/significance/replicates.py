@@ -19,7 +19,7 @@ from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.text import counted
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
-from cranfield.scores.replicates import replicate_labels
+from cranfield.scores.replicates import split_run_names
 from cranfield.significance.differences import Model, Outcome, Pairs
 from cranfield.significance.models.anova import ANOVA, compare_by_analysis, fit_factorial
 from cranfield.significance.models.anova_table import (
@@ -71,7 +71,7 @@ def by_replicate(scores: Any, replicates: Any = None) -> Scores:
         return table
     if table.shards:
         raise PolicyError(f"expected scores by topic and run, got scores also by {table.axis}")
-    labels = replicate_labels(table.systems, replicates)
+    labels = split_run_names(table.systems, replicates)
     systems, shards = (tuple(dict.fromkeys(label[k] for label in labels)) for k in (0, 1))
     values = np.full((len(table.topics), len(systems), len(shards)), np.nan)
     for k, (system, replicate) in enumerate(labels):
@@ -87,7 +87,7 @@ class ReplicateSummary(TableResult):
     ----------
     measure
         The measure; empty if it is not known.
-    topics
+    n_topics
         Number of topics.
     notes
         Notes on negative estimates of variances, on replicates without a score for every topic,
@@ -102,7 +102,7 @@ class ReplicateSummary(TableResult):
         "mean": Column("Mean over topics of the mean of each topic over its replicates."),
         "between topics": Column(
             "Estimated variance of the expected scores of topics; negative if topic means vary"
-            " less than the variance of replicates explains. Null for one topic.",
+            " less than the variance of replicates explains. Null for one topic, or one replicate.",
             6,
         ),
         "within": Column(
@@ -111,10 +111,10 @@ class ReplicateSummary(TableResult):
         ),
         "intraclass": Column(
             "Intraclass correlation of two replicates on one topic: the variance between topics, at"
-            " least 0, as a proportion of the total variance."
+            " least 0, as a proportion of the total variance; null if that is 0 or null."
         ),
-        "lowest": Column("Lowest mean score of a replicate with a score for every topic, or null."),
-        "highest": Column("Highest mean score of a replicate with a score for every topic."),
+        "lowest": Column("Lowest mean of a replicate with a score for every topic, or null."),
+        "highest": Column("Highest mean of a replicate with a score for every topic, or null."),
         "SD": Column(
             "Standard deviation of the mean scores of replicates with a score for every topic; null"
             " for fewer than two."
@@ -122,12 +122,12 @@ class ReplicateSummary(TableResult):
     }
 
     measure: str
-    topics: int
+    n_topics: int
     notes: tuple[str, ...] = ()
 
     def heading(self) -> list[str]:
         return [
-            f"{self.measure or 'scores'} of {counted(self.topics, 'topic')}, variances between"
+            f"{self.measure or 'scores'} of {counted(self.n_topics, 'topic')}, variances between"
             " topics and within topics (between replicates)"
         ]
 
@@ -142,7 +142,8 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
         - s_w^2 \, \frac1n \sum_i \frac{1}{R_i}, \quad
         \rho = \frac{s_b^2}{s_b^2 + s_w^2}
 
-    with means :math:`\bar{y}_i` of the :math:`R_i` replicates of each topic i.
+    with means :math:`\bar{y}_i` of the :math:`R_i` replicates of each topic i, and their mean
+    :math:`\bar{y}` over n topics. In :math:`\rho` a negative :math:`s_b^2` counts as 0.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
     Raises
     ------
     CranfieldError
-        If a system has no score on a topic.
+        If a system has no score on a topic, or an infinite score; and as for :func:`by_replicate`.
 
     Notes
     -----
@@ -192,7 +193,7 @@ def summarise_replicates(scores: Any, replicates: Any = None) -> ReplicateSummar
                 f" {counted(int(row['replicates']), 'replicate')}, which lack scores of some topics"
             )
         if row["within"] == 0:
-            notes.append(f"{name}: all replicates have the same scores")
+            notes.append(f"{name}: on each topic, all replicates have the same score")
     frame = pl.DataFrame(rows).fill_nan(None)
     return ReplicateSummary(frame, table.measure, len(table.topics), tuple(notes))
 

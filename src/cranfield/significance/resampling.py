@@ -102,13 +102,13 @@ def find_bound_ranks(
     pairs: Pairs, level: Level, options: Options, resamples: int | None = None
 ) -> Indices:
     """Return, by pair, the rank of the resample that bounds an interval; 0 if there is none."""
-    tail = (1 - level) / (1 if options.two_sided else 2)
+    tail = (1 - level) / (1 if options.is_two_sided else 2)
     return np.broadcast_to(count_in_tail(tail, resamples or options.resamples), (len(pairs),))
 
 
 def compute_min_flip_pvalue(n_topics: int, options: Options) -> float:
     """Return the p-value of exact sign flips if all differences are equal."""
-    return float(0.5 ** (n_topics - options.two_sided))
+    return float(0.5 ** (n_topics - options.is_two_sided))
 
 
 def replace_constant_results(
@@ -122,8 +122,9 @@ def replace_constant_results(
     """Replace the results of differences that do not vary by those of exact permutations.
 
     Of the 2^n assignments of signs, only the observed assignment, and in a two-sided test its
-    mirror image, is as extreme; unpaired tests permute the n + m scores. `exact_pvalue` is their
-    proportion. The interval is the difference alone, or unbounded if this is not significant.
+    mirror image, is as extreme; unpaired tests permute the n + m scores. `exact_pvalue` is the
+    proportion of assignments that are as extreme. The interval is the difference alone, or
+    unbounded if this p-value is not significant.
     """
     exact = np.where(orient(difference, options.alternative) > 0, exact_pvalue, 1.0)
     bounds = partial(_bound_constants, interval, difference, is_constant, exact_pvalue, options)
@@ -139,7 +140,7 @@ def _bound_constants(
     level: Level,
 ) -> Bounds:
     low, high = interval(level)
-    tail = (1 - np.asarray(level)) / (1 if options.two_sided else 2)
+    tail = (1 - np.asarray(level)) / (1 if options.is_two_sided else 2)
     half_width = np.where(exact_pvalue <= tail * (1 + 1e-9), 0.0, np.inf)
     return (
         np.where(is_constant, difference - half_width, low),
@@ -210,7 +211,7 @@ class CentredRows:
         mean *= 1 / (n * self.factor)
         variance *= 1 / (n * self.factor)
         variance -= mean**2
-        # Variances within rounding error become 0, and so do means within it of these samples.
+        # Variances within rounding error become 0; in these samples, so do means within it.
         is_constant = variance < self.min_variance[:, None]
         if is_constant.any():
             variance[is_constant] = 0.0
@@ -264,15 +265,15 @@ def bound_by_bootstrap_t(
     resamples = options.resamples
     rank = find_bound_ranks(pairs, level, options)
     low, high = make_infinite_bounds(len(pairs))
-    for rows, block in pairs.blocks(resamples) if (rank >= 1).any() else ():
+    for rows, block in pairs.iterate_blocks(resamples) if (rank >= 1).any() else ():
         t = resample(block)
-        if options.two_sided:
+        if options.is_two_sided:
             np.abs(t, out=t)
         quantiles = select_by_rank(t, np.stack([rank[rows] - 1, resamples - rank[rows]], axis=1))
         has_bounds = rank[rows] >= 1
         upper = quantiles[has_bounds, 1]
         high[rows][has_bounds] = upper
-        low[rows][has_bounds] = -upper if options.two_sided else quantiles[has_bounds, 0]
+        low[rows][has_bounds] = -upper if options.is_two_sided else quantiles[has_bounds, 0]
     # Wider by the tolerance of ties, so that intervals and p-values agree.
     low = low * (1 - RELATIVE_TOLERANCE * np.sign(low))
     high = high * (1 + RELATIVE_TOLERANCE * np.sign(high))

@@ -18,7 +18,7 @@ from cranfield.base.errors import CranfieldError, check_number
 from cranfield.base.text import counted
 from cranfield.measures.wrapping import compute_standard_errors, weigh_losses
 from cranfield.result import Column, Columns, TableResult
-from cranfield.significance.prepare import as_scores, index_of_baseline
+from cranfield.significance.prepare import as_scores, find_baseline
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,7 +31,7 @@ class Risk(TableResult):
     ----------
     baseline, alpha
         Options of :func:`risk`.
-    topics
+    n_topics
         Number of topics.
     """
 
@@ -39,7 +39,7 @@ class Risk(TableResult):
         "system": Column("System.", key=True),
         "u_risk": Column("Mean difference from the baseline, with losses weighted by 1 + alpha."),
         "t_risk": Column(
-            "u_risk divided by its standard error; null if the error is 0, as for the baseline."
+            "u_risk divided by its standard error; null for one topic, or if the error is 0."
         ),
         "pvalue": Column(
             "Two-sided p-value of the null hypothesis that the mean weighted difference is 0, by"
@@ -61,11 +61,11 @@ class Risk(TableResult):
 
     baseline: str | None
     alpha: float
-    topics: int
+    n_topics: int
 
     def heading(self) -> list[str]:
         baseline = f", baseline {self.baseline}" if self.baseline else ""
-        sizes = f"{counted(self.rows.height, 'system')}, {counted(self.topics, 'topic')}"
+        sizes = f"{counted(self.rows.height, 'system')}, {counted(self.n_topics, 'topic')}"
         return [f"{sizes}{baseline}, alpha {self.alpha:g}"]
 
 
@@ -88,19 +88,20 @@ def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) 
     PolicyError
         For an unknown baseline, or an alpha below 0.
     CranfieldError
-        For missing or negative scores, and for a measure whose lower scores are better.
+        For missing, infinite or negative scores, and for a measure whose lower scores are better.
 
     Notes
     -----
     Against a baseline (Wang, Bennett and Collins-Thompson 2012; Dinçer, Macdonald and Ounis 2014),
     with :math:`\Delta` the difference from the baseline, n topics and :math:`w = 1 + \alpha` for
-    losses and 1 for gains:
+    losses and 1 for gains, and s the sample standard deviation:
 
     .. math:: U_{risk} = \frac{1}{n} \sum_t w_t \Delta_t, \quad
         T_{risk} = \frac{U_{risk}}{s(w \Delta) / \sqrt{n}}
 
     Among many systems (Dinçer, Macdonald and Ounis 2016), with scores :math:`x_{st}`, their sums
-    :math:`S_s` by system, :math:`T_t` by topic and N over all, and :math:`e_{st} = S_s T_t / N`:
+    :math:`S_s` by system, :math:`T_t` by topic and N over all, :math:`e_{st} = S_s T_t / N`, and
+    the standard normal distribution function :math:`\Phi`:
 
     .. math:: Z_{risk}(s) = \sum_t w_{st} \frac{x_{st} - e_{st}}{\sqrt{e_{st}}}, \quad
         Geo_{risk}(s) = \sqrt{\frac{S_s}{n} \, \Phi\!\left(\frac{Z_{risk}(s)}{n}\right)}
@@ -139,7 +140,7 @@ def risk(scores: Any, *, baseline: str | int | None = None, alpha: float = 1.0) 
     columns: dict[str, Any] = {"system": pl.Series(table.systems, dtype=pl.String)}
     baseline_name = None
     if baseline is not None:
-        index = index_of_baseline(table.systems, baseline)
+        index = find_baseline(table.systems, baseline)
         baseline_name, baseline_values = table.systems[index], values[:, [index]]
         differences = weigh_losses(values, baseline_values, float(alpha))
         u_risk, errors = differences.mean(axis=0), compute_standard_errors(differences)

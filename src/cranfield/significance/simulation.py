@@ -2,7 +2,7 @@
 
 Scores are scaled to the range from 0 to 1. A distribution is stored as its cumulative distribution
 function (CDF) at points that all systems share. The CDF of a continuous distribution is linear
-between the points, so that its mean is exact.
+between the points, so that the mean of the distribution is exact.
 
 The families, and the effective number of parameters of a kernel estimate (the sum of each score's
 weight in its own estimate), are those of Urbano and Nagler (2018). As in their package simIReff,
@@ -35,7 +35,7 @@ from cranfield.base.kinds import OneOf, RealNumber, check_arguments
 from cranfield.base.streams import stream
 from cranfield.base.text import counted
 from cranfield.scores.averages import Averages
-from cranfield.scores.one_measure import label_index
+from cranfield.scores.one_measure import find_label
 from cranfield.significance.prepare import as_scores, check_squarable
 
 CRITERIA = ("aic", "bic", "likelihood")  # the smallest AIC or BIC, or the largest likelihood
@@ -133,7 +133,7 @@ def _fit_normal(values: Floats, points: Floats) -> FittedFamily:
     def loglike(ratio: Floats, log_sd: Floats) -> Floats:
         location, sd = compute_location_and_sd(ratio, log_sd)
         mean_squared_z = (mean_square - 2 * location * mean + location**2) / sd**2
-        # The probability of the range, from the left tail, where it does not cancel.
+        # The probability of the range, from the left tail to avoid cancellation.
         low, high = -location / sd, (1 - location) / sd
         is_right = low > 0
         low, high = np.where(is_right, -high, low), np.where(is_right, -low, high)
@@ -156,16 +156,16 @@ def _fit_normal_kernel(values: Floats, points: Floats) -> FittedFamily:
     bandwidth = np.maximum(0.9 * sd * len(values) ** -0.2, 0.005)
     normaliser = np.sqrt(2 * np.pi) * bandwidth
 
-    def density(x: Floats) -> Floats:
-        # Distances of x from all scores, shape (points, topics, systems).
+    def compute_density(x: Floats) -> Floats:
+        # Distances of x from all scores, in bandwidths, shape (points, topics, systems).
         distances = (x[:, None] - values) / bandwidth
         return np.asarray((np.exp(-(distances**2) / 2) / normaliser).mean(axis=1))
 
     mass_inside = (ndtr((1 - values) / bandwidth) - ndtr(-values / bandwidth)).mean(axis=0)
-    densities = density(values)
+    densities = compute_density(values)
     n_parameters = (1 / normaliser / densities).mean(axis=0)
     loglike = np.log(densities / mass_inside).sum(axis=0)
-    return FittedFamily("normal kernel", loglike, n_parameters, _tabulate(density, points))
+    return FittedFamily("normal kernel", loglike, n_parameters, _tabulate(compute_density, points))
 
 
 def _fit_beta_kernel(values: Floats, points: Floats) -> FittedFamily:
@@ -174,15 +174,15 @@ def _fit_beta_kernel(values: Floats, points: Floats) -> FittedFamily:
     interior = np.clip(values, EDGE, 1 - EDGE)
     log_x, log_1_minus_x = np.log(interior), np.log1p(-interior)
 
-    def kernel(center: Floats) -> Floats:
+    def compute_kernel(center: Floats) -> Floats:
         a, b = center / bandwidth, (1 - center) / bandwidth
         return np.asarray(np.exp(a * log_x + b * log_1_minus_x - betaln(a + 1, b + 1)))
 
-    def density(x: Floats) -> Floats:
-        return np.asarray(kernel(x[:, None]).mean(axis=1))
+    def compute_density(x: Floats) -> Floats:
+        return np.asarray(compute_kernel(x[:, None]).mean(axis=1))
 
-    weights, densities = _tabulate(density, points), density(interior)
-    n_parameters = (kernel(interior) / densities).mean(axis=0)
+    weights, densities = _tabulate(compute_density, points), compute_density(interior)
+    n_parameters = (compute_kernel(interior) / densities).mean(axis=0)
     loglike = np.log(densities / np.trapezoid(weights, points, axis=1)).sum(axis=0)
     return FittedFamily("beta kernel", loglike, n_parameters, weights)
 
@@ -199,17 +199,17 @@ def _fit_beta_binomial(counts: Floats) -> FittedFamily:
     k = np.arange(n + 1.0)
     log_binomial = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
 
-    def log_probabilities(log_a: Floats, log_b: Floats) -> Floats:
+    def compute_log_probabilities(log_a: Floats, log_b: Floats) -> Floats:
         a, b = _compute_shapes(log_a)[..., None], _compute_shapes(log_b)[..., None]
         return np.asarray(log_binomial + betaln(a + k, b + n - k) - betaln(a, b))
 
     def loglike(log_a: Floats, log_b: Floats) -> Floats:
-        return np.asarray((log_probabilities(log_a, log_b) * counts).sum(axis=-1))
+        return np.asarray((compute_log_probabilities(log_a, log_b) * counts).sum(axis=-1))
 
     mean, mean_square = (counts @ (k / n) ** power / counts.sum(axis=1) for power in (1, 2))
     start = _estimate_log_shapes(mean, mean_square - mean**2)
     estimates = _maximise(loglike, *start, lower=MIN_LOG_SHAPE)
-    weights = np.exp(log_probabilities(*estimates))
+    weights = np.exp(compute_log_probabilities(*estimates))
     return FittedFamily("beta-binomial", loglike(*estimates), np.full(len(counts), 2.0), weights)
 
 
@@ -307,7 +307,8 @@ class Simulator:
         Whether all scores are among the points; otherwise the CDF is linear between points.
     normal_scores
         Normal scores of the real topics, shape (real topics, systems), scaled such that columns
-        have Euclidean norm 1. New topics are random linear combinations of the rows.
+        have Euclidean norm 1. New topics are random linear combinations of the rows, except with
+        the empirical copula.
     shrinkage
         Shrinkage of correlations towards their mean, from 0 to 1.
     df
@@ -333,7 +334,7 @@ class Simulator:
 
     @property
     def correlation(self) -> Floats:
-        """Correlation matrix of the copula, shape (systems, systems)."""
+        """Correlation matrix of the Gaussian or t copula, shape (systems, systems)."""
         observed = self.normal_scores.T @ self.normal_scores
         shrunk = (1 - self.shrinkage) * observed + self.shrinkage * self._mean_correlation
         np.fill_diagonal(shrunk, 1.0)
@@ -361,7 +362,7 @@ class Simulator:
         Raises
         ------
         CranfieldError
-            For a mean that the scores of a system cannot have.
+            For a mean that the scores of a system cannot have, and for means of another shape.
         """
         values = as_numbers(means, "means")
         if values.shape not in ((), (1,), self.means.shape):
@@ -406,7 +407,7 @@ class Simulator:
         their differences symmetric, so that tests that assume symmetry, such as the signed-rank
         test, keep their Type I error rate. Under the empirical copula they do not.
         """
-        margin = self.cdf[label_index(system, self.systems)]
+        margin = self.cdf[find_label(system, self.systems)]
         return replace(self, cdf=np.tile(margin, (len(self.systems), 1)))
 
     def select(self, systems: Any) -> Simulator:
@@ -499,7 +500,7 @@ def fit_simulator(
         Scores as for :func:`compare`, complete, of at least 5 topics, not by shard.
     discrete_scores
         Whether to simulate only the observed values, such as those of P@10, and the values in their
-        gaps if they are equispaced. By default True if a value occurs 10 times or more on average.
+        gaps if they are equispaced. By default True if values occur 10 times or more on average.
     criterion
         Criterion that selects the families: `aic`, `bic`, or `likelihood`, which nearly always
         selects kernel estimates.
@@ -522,9 +523,9 @@ def fit_simulator(
     Raises
     ------
     CranfieldError
-        When scores are missing or too few, or a system has the same score for each topic.
+        When scores are missing, infinite or too few, or a system has the same score for each topic.
     PolicyError
-        For an option out of its range.
+        For an option out of its range, or scores by shard.
 
     Examples
     --------

@@ -18,8 +18,8 @@ from cranfield.result import Column, Columns, TableResult, declare_bounds
 from cranfield.scores import Scores
 from cranfield.scores.averages import Averages
 from cranfield.significance.comparison.result import compute_paired_t_pvalues
-from cranfield.significance.differences import all_pairs, t_interval
-from cranfield.significance.prepare import as_scores, describe_replicates, index_of_baseline
+from cranfield.significance.differences import bound_by_t, pair_all
+from cranfield.significance.prepare import as_scores, describe_replicates, find_baseline
 from cranfield.sources.columns import make_pair_reader, read_table
 from cranfield.sources.schemas import Column as FileColumn
 from cranfield.sources.schemas import make_line_schema
@@ -44,7 +44,7 @@ class Summary(TableResult):
     baseline, confidence
         Options of :func:`summarise`.
     notes
-        Notes on excluded topics, and limitations of the intervals.
+        Notes on excluded topics, and on limitations of the intervals and the p-values.
     """
 
     columns: ClassVar[Columns] = {
@@ -56,16 +56,16 @@ class Summary(TableResult):
         **declare_bounds(
             "confidence interval of the mean, by Student's t", "; null if sd is 0 or null"
         ),
-        "sd": Column("Standard deviation of the scores over topics, with divisor n - 1."),
+        "sd": Column("Standard deviation over topics, with divisor n - 1; null for one topic."),
         "median": Column("Median score."),
         "difference": Column(
-            "Mean difference from the baseline, over topics on which both have a score."
+            "With `baseline`: mean difference from it, over topics on which both have a score."
         ),
         "wins": Column("Number of topics on which the system is better than the baseline.", 0),
         "losses": Column("Number of topics on which the system is worse than the baseline.", 0),
         "ties": Column("Number of topics on which the system equals the baseline.", 0),
         "raw p": Column(
-            "P-value of Student's paired t-test of the difference, two-sided, uncorrected; null for"
+            "p-value of Student's paired t-test of the difference, two-sided, uncorrected; null for"
             " the baseline, and if both have scores on fewer than 2 topics.",
             pvalue=True,
         ),
@@ -119,7 +119,7 @@ def summarise(
     Raises
     ------
     PolicyError
-        For an unknown baseline, or groups without a topic of the scores.
+        For an unknown baseline, groups without a topic of the scores, or an invalid `confidence`.
     CranfieldError
         For infinite scores.
     InputError
@@ -140,7 +140,7 @@ def summarise(
     check_arguments(summarise, locals())
     finite_scores = as_scores(scores).finite()
     topic_scores = finite_scores.over_shards()
-    baseline_index = None if baseline is None else index_of_baseline(topic_scores.systems, baseline)
+    baseline_index = None if baseline is None else find_baseline(topic_scores.systems, baseline)
     baseline_name = None if baseline_index is None else topic_scores.systems[baseline_index]
     notes = describe_replicates(finite_scores)
     frames = []
@@ -241,7 +241,7 @@ def _summarise_topics(
     averages = Averages(values)
     n, mean, sd = averages.counts(), averages.mean(), averages.std()
     standard_error = np.where(sd > 0, sd / np.sqrt(np.maximum(n, 1)), np.nan)
-    low, high = t_interval(mean, standard_error, np.maximum(n - 1, 1).astype(float), confidence)
+    low, high = bound_by_t(mean, standard_error, np.maximum(n - 1, 1).astype(float), confidence)
     columns: dict[str, Any] = {
         "system": pl.Series(topic_scores.systems, dtype=pl.String),
         **{"topics": n, "mean": mean, "low": low, "high": high, "sd": sd},
@@ -265,4 +265,4 @@ def _summarise_topics(
 def _compute_paired_pvalue(values: Floats) -> float:
     """Return the p-value of the paired t-test of scores of shape (topics, 2)."""
     complete = values[~np.isnan(values).any(axis=1)]
-    return float(compute_paired_t_pvalues(all_pairs(complete))[0]) if len(complete) > 1 else np.nan
+    return float(compute_paired_t_pvalues(pair_all(complete))[0]) if len(complete) > 1 else np.nan

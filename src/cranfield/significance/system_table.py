@@ -20,8 +20,8 @@ class SystemTable:
     """A table with a row for each system."""
 
     table: Table
-    names: tuple[str, ...]  # of its columns other than `system`
-    rows: pl.Series  # index of the row of each system; null if it has none
+    names: tuple[str, ...]  # of the used columns, without `system`
+    rows: pl.Series  # index of the row of each system; null for a system without a row
     notes: tuple[str, ...]  # on unused rows and columns
 
 

@@ -32,7 +32,7 @@ from cranfield.base.text import counted
 from cranfield.result import Column, Columns, TableResult
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.differences import all_pairs
+from cranfield.significance.differences import pair_all
 from cranfield.significance.models.anova import fit_one_way, fit_two_way
 from cranfield.significance.power_and_width import (
     MODELS,
@@ -53,7 +53,7 @@ class TopicsNeeded:
 
     Attributes
     ----------
-    topics
+    n_topics
         Number of topics.
     achieved
         Power with this number of topics; for `interval` the expected width.
@@ -63,7 +63,7 @@ class TopicsNeeded:
     """
 
     design: str
-    topics: int
+    n_topics: int
     achieved: float
     power: float | None
     width: float | None
@@ -78,7 +78,7 @@ class TopicsNeeded:
         options = f"variance of a score {self.variance:.4g}, alpha {self.alpha:g}"
         if self.design == "interval":
             return (
-                f"{counted(self.topics, 'topic')}: the {100 * (1 - self.alpha):.4g}% confidence"
+                f"{counted(self.n_topics, 'topic')}: the {100 * (1 - self.alpha):.4g}% confidence"
                 " interval of the difference of two systems has an expected width of"
                 f" {self.achieved:.4f}, at most {self.width:g}\n{options}"
             )
@@ -93,7 +93,7 @@ class TopicsNeeded:
                 options += ", sphericity assumed" if is_spherical else f", epsilon {self.epsilon:g}"
             effect = f"that the systems differ, if best and worst differ by {self.difference:g},"
         return (
-            f"{counted(self.topics, 'topic')}: {name} detects {effect} with power"
+            f"{counted(self.n_topics, 'topic')}: {name} detects {effect} with power"
             f" {self.achieved:.4f}, at least {self.power:g}\n{options}"
         )
 
@@ -155,7 +155,7 @@ def topics_needed(
     >>> print(topics_needed("t", difference=0.05, variance=0.01))
     65 topics: paired t-test detects a difference of 0.05 with power 0.8016, at least 0.8
     variance of a score 0.01, alpha 0.05
-    >>> topics_needed("interval", width=0.05, variance=0.01).topics
+    >>> topics_needed("interval", width=0.05, variance=0.01).n_topics
     125
     """
     check_arguments(topics_needed, locals())
@@ -189,7 +189,7 @@ def topics_needed(
     n_topics = find_smallest(is_enough)
     return TopicsNeeded(
         design=design,
-        topics=n_topics,
+        n_topics=n_topics,
         achieved=float(compute_achieved(n_topics, **options)),
         power=None if is_interval else power,
         width=width,
@@ -346,7 +346,7 @@ class PairPower(TableResult):
     power: float
 
     @property
-    def needed(self) -> int | None:
+    def n_needed(self) -> int | None:
         """Smallest simulated number of topics whose average power reaches `power`, or None."""
         topics = self.topics[self.average >= self.power]
         return int(topics[0]) if topics.size else None
@@ -393,8 +393,8 @@ def power_pairs(
         Scores as for :func:`compare`, to which :func:`fit_simulator` fits a population; or a
         population: a :class:`Simulator`, or :class:`Resampled` for real scores.
     topics
-        Numbers of topics, 2 or more. By default, search for the smallest number whose `average`
-        reaches `power`; the result has all simulated numbers, and :attr:`PairPower.needed`.
+        Numbers of topics, 2 to 10,000. By default, search for the smallest number whose `average`
+        reaches `power`; the result has all simulated numbers, and :attr:`PairPower.n_needed`.
     difference
         True difference D, above 0, in the unit of the scores.
     power
@@ -462,7 +462,7 @@ def power_pairs(
             seed=int(stream(seed, index, 1).integers(2**31)),
             jobs=1,
         )
-        true_difference = all_pairs(values).mean_differences(means)
+        true_difference = pair_all(values).compute_mean_differences(means)
         is_different, is_significant = true_difference != 0, result.is_significant()
         has_right_sign = np.sign(true_difference) == np.sign(result.difference)
         is_correct = is_significant & is_different & has_right_sign
@@ -493,7 +493,7 @@ def power_pairs(
     if not sizes:
         find_smallest(lambda size: simulate_power(size) >= power, MAX_PILOT_TOPICS)
     simulated_sizes = sorted(rows)
-    pairs = all_pairs(population.means[None, :])
+    pairs = pair_all(population.means[None, :])
     return PairPower(
         pl.DataFrame([rows[n] for n in simulated_sizes], list(PairPower.columns), orient="row"),
         **names,

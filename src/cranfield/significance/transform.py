@@ -17,7 +17,7 @@ from cranfield.base.kinds import OneOf, Positive, RealNumber, check_arguments
 from cranfield.base.scale_types import Scale
 from cranfield.base.text import counted
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import first_missing_label
+from cranfield.scores.one_measure import find_missing_label
 from cranfield.significance.differences import ROUNDING
 
 METHODS = ("z", "normal", "linear", "empirical")  # ways to standardise scores
@@ -109,8 +109,9 @@ def standardise(
         the z-scores of this topic are 0. `settings["standardisation"]` has the method, the number
         of reference systems, the topics with equal reference scores, and the number of scores that
         `linear` clipped. The scale of `z`, `normal` and `linear` is the scale of the scores, but at
-        most interval, as they do not depend on the unit and the zero of a topic. `empirical` scores
-        have an interval scale, as they depend only on the order of the scores of a topic.
+        most interval, as they do not depend on the unit and the zero of a topic, and ordinal if the
+        scores are interval only among retrieved sets of one size. `empirical` scores have an
+        interval scale, as they depend only on the order of the scores of a topic.
 
     Raises
     ------
@@ -199,9 +200,9 @@ def _align_reference(scores: Scores, reference: Scores) -> Floats:
             f"scores of {quoted(scores.measure)} cannot be standardised by a reference of"
             f" {quoted(reference.measure)}"
         )
-    if (topic := first_missing_label(scores.topics, reference.topics)) is not None:
+    if (topic := find_missing_label(scores.topics, reference.topics)) is not None:
         raise CranfieldError(f"the reference scores lack topic {quoted(topic)}")
-    if (topic := first_missing_label(reference.topics, scores.topics)) is not None:
+    if (topic := find_missing_label(reference.topics, scores.topics)) is not None:
         raise CranfieldError(f"the scores lack topic {quoted(topic)} of the reference")
     return reference.select(scores.topics).values
 

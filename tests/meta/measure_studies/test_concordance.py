@@ -15,7 +15,7 @@ from scipy import stats
 import cranfield as cf
 from cranfield.meta.measure_studies.concordance import Concordance, concordance
 from cranfield.scores import Scores
-from cranfield.significance.pairwise.ranks import binomial_pvalues
+from cranfield.significance.pairwise.ranks import compute_binomial_pvalues
 from tests.significance.helpers import scored
 
 GRADES = arrays(np.int64, (5, 3, 4), elements=st.integers(0, 3))
@@ -153,7 +153,7 @@ def test_sign_test_against_scipy() -> None:
         stats.binomtest(int(a), int(a + b)).pvalue if a + b else 1.0
         for a, b in zip(wins, losses, strict=True)
     ]
-    np.testing.assert_allclose(binomial_pvalues(wins, losses), wanted, rtol=1e-12)
+    np.testing.assert_allclose(compute_binomial_pvalues(wins, losses), wanted, rtol=1e-12)
 
 
 def test_table_2_hangs_together() -> None:

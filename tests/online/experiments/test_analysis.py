@@ -36,7 +36,7 @@ from cranfield.online.experiments.estimates import (
     estimate_arms,
     resample_means,
 )
-from cranfield.significance.differences import t_quantile
+from cranfield.significance.differences import compute_t_quantile
 
 DATA = Path(__file__).parents[2] / "data" / "online"
 USERS = DATA / "users.csv"
@@ -57,7 +57,7 @@ METRICS = {
 
 
 def row_of(effects: Effects, lift: str = "log") -> list[float]:
-    critical = partial(t_quantile, 0.95)
+    critical = partial(compute_t_quantile, 0.95)
     row = [
         effects.control,
         effects.treatment,

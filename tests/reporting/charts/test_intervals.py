@@ -67,7 +67,7 @@ def test_systems_without_an_interval_are_counted() -> None:
         "high": [0.42, 0.16, 0.71, 0.45, 0.46, 0.70],
     }
     found = cf.compare(cf.read_scores(scores, measure="AP"), test="t", baseline="low")
-    number = found.without_interval
+    number = found.n_without_interval
     spec = spec_of(intervals_chart(found))
     assert number == 1
     assert "1 system without a line" in " ".join(spec["title"]["subtitle"])

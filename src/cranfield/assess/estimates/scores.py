@@ -53,7 +53,7 @@ from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
 from cranfield.result import Column, Columns, Result, TableResult, format_table
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import label_index
+from cranfield.scores.one_measure import find_label
 from cranfield.tabular import Table, format_interval, format_number
 from cranfield.texts.answers import JudgedAnswers
 from cranfield.texts.citations import JudgedCitations
@@ -224,7 +224,7 @@ def _list_pairs(systems: Sequence[str], baseline: str | None) -> list[tuple[int,
     """Return all pairs of systems, or each other system with the baseline."""
     if baseline is None:
         return list(combinations(range(len(systems)), 2))
-    index = label_index(baseline, systems)
+    index = find_label(baseline, systems)
     return [(k, index) for k in range(len(systems)) if k != index]
 
 

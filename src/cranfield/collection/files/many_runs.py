@@ -43,7 +43,7 @@ from cranfield.collection.files.reading import read_run, read_systems_table, ref
 from cranfield.collection.metadata.reading import METADATA_FILE
 from cranfield.collection.policies import DUPLICATES, FORMATS, NUMBER_MEANINGS, SEPARATORS
 from cranfield.collection.run import Run
-from cranfield.scores.one_measure import label_index
+from cranfield.scores.one_measure import find_label
 from cranfield.sources.archives import hide_credentials, is_url, list_files, match_files, path_is
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import is_array, is_frame
@@ -99,7 +99,7 @@ class Runs(Sequence[Run]):
                 # Unnamed runs are read for their tags.
                 tags = [self[i].name if name is None else name for i, name in enumerate(names)]
                 stems = [*map(self.stem, range(len(self)))]
-                index = label_index(index, make_distinct_names(tags, stems), "run")
+                index = find_label(index, make_distinct_names(tags, stems), "run")
             else:
                 index = names.index(index)
         name, data = self._items[index]

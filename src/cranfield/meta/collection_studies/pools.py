@@ -21,7 +21,7 @@ from cranfield.collection.judged.rows import Rows
 from cranfield.meta.collection_studies.rankings import Teams, teams_of
 from cranfield.meta.study_options import Depth, Rel
 from cranfield.meta.work import hash_judged_runs
-from cranfield.scores.one_measure import label_indices
+from cranfield.scores.one_measure import find_labels
 
 BLOCK_ROWS = 200_000
 """Approximate number of judged documents of runs in a block of systems."""
@@ -147,7 +147,7 @@ def find_contributors(runs: JudgedRuns, contributors: Any, depth: int | None) ->
         raise PolicyError(
             f"contributors must be None, 'judged' or names of systems, got {quoted(contributors)}"
         )
-    indices = label_indices([str(name) for name in contributors], systems)
+    indices = find_labels([str(name) for name in contributors], systems)
     if not indices.size:
         raise PolicyError("expected at least one contributor, got none")
     return np.isin(np.arange(len(systems)), indices)

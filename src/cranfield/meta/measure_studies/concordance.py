@@ -25,7 +25,7 @@ from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores
 from cranfield.significance.differences import PAIR_COLUMNS
-from cranfield.significance.pairwise.ranks import binomial_pvalues
+from cranfield.significance.pairwise.ranks import compute_binomial_pvalues
 from cranfield.significance.preferences import OPEN, order_pairs
 from cranfield.tabular import Table
 
@@ -209,7 +209,7 @@ def innate_orders(
             {
                 **name_pairs(judged.systems),
                 **counts,
-                "p": binomial_pvalues(counts["better"], counts["worse"]),
+                "p": compute_binomial_pvalues(counts["better"], counts["worse"]),
             }
         ),
         agreement=pl.DataFrame(rows, {**columns, "measure": pl.String}, orient="row"),
@@ -486,6 +486,6 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
             "second wins": second_wins,
             "both": n_both,
             "neither": n_disagree - first_wins - n_second,
-            "p": binomial_pvalues(first_wins, second_wins),
+            "p": compute_binomial_pvalues(first_wins, second_wins),
         }
     ).fill_nan(None)

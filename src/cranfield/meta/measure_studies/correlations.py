@@ -21,7 +21,7 @@ from cranfield.meta.study import MEASURE_PAIR, Study
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores, complete_scores
-from cranfield.significance.differences import ROUNDING, encode_scores, pair_names
+from cranfield.significance.differences import ROUNDING, encode_scores, make_pair_frame
 from cranfield.significance.prepare import as_scores
 from cranfield.sources.columns import is_frame
 from cranfield.tabular import Table, format_number
@@ -54,7 +54,7 @@ def orient_values(scores: Iterable[Scores]) -> Floats:
 
 def name_pairs(names: Sequence[str]) -> dict[str, pl.Series]:
     """Return the columns `first` and `second` of a table of all pairs of names."""
-    return pair_names(names, *np.triu_indices(len(names), 1)).to_dict()
+    return make_pair_frame(names, *np.triu_indices(len(names), 1)).to_dict()
 
 
 def compute_preference_signs(values: Floats, first: Any, second: Any) -> Floats:

@@ -19,7 +19,7 @@ from cranfield.result import Column, Columns
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import align_scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.differences import PAIR_COLUMNS, pair_names
+from cranfield.significance.differences import PAIR_COLUMNS, make_pair_frame
 from cranfield.significance.registry import CORRECTIONS, Options, find_test
 
 
@@ -252,11 +252,11 @@ def _test_pairs(shared: tuple[Mapping[str, Scores], Mapping[str, Any]], name: st
         raise
     except CranfieldError as error:
         raise CranfieldError(f"{quoted(name)}: {error}") from error
-    return pair_names(comparison.systems, comparison.first, comparison.second).select(
+    return make_pair_frame(comparison.systems, comparison.first, comparison.second).select(
         pl.lit(name).alias("measure"),
         pl.all(),
         pl.Series("difference", comparison.difference),
         pl.Series("p", comparison.adjusted_pvalues),
-        pl.lit(comparison.topics, pl.Int64).alias("topics"),
+        pl.lit(comparison.n_topics, pl.Int64).alias("topics"),
         pl.lit(list(comparison.notes), pl.List(pl.String)).alias("notes"),
     )

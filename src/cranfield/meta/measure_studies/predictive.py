@@ -24,8 +24,8 @@ from cranfield.meta.study_options import Proportion
 from cranfield.online.interleaving.side_by_side import PREFERENCES, parse_signs, read_votes
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import align_scores, label_indices
-from cranfield.significance.pairwise.ranks import binomial_pvalues
+from cranfield.scores.one_measure import align_scores, find_labels
+from cranfield.significance.pairwise.ranks import compute_binomial_pvalues
 
 
 def merge_votes(table: pl.DataFrame) -> pl.DataFrame:
@@ -260,8 +260,8 @@ def predictive_power(
 def _measure_preferences(scores: list[Scores], table: pl.DataFrame) -> Floats:
     """Return the preferences of measures, NaN without a score; shape (measures, preferences)."""
     values = orient_values(scores)
-    first, second = (label_indices(table[name], scores[0].systems) for name in ("first", "second"))
-    rows = label_indices(table["topic"], scores[0].topics)
+    first, second = (find_labels(table[name], scores[0].systems) for name in ("first", "second"))
+    rows = find_labels(table["topic"], scores[0].topics)
     signs = np.empty((len(scores), table.height))
     for topic in np.unique(rows):
         indices = np.flatnonzero(rows == topic)
@@ -292,7 +292,7 @@ def _summarise(
             "low": low,
             "high": high,
             "of decided": of_decided,
-            "p": binomial_pvalues(n_correct, n_wrong),
+            "p": compute_binomial_pvalues(n_correct, n_wrong),
             "no preference": np.full(len(names), (~is_decided).sum()),
             "both tied": ((signs == 0) & ~is_decided).sum(axis=1),
             "missing": (~has_score).sum(axis=1),
@@ -311,6 +311,6 @@ def _compare_pairs(names: Sequence[str], signs: Floats, votes: Floats) -> pl.Dat
             **name_pairs(names),
             "first only": n_only[i, j],
             "second only": n_only[j, i],
-            "p": binomial_pvalues(n_only[i, j], n_only[j, i]),
+            "p": compute_binomial_pvalues(n_only[i, j], n_only[j, i]),
         }
     )

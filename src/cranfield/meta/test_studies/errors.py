@@ -31,7 +31,7 @@ from cranfield.meta.test_studies.fast_tests import (
 from cranfield.meta.work import WorkOptions, add_work_options, run_parts, split_repeats
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
-from cranfield.significance.differences import all_pairs
+from cranfield.significance.differences import pair_all
 from cranfield.significance.simulation import Resampled, Simulator, fit_simulator
 
 MAX_TOPICS = 100_000
@@ -501,7 +501,7 @@ def power_of_tests(
     populations = _make_populations(inputs, population)
     true_differences = {
         # `mean_differences` sets differences within rounding to 0.
-        uses_shards: all_pairs(p.means[None, :]).mean_differences(p.means)
+        uses_shards: pair_all(p.means[None, :]).compute_mean_differences(p.means)
         for uses_shards, p in populations.items()
     }
     count_rejections = partial(_count_by_range, true_differences, parsed_edges)

@@ -17,10 +17,10 @@ from cranfield.meta.collection_studies.rankings import teams_of
 from cranfield.meta.study_options import check_integers
 from cranfield.meta.work import hash_scores
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import label_indices
+from cranfield.scores.one_measure import find_labels
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.studentised import studentised_range_isf
-from cranfield.significance.differences import ROUNDING, Pairs, all_pairs
+from cranfield.significance.differences import ROUNDING, Pairs, pair_all
 from cranfield.significance.models.glm import correct_testable_pairs, describe_excluded_topics
 from cranfield.significance.prepare import PreparedScores, as_scores, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, Options, TestInfo, find_test
@@ -100,7 +100,7 @@ class TestChoice:
         """Test by analysis of variance with Tukey's HSD, without intervals and p-values."""
         model = find_test(self.test).fit(values)
         pairs = Pairs(flat, *_index_pairs(flat.shape[1]))
-        difference = model.differences(pairs)
+        difference = model.subtract(pairs)
         order = np.sign(difference).astype(np.int8)
         if self.info.bound:
             return Verdict(order, order != 0)
@@ -108,15 +108,15 @@ class TestChoice:
             # If the error is 0, as when all topics have the same scores, use the complete test.
             return self._compare(label_scores(values), seed=0)
         critical_t = compute_critical_value(self.alpha, model.means.size, model.df) / np.sqrt(2)
-        is_beyond = np.abs(difference) >= critical_t * model.standard_errors(pairs)
+        is_beyond = np.abs(difference) >= critical_t * model.estimate_errors(pairs)
         return Verdict(order, is_beyond & (order != 0))
 
     def _test_pairs(self, values: Floats) -> Verdict:
         """Use a test that `compare` does not offer; untestable pairs are not significant."""
-        pairs, options = all_pairs(values), Options(alpha=self.alpha)
+        pairs, options = pair_all(values), Options(alpha=self.alpha)
         test = find_test(self.test)
         outcome, pvalues = correct_testable_pairs(test, self.correction or "", pairs, options)
-        mean_differences = pairs.mean_differences(values.mean(axis=0))
+        mean_differences = pairs.compute_mean_differences(values.mean(axis=0))
         order = np.where(np.isnan(pvalues), np.sign(mean_differences), np.sign(outcome.statistic))
         return Verdict(order.astype(np.int8), pvalues <= self.alpha)
 
@@ -147,7 +147,7 @@ def label_scores(values: Floats) -> Scores:
 @lru_cache(maxsize=16)
 def _index_pairs(n_systems: int) -> tuple[Indices, Indices]:
     """Return the indices of the systems of all pairs, in order."""
-    pairs = all_pairs(np.empty((0, n_systems)))
+    pairs = pair_all(np.empty((0, n_systems)))
     return pairs.first, pairs.second
 
 
@@ -181,7 +181,7 @@ def compute_verdict(choice: TestChoice, scores: Scores | Floats, seed: int) -> t
         if isinstance(error, PolicyError):
             raise
         means = scores.grand_mean() if isinstance(scores, Scores) else scores.mean(axis=0)
-        pairs = all_pairs(means[None, :])
+        pairs = pair_all(means[None, :])
         order = np.sign(np.nan_to_num(pairs.subtract(means))).astype(np.int8)
         return Verdict(order, np.zeros(len(pairs), dtype=bool)), False
 
@@ -320,7 +320,7 @@ def _group_systems(scores: Scores, systems: Sequence[str] | None, teams: Any) ->
                 " systems"
             )
         groups |= {team: names for team, names in sorted(team_systems.items()) if len(names) > 1}
-    indices = {group: label_indices(members, scores.systems) for group, members in groups.items()}
+    indices = {group: find_labels(members, scores.systems) for group, members in groups.items()}
     if len(names) < 2:
         raise CranfieldError(f"a comparison requires at least two systems, got {len(names)}")
     return indices

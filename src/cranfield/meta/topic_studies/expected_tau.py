@@ -20,10 +20,10 @@ from cranfield.result import Column, Columns
 from cranfield.significance.differences import (
     BLOCK_VALUES,
     Pairs,
-    all_pairs,
-    doubled_mid_ranks,
-    standard_deviations,
-    standardised_difference,
+    compute_deviations,
+    double_mid_ranks,
+    pair_all,
+    standardise_difference,
 )
 from cranfield.significance.resampling import as_integers, draw_topic_counts
 
@@ -127,7 +127,7 @@ def expected_tau(
     values = complete_scores.topic_scores[:, order]
     if complete_scores.scores.lower_is_better:
         values = -values
-    pairs = all_pairs(values)
+    pairs = pair_all(values)
     n, m = values.shape
     p_reversed = _estimate_by_moments(pairs)
     p_reversed["resampling"] = _estimate_by_resampling(pairs, resamples, seed)
@@ -152,15 +152,15 @@ def _estimate_by_moments(pairs: Pairs) -> dict[str, Floats]:
     bias_correction = np.exp(gammaln((n - 1) / 2) - gammaln(n / 2)) * np.sqrt((n - 1) / 2)
 
     def estimate(_: slice, block: Pairs) -> list[Floats]:
-        differences, rounding = block.differences(), block.rounding
+        differences, rounding = block.compute_differences(), block.rounding
         mean = differences.mean(axis=1)
-        deviation = standard_deviations(differences, mean, rounding)
+        deviation = compute_deviations(differences, mean, rounding)
         sorted_differences = np.sort(differences, axis=1)
-        quantile = ndtri(doubled_mid_ranks(sorted_differences, rounding)[0] / 2 / (n + 1))
+        quantile = ndtri(double_mid_ranks(sorted_differences, rounding)[0] / 2 / (n + 1))
         sum_of_squares = np.maximum((quantile**2).sum(axis=1), np.finfo(float).tiny)
         sum_of_products = (sorted_differences * quantile).sum(axis=1)
         slope = np.where(deviation > 0, sum_of_products / sum_of_squares, 0.0)
-        t = [standardised_difference(mean, sd) for sd in (slope, deviation * bias_correction)]
+        t = [standardise_difference(mean, sd) for sd in (slope, deviation * bias_correction)]
         return [stdtr(n - 1, -np.sqrt(n) * statistic) for statistic in t]
 
     return dict(zip(("msqd", "ml"), pairs.map_blocks(estimate), strict=True))

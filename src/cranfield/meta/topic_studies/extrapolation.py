@@ -22,7 +22,7 @@ from cranfield.meta.topic_studies.sample_study import prepare_topic_scores
 from cranfield.meta.topic_studies.variance_components import Generalizability
 from cranfield.result import Column, Columns
 from cranfield.significance.corrections.studentised import studentised_range_isf
-from cranfield.significance.differences import ROUNDING, all_pairs
+from cranfield.significance.differences import ROUNDING, pair_all
 from cranfield.significance.models.anova import fit_two_way
 from cranfield.significance.registry import CORRECTIONS, Options
 
@@ -397,7 +397,7 @@ def extrapolate(
         ]
         assumptions = zip(MEAN_ASSUMPTIONS, expectations, strict=True)
         rows += [(size, name, *values) for name, values in assumptions]
-    differences = np.abs(all_pairs(means[None]).subtract(means))
+    differences = np.abs(pair_all(means[None]).subtract(means))
     threshold = _compute_critical_t(correction_name, alpha, m, (n - 1) * (m - 1))
     threshold *= np.sqrt(2 * error_variance / n)
     is_different = differences > ROUNDING * float(np.abs(complete_scores.topic_scores).max())
@@ -420,7 +420,7 @@ def _compute_expectations(
 ) -> tuple[float, float, float]:
     """Return the expected number of significant pairs, and both taus, for known true means."""
     standard_error = np.sqrt(2 * error_variance / n_topics)
-    noncentrality = np.abs(all_pairs(means[None]).subtract(means)) / standard_error
+    noncentrality = np.abs(pair_all(means[None]).subtract(means)) / standard_error
     df = (n_topics - 1) * (means.size - 1)
     n_significant = compute_t_test_power(noncentrality, df, critical_value).sum()
     expected_tau = 2 * ndtr(noncentrality) - 1

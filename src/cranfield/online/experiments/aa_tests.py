@@ -32,7 +32,7 @@ from cranfield.online.experiments.units import (
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.result import Column, Columns, Result, declare_bounds
-from cranfield.significance.differences import t_quantile
+from cranfield.significance.differences import compute_t_quantile
 
 BLOCK_CELLS = 2**21  # Number of pairs of a simulated test and a unit in memory at the same time
 SAMPLE_RATIO = "(sample ratio)"  # Name of the sample ratio test
@@ -80,7 +80,9 @@ class AATests(Result):
     def _frame(self) -> pl.DataFrame:
         proportion = (self.pvalues <= self.alpha).mean(axis=1)
         n_tests = self.pvalues.shape[1]
-        low, high = wilson(proportion, np.full(proportion.shape, n_tests), t_quantile(0.95, np.inf))
+        low, high = wilson(
+            proportion, np.full(proportion.shape, n_tests), compute_t_quantile(0.95, np.inf)
+        )
         has_few_ties = [np.unique(row).size > n_tests / 2 for row in self.pvalues]
         tests = zip(self.pvalues, has_few_ties, strict=True)
         uniform_p = [float(kstest(row, "uniform").pvalue) if ok else np.nan for row, ok in tests]

@@ -63,7 +63,7 @@ from cranfield.online.measures.measuring import UnitSums
 from cranfield.scores.one_measure import suggests_lower
 from cranfield.significance.comparison.equivalence import read_margin
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, adjust_pvalues
-from cranfield.significance.differences import t_quantile
+from cranfield.significance.differences import compute_t_quantile
 
 SRM_POLICIES = ("stop", "warn")  # How to treat a sample ratio mismatch
 
@@ -90,7 +90,7 @@ def _estimate_segment_effects(units: Units, options: Options) -> tuple[pl.DataFr
     """Estimate effects at each level, and test whether effects are equal at all tested levels."""
     n_variants = len(units.variants)
     frames, tests = [], []
-    critical: CriticalValue = partial(t_quantile, 1 - options.alpha)
+    critical: CriticalValue = partial(compute_t_quantile, 1 - options.alpha)
     for segment in options.segments:
         levels, code = units.segments[segment]
         cell = np.where(code >= 0, code * n_variants + units.variant_codes, -1)

@@ -37,7 +37,7 @@ from cranfield.online.experiments.estimates import (
     resample_means,
 )
 from cranfield.online.experiments.units import Units
-from cranfield.significance.differences import fieller_interval, t_interval, t_quantile
+from cranfield.significance.differences import bound_by_fieller, bound_by_t, compute_t_quantile
 from cranfield.significance.resampling import as_integers
 
 SKEWNESS_FACTOR = 355  # Units per squared skewness that a mean needs (Boos and Hughes-Oliver, 2000)
@@ -132,7 +132,7 @@ class PermutationTest:
     def _bound_ratios(self, effects: Effects, quantile: float) -> Bounds:
         square = np.array(min(abs(quantile), 1e50) ** 2)
         v, w = effects.control_squared_error, effects.treatment_squared_error
-        return fieller_interval(effects.control, effects.treatment, v, w, np.zeros(()), square)
+        return bound_by_fieller(effects.control, effects.treatment, v, w, np.zeros(()), square)
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ def compare_variants(
             test = "exact permutation" if permutations.is_exact else test
             values = permutations.compute_inference(effect, level)
         elif test != "bootstrap":
-            critical: CriticalValue = partial(t_quantile, level)
+            critical: CriticalValue = partial(compute_t_quantile, level)
             if (method := options.sequential) is not None:
                 variance, alpha = effect.standard_error**2, options.alpha
                 ratio = method.get_variance_ratio(variance, effect.count, alpha)
@@ -453,9 +453,9 @@ def compute_arm_intervals(units: Units, arm_means: Mapping[str, ArmMeans], level
     for name, means in arm_means.items():
         columns = units.metric_columns.get(name)
         if columns is not None and units.is_proportion(columns):
-            intervals.append(wilson(means.value, means.count, t_quantile(level, np.inf)))
+            intervals.append(wilson(means.value, means.count, compute_t_quantile(level, np.inf)))
         else:
             errors = np.where(means.squared_error > 0, np.sqrt(means.squared_error), np.nan)
-            intervals.append(t_interval(means.value, errors, means.count - 1, level))
+            intervals.append(bound_by_t(means.value, errors, means.count - 1, level))
     low, high = zip(*intervals, strict=True)
     return np.stack(low), np.stack(high)

@@ -17,11 +17,11 @@ from cranfield.base.spec import Registry, Spec, number, parameter
 from cranfield.base.streams import stream
 from cranfield.significance.comparison.equivalence import read_margin
 from cranfield.significance.differences import (
-    difference_pvalues,
-    fieller_interval,
+    bound_by_fieller,
+    compute_difference_pvalues,
+    compute_tail_pvalues,
     orient,
-    standardised_difference,
-    tail_pvalues,
+    standardise_difference,
 )
 from cranfield.significance.resampling import as_integers, count_in_tail, draw_counts
 
@@ -352,7 +352,7 @@ class Effects:
     @property
     def statistic(self) -> Floats:
         """Difference divided by its standard error; 0 if the means are equal."""
-        return standardised_difference(self.difference, self.standard_error)
+        return standardise_difference(self.difference, self.standard_error)
 
     def compute_pvalue(self, alternative: str = "two-sided") -> Floats:
         """Compute the p-value of Welch's test; NaN if the standard error is unknown.
@@ -360,12 +360,14 @@ class Effects:
         If values are constant within both variants and the means differ, it is the p-value of the
         exact permutation test: no other assignment of the units has so large a difference.
         """
-        pvalue = difference_pvalues(self.statistic, self.standard_error, self.df, alternative)
+        pvalue = compute_difference_pvalues(
+            self.statistic, self.standard_error, self.df, alternative
+        )
         n, m = self.control_count, self.treatment_count
         log_assignments = gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1)
         tail = np.where(orient(self.difference, alternative) > 0, np.exp(-log_assignments), 1.0)
         is_separated = (self.standard_error == 0) & (self.difference != 0)
-        pvalue = np.where(is_separated, tail_pvalues(tail, alternative), pvalue)
+        pvalue = np.where(is_separated, compute_tail_pvalues(tail, alternative), pvalue)
         return np.where(np.isnan(self.standard_error + self.difference), np.nan, pvalue)
 
     def compute_interval(self, critical: CriticalValue) -> Bounds:
@@ -392,7 +394,7 @@ class Effects:
             if method == "fieller":
                 squared_critical = critical(self._compute_df(v * quotient**2, w)) ** 2
                 covariance = np.zeros_like(control)
-                low, high = fieller_interval(control, treatment, v, w, covariance, squared_critical)
+                low, high = bound_by_fieller(control, treatment, v, w, covariance, squared_critical)
             elif method == "linear":
                 ratio_error = np.sqrt(w / control**2 + v / control**2 * quotient**2)
                 half_width = critical(self.df) * ratio_error

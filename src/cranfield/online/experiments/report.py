@@ -16,7 +16,7 @@ from cranfield.base.text import counted, plain
 from cranfield.online.experiments.comparisons import OEC, Options
 from cranfield.online.experiments.design import check_weights, compute_chi_square
 from cranfield.result import Column, Columns, Result, TableResult, declare_bounds
-from cranfield.significance.pairwise.ranks import binomial_pvalues
+from cranfield.significance.pairwise.ranks import compute_binomial_pvalues
 from cranfield.significance.registry import CORRECTIONS
 
 ALARM_PVALUE = 0.0005  # A lower p-value is a sample ratio mismatch (Fabijan et al., 2019)
@@ -137,7 +137,7 @@ def sample_ratio(
     statistic, pvalue = map(float, compute_chi_square(sizes, proportions))
     if is_exact:
         units = zip(sizes, proportions, strict=True)
-        pvalues = [float(binomial_pvalues(n, total - n, probability=p)) for n, p in units]
+        pvalues = [float(compute_binomial_pvalues(n, total - n, probability=p)) for n, p in units]
         pvalue = pvalues[0] if len(pvalues) == 2 else min(1.0, min(pvalues) * len(pvalues))
     expected = proportions * total
     columns = [[*weights], sizes, expected, sizes / total, expected / total]

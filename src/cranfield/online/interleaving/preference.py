@@ -27,11 +27,11 @@ from cranfield.base.text import counted
 from cranfield.online.experiments.estimates import compute_percentiles, compute_tail_pvalue
 from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.significance.differences import (
-    difference_pvalues,
-    standardised_difference,
-    t_interval,
+    bound_by_t,
+    compute_difference_pvalues,
+    standardise_difference,
 )
-from cranfield.significance.pairwise.ranks import binomial_pvalues
+from cranfield.significance.pairwise.ranks import compute_binomial_pvalues
 from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.tabular import format_number
 
@@ -498,7 +498,7 @@ def _run_sign_test(
     z = (wins - n * expected) / np.sqrt(n * expected * (1 - expected)) if n else 0.0
     # Twice the smaller binomial tail, at most 1: the test that Clopper-Pearson inverts.
     counts = np.array(wins), np.array(losses)
-    tails = [binomial_pvalues(*counts, tail, expected) for tail in ("greater", "less")]
+    tails = [compute_binomial_pvalues(*counts, tail, expected) for tail in ("greater", "less")]
     low, high = map(float, clopper_pearson(np.array(wins), np.array(n), confidence))
     return float(z), min(1.0, 2 * float(min(tails))), (low, high)
 
@@ -528,7 +528,7 @@ def _test_credit(credit: Floats | None, confidence: float) -> tuple[float, Inter
     if credit is None or credit.size == 1 or np.ptp(credit) <= TIE:
         return float(mean), (np.nan, np.nan), np.nan
     df, standard_error = credit.size - 1, np.array(credit.std(ddof=1) / np.sqrt(credit.size))
-    low, high = t_interval(mean, standard_error, df, confidence)
-    t = standardised_difference(mean, standard_error)
-    pvalue = difference_pvalues(t, standard_error, df, "two-sided")
+    low, high = bound_by_t(mean, standard_error, df, confidence)
+    t = standardise_difference(mean, standard_error)
+    pvalue = compute_difference_pvalues(t, standard_error, df, "two-sided")
     return float(mean), (float(low), float(high)), float(pvalue)

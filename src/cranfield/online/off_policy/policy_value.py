@@ -21,7 +21,7 @@ from cranfield.collection.pairs import make_topic_column
 from cranfield.collection.run import Run
 from cranfield.online.log.query_log import QueryLog, check_independence
 from cranfield.result import Column, Columns, Result
-from cranfield.significance.differences import t_interval
+from cranfield.significance.differences import bound_by_t
 from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.sources.columns import Table, read_mapping_columns, read_table
 from cranfield.sources.schemas import Column as FileColumn
@@ -85,7 +85,7 @@ def compare_ratios(
         tail = (1 - confidence) / 2
         low, high = np.nanquantile(samples, [tail, 1 - tail], axis=0)
     else:
-        low, high = t_interval(estimate, standard_error, n_units - 1, confidence)
+        low, high = bound_by_t(estimate, standard_error, n_units - 1, confidence)
     is_constant = standard_error <= TOLERANCE * np.abs(estimate)
     bounds = (np.where(is_constant, np.nan, bound) for bound in (low, high))
     return Means(estimate, standard_error, *bounds)

@@ -38,7 +38,7 @@ from cranfield.online.off_policy.policy_value import (
     list_ranks,
 )
 from cranfield.result import Column, Columns, TableResult, declare_bounds
-from cranfield.significance.differences import t_interval
+from cranfield.significance.differences import bound_by_t
 from cranfield.significance.registry import MAX_RESAMPLES
 
 MAX_STEPS = 100  # Maximum number of Newton steps; a few usually suffice
@@ -291,7 +291,7 @@ def rank_propensities(
     if n_queries > 1:
         logarithm = np.log(np.where(values > 0, values, np.nan))
         df = np.maximum(n_queries_by_rank - 1, 1)
-        low, high = np.exp(t_interval(logarithm, standard_errors, df, confidence))
+        low, high = np.exp(bound_by_t(logarithm, standard_errors, df, confidence))
         notes += _note_concentration(pairs_by_query)
     else:
         notes.append("no confidence intervals: only one query")

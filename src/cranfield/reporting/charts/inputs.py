@@ -14,7 +14,7 @@ from cranfield.base.text import plain
 from cranfield.measures.base import Measure
 from cranfield.reporting.page.html import label
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import label_index
+from cranfield.scores.one_measure import find_label
 from cranfield.significance.prepare import as_scores
 
 MeasuresByTitle = Iterable[str | Measure] | Mapping[str, str | Measure] | str | Measure
@@ -65,7 +65,7 @@ def find_systems(names: Sequence[str], systems: Sequence[str] | str | None) -> l
     selection = [systems] if isinstance(systems, str) else list(dict.fromkeys(systems))
     if not selection:
         raise PolicyError("expected at least one system, got an empty list")
-    return [label_index(name, names) for name in selection]
+    return [find_label(name, names) for name in selection]
 
 
 def check_name(noun: str, name: str | None, names: Iterable[str]) -> str:

@@ -16,7 +16,7 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.ranked.average_precision import InterpolatedPrecision
 from cranfield.reporting.charts import theme
 from cranfield.reporting.charts.inputs import find_systems, make_labels
-from cranfield.scores.one_measure import label_index
+from cranfield.scores.one_measure import find_label
 
 LEVELS = tuple(level / 10 for level in range(11))  # the eleven standard recall levels
 MAX_COLOURED = 7  # maximum number of coloured systems by default, one for each colour except grey
@@ -83,7 +83,7 @@ def precision_recall(
         raise PolicyError(f"expected an Evaluation or judged runs, got {kind}")
     levels = _check_levels(levels)
     columns = find_systems(runs.systems, systems)
-    row = None if topic is None else label_index(topic, runs.topics, "topic")
+    row = None if topic is None else find_label(topic, runs.topics, "topic")
     _check_data(runs, columns, row, rel, requires_all=systems is not None)
     curves = _compute_curves(runs, row, levels, rel, rounding)
     candidates = [k for k in columns if not np.isnan(curves[:, k]).any()]

@@ -16,7 +16,7 @@ from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting import summary
 from cranfield.reporting.charts import inputs, theme
-from cranfield.scores.one_measure import label_index
+from cranfield.scores.one_measure import find_label
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.cost import CostEffectiveness
 
@@ -162,7 +162,7 @@ def intervals_chart(
     order = comparison.order
     if reference is None:
         reference = next(iter(comparison.baselines), comparison.systems[order[0]])
-    reference_index = label_index(reference, comparison.systems)
+    reference_index = find_label(reference, comparison.systems)
     bounds = comparison.around(reference_index)
     if bounds is None:
         raise PolicyError(

@@ -16,7 +16,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.text import counted
 from cranfield.reporting.charts import inputs, theme
 from cranfield.scores.averages import Averages
-from cranfield.scores.one_measure import label_index
+from cranfield.scores.one_measure import find_label
 from cranfield.significance.differences import Pairs
 from cranfield.significance.models.anova_table import AnovaTable
 
@@ -170,13 +170,13 @@ class _SystemPair:
 
 def _make_pair(scores: Any, first: str, second: str) -> _SystemPair:
     topic_scores = inputs.check_drawable(scores)
-    columns = label_index(first, topic_scores.systems), label_index(second, topic_scores.systems)
+    columns = find_label(first, topic_scores.systems), find_label(second, topic_scores.systems)
     if columns[0] == columns[1]:
         raise PolicyError(
             f"expected two distinct systems, got {quoted(first)} and {quoted(second)}"
         )
     pairs = Pairs(topic_scores.values, np.array(columns[:1]), np.array(columns[1:]))
-    difference = pairs.differences()[0]
+    difference = pairs.compute_differences()[0]
     has_scores = ~np.isnan(difference)
     if not has_scores.any():
         raise CranfieldError(f"no topic has scores of both {quoted(first)} and {quoted(second)}")

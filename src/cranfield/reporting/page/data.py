@@ -19,7 +19,7 @@ from cranfield.reporting.page.html import label
 from cranfield.reporting.summary import group_letters, list_verdicts
 from cranfield.scales.statements import Meaningfulness
 from cranfield.scores.averages import Averages
-from cranfield.significance.comparison.result import PairwiseComparison, decimals
+from cranfield.significance.comparison.result import PairwiseComparison, choose_decimals
 from cranfield.significance.differences import ROUNDING
 from cranfield.significance.registry import CORRECTIONS
 
@@ -79,7 +79,7 @@ def count_overall_decimals(part: MeasurePart) -> int:
     """Count the decimals of the overall values of a measure."""
     if part.comparison is not None and part.comparison.mean_of == "mean":
         return part.comparison.places
-    return decimals(part.overall)
+    return choose_decimals(part.overall)
 
 
 def _make_measure_data(part: MeasurePart, topics: tuple[str, ...]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from cranfield.significance.comparison.result import (
     AppliedTest,
     PairwiseComparison,
     describe_best_baseline,
-    describe_scale,
+    describe_inputs,
 )
 from cranfield.significance.corrections.resampled import (
     BLOCK_MEANS,
@@ -32,8 +32,8 @@ from cranfield.significance.differences import (
     Level,
     Model,
     Pairs,
-    all_pairs,
     make_pairs,
+    pair_all,
 )
 from cranfield.significance.pairwise.means import apply_exact_permutations
 from cranfield.significance.prepare import (
@@ -92,26 +92,28 @@ def compare(
         :func:`read_scores`; an evaluation of one measure; a mapping of systems to their scores, by
         topic or as lists in order of topics; a data frame; or an array of shape (topics, systems).
     test
-        Significance test, such as `t` or `randomisation`: `sign`, `signed-rank`, `rank-sum`, `t`,
-        `t-unpaired`, `welch`, `randomisation`, `bootstrap`, `bootstrap-shift`,
-        `bootstrap-unpaired`, `anova-1`, `anova-2` (also `anova`), `anova-3`, `random-topics`,
-        `kruskal-wallis`, `friedman`, `bootstrap-anova`. By default two-way ANOVA; for two systems
-        the studentised bootstrap, which for one pair equals two-way ANOVA bootstrapped over topics;
-        for scores by shard, or by query variation, ANOVA with random topics.
+        Significance test: `sign`, `signed-rank`, `rank-sum`, `t`, `t-unpaired`, `welch`,
+        `randomisation`, `bootstrap`, `bootstrap-shift`, `bootstrap-median`, `bootstrap-unpaired`,
+        `anova-1`, `anova-2` (also `anova`), `anova-3`, `random-topics`, `kruskal-wallis`,
+        `friedman`, `bootstrap-anova`, `independent-replicates` or `shared-replicates`. By default
+        two-way ANOVA; for two systems the studentised bootstrap, which for one pair equals two-way
+        ANOVA bootstrapped over topics; for scores by shard, or by query variation, ANOVA with
+        random topics; for medians `bootstrap-median`. Scores by replicate require a test.
     correction
         Correction for multiple comparisons: `none`, `tukey`, `bootstrap-tukey`, `randomised-tukey`,
-        `dunnett`, `max-t`, `bootstrap-max-t`, `bonferroni`, `sidak`, `holm`, `hommel`, `bh`, `by`.
-        By default `none` for a single pair, except in tests that fit a model to all systems;
-        Tukey's HSD bootstrapped over topics for ANOVA on topics that all systems have in common;
-        otherwise the default of the test: Tukey's HSD for other models of all systems,
-        Dunnett's test with a baseline, the randomised Tukey HSD for the randomisation test,
-        bootstrap max-T for the bootstrap, Benjamini and Hochberg's method for bootstrap ANOVA, and
-        Holm's method for other tests.
+        `dunnett`, `max-t`, `bootstrap-max-t`, `bootstrap-max`, `bonferroni`, `sidak`, `holm`,
+        `hommel`, `bh` or `by`. By default `none` for a single pair, except in tests that fit a
+        model to all systems; Tukey's HSD bootstrapped over topics for `anova-2`, `random-topics`
+        and `independent-replicates`; for other models of all systems Tukey's HSD, or in an ANOVA
+        with one baseline Dunnett's test; the randomised Tukey HSD for the randomisation test,
+        bootstrap max-T for the test `bootstrap`, `bootstrap-max` for medians, Benjamini and
+        Hochberg's method for bootstrap ANOVA; and Holm's method for other tests, and instead of
+        corrections that do not apply to baselines or to one-sided tests.
     statistic
         Statistic of the topic scores to compare. `mean`; `sum`; `geometric-mean`, by the mean of
         log scores, where scores below 1e-5 become 1e-5; or `median`, by the test
-        `bootstrap-median`. By default the statistic of the measure: the mean for most measures, the
-        geometric mean for GMAP.
+        `bootstrap-median`. By default the median with this test, otherwise the statistic of the
+        measure: the mean for most measures, the geometric mean for GMAP.
     alternative
         Alternative hypothesis. `two-sided`, `greater` (a system has higher scores than the
         baseline, or the first of two systems than the second) or `less`. One-sided tests of more
@@ -129,8 +131,9 @@ def compare(
     lower_is_better
         Whether lower scores are better; by default the direction of `scores`.
     exact
-        Whether to compute exact p-values, for tests that can; by default, only if that is fast.
-        Other tests ignore the option with a warning.
+        Whether to compute exact p-values, for the tests `randomisation`, `signed-rank` and
+        `rank-sum`; by default the first two do so if it is fast. Other tests ignore the option with
+        a warning.
     exact_n
         Largest number of differences for which the signed rank test is exact by default.
     resamples
@@ -185,7 +188,7 @@ def compare(
     scores, inputs = inputs.scores, transform_scores(inputs, statistic)
     baselines = find_baselines(scores.systems, baseline)
     pairs = make_pairs(inputs.topic_scores, baselines)
-    if not (options.two_sided or baselines or len(pairs) == 1):
+    if not (options.is_two_sided or baselines or len(pairs) == 1):
         raise PolicyError(
             f"alternative={alternative!r} requires a baseline: for all pairs, results would depend"
             " on the order of the systems"
@@ -203,14 +206,14 @@ def compare(
     sampling = {"resamples": options.resamples, "seed": options.seed}
     details = {**outcome.details, **(sampling if selected_correction.random else {})}
     _warn_of_exact(exact, details)
-    means, difference, mean_kind = model.means, model.differences(pairs), model.location
+    means, difference, mean_kind = model.means, model.subtract(pairs), model.location
     notes = list(inputs.notes)
     if len(baselines) > 1:
         notes.append("baselines are not compared with each other")
     if selected_correction.resamples_topics and pairs.by_shard is not None:
         # With missing cells the model weights topics; means over resampled topics are unweighted.
         means = pairs.values.mean(axis=0)
-        difference = pairs.mean_differences(means)
+        difference = pairs.compute_mean_differences(means)
         if scores.axis == "shard" and np.isnan(scores.values).any():
             notes.append(
                 "means and differences weight all topics equally; the ANOVA table and the raw"
@@ -233,7 +236,7 @@ def compare(
         means=invert_transformation(means, statistic) if mean_kind == "mean" else means,
         mean_of=statistic.replace("-", " ") if mean_kind == "mean" else mean_kind,
         statistic_of_topics=statistic,
-        topics=len(scores.topics),
+        n_topics=len(scores.topics),
         first=pairs.first,
         second=pairs.second,
         difference=difference,
@@ -263,7 +266,7 @@ def compare(
         notes=(
             *notes,
             *outcome.notes,
-            *describe_scale(scores, info, options),
+            *describe_inputs(scores, info, options),
             *AppliedTest(
                 scores.systems,
                 pairs,
@@ -273,7 +276,7 @@ def compare(
                 selected_correction,
                 applied_correction,
                 corrected,
-            ).notes(),
+            ).describe(),
         ),
     )
     result_notes = *comparison.direction_notes(), *describe_best_baseline(comparison)
@@ -296,7 +299,7 @@ def _find_correction(
         correction = CORRECTIONS[info.find_correction(requested)]
         if correction.one_baseline and len(baselines) != 1:
             raise PolicyError(f"{correction.title} requires one baseline, got {len(baselines)}")
-        if correction.all_pairs and not options.two_sided:
+        if correction.all_pairs and not options.is_two_sided:
             names = [name for name in (RECOMMENDED, "holm") if name in info.corrections]
             raise PolicyError(
                 f"{correction.name} is two-sided; use {' or '.join(names)} for a one-sided test"
@@ -311,7 +314,7 @@ def _find_correction(
         is_applicable = not correction.equal_counts or pairs.is_complete or info.paired
     else:
         correction = CORRECTIONS[info.correction]
-        is_applicable = not correction.all_pairs or (not baselines and options.two_sided)
+        is_applicable = not correction.all_pairs or (not baselines and options.is_two_sided)
     return correction if is_applicable else CORRECTIONS["holm"]
 
 
@@ -345,8 +348,8 @@ def rank_sets(
     if N- are the systems that are significantly better, and N+ the systems that are significantly
     worse. Pairs are compared by the default of :func:`cranfield.compare`, Tukey's HSD bootstrapped
     over topics. Simultaneous sets, from one family of all pairs, contain all true ranks with
-    probability 1 - alpha. The marginal set of a system, from the family of its own pairs, contains
-    its true rank with probability 1 - alpha, and is never larger than its simultaneous set.
+    probability 1 - alpha or more. The marginal set of a system, from the family of its own pairs,
+    contains its true rank with this probability, and is never larger than its simultaneous set.
 
     Source: Mogstad, Romano, Shaikh and Wilhelm (2024), who use the variance of each pair. Topics
     are assumed to be a random sample of at least a dozen.
@@ -392,7 +395,7 @@ def rank_sets(
     options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
     inputs = PreparedScores(pairwise.scores)
     values = transform_scores(inputs, pairwise.statistic_of_topics).topic_scores
-    pairs = all_pairs(values[~np.isnan(values).any(axis=1)])
+    pairs = pair_all(values[~np.isnan(values).any(axis=1)])
     family = PooledErrors(pairs)
     own_pvalues = None
     if family.standard_error:

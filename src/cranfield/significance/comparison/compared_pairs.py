@@ -40,9 +40,9 @@ from cranfield.significance.differences import (
     PAIR_COLUMNS,
     SIDAK,
     IntervalFunction,
+    append_values,
     make_infinite_bounds,
-    pair_names,
-    with_values,
+    make_pair_frame,
 )
 from cranfield.significance.models.anova import Omnibus
 from cranfield.significance.models.anova_table import AnovaTable
@@ -217,7 +217,7 @@ class ComparedPairs:
     means: Floats
     mean_of: str
     statistic_of_topics: str
-    topics: int
+    n_topics: int
     first: Indices
     second: Indices
     difference: Floats
@@ -257,7 +257,7 @@ class ComparedPairs:
 
     @property
     def difference_name(self) -> str:
-        """Name of :attr:`difference`: `difference of means`, or `log ratio of geometric means`."""
+        """Name of :attr:`difference`, such as `difference of means`."""
         return LOG_RATIO if self.mean_of == "geometric mean" else f"difference of {self.mean_of}s"
 
     @property
@@ -292,7 +292,7 @@ class ComparedPairs:
         return np.asarray(is_without_0 != self.is_significant(alpha))
 
     @property
-    def without_interval(self) -> int:
+    def n_without_interval(self) -> int:
         """Number of pairs without an interval, which would contradict the test decision."""
         return int(self.contradicted(*self.bounds_at(self.alpha), self.alpha).sum())
 
@@ -464,7 +464,7 @@ class ComparedPairs:
             measure=self.measure,
             systems=self.systems,
             means=self.means,
-            topics=self.topics,
+            n_topics=self.n_topics,
             difference=np.nan_to_num(self.matrix(self.difference, mirrored=-1.0)),
             pvalues=np.nan_to_num(
                 self.matrix(np.where(self.lacks_better_mean, 1.0, self.adjusted_pvalues)), nan=1.0
@@ -480,13 +480,14 @@ class ComparedPairs:
         )
 
     def around(self, reference: int) -> tuple[Floats, Floats] | None:
-        """Return bounds to draw around each mean; None if intervals are not simultaneous.
+        """Return bounds to draw around each mean, or None.
 
         If the comparison has half-widths, the bounds are the mean minus and plus the half-width;
         for geometric means, this holds for their logarithms. Otherwise the bounds are the mean of
         the reference system, given by its index, plus the interval of the difference from this
         system: a system differs significantly from the reference if its bounds exclude the mean of
-        the reference. Bounds of systems without an interval of this difference are NaN.
+        the reference; NaN if it has no interval of this difference. Without half-widths, the result
+        is None if intervals are one-sided, not simultaneous, or not of differences of statistics.
         """
         if self.half_widths is not None:
             if self.statistic_of_topics == "geometric-mean":
@@ -553,5 +554,5 @@ class ComparedPairs:
         pvalues = self.raw_pvalues, self.adjusted_pvalues
         counts = self.n, self.zeros, self.ties
         values = self.difference, *interval, self.statistic, *pvalues, self.effect, *counts
-        names = pair_names(self.systems, self.first, self.second)
-        return with_values(names, PAIRS, *values, self.is_significant(alpha))
+        names = make_pair_frame(self.systems, self.first, self.second)
+        return append_values(names, PAIRS, *values, self.is_significant(alpha))

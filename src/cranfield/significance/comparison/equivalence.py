@@ -25,8 +25,8 @@ from cranfield.significance.differences import (
     BONFERRONI,
     PAIR_COLUMNS,
     IntervalFunction,
-    pair_names,
-    with_values,
+    append_values,
+    make_pair_frame,
 )
 
 VERDICTS = (
@@ -40,7 +40,7 @@ VERDICTS = (
 )
 """Verdicts on the first system of a pair, compared with the second."""
 
-N_BISECTIONS = 52  # more do not change confidence levels, which are below 1, as floats
+N_BISECTIONS = 52  # more bisections do not change a confidence level in double precision
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,7 +57,7 @@ class Equivalence(Result):
     comparison
         The comparison of the systems.
     margin
-        Largest negligible difference, by pair, in the unit of the difference.
+        Margin below which differences are negligible, by pair, in the unit of the difference.
     requested_margin
         The margin as requested, such as `2%`.
     two_sided_interval
@@ -80,7 +80,7 @@ class Equivalence(Result):
     1 pair: 1 equivalent
     low, high: 90% confidence interval of the mean difference, each pair, unadjusted
     p difference: adjusted p-value of the comparison; p equivalence: ...
-    ruled out: differences of at least this size, in either direction, are outside the interval
+    ruled out: differences above this size, in either direction, are outside the interval
     <BLANKLINE>
     first  second  difference      low    high  margin  p difference  p equivalence ...
     old    new        -0.0050  -0.0202  0.0102  0.0300        0.4950         0.0152 ...
@@ -116,7 +116,7 @@ class Equivalence(Result):
             display=False,
         ),
         "ruled out": Column(
-            "Differences of at least this size, in either direction, are outside the interval: the"
+            "Differences above this size, in either direction, are outside the interval: the"
             " larger absolute value of its two bounds."
         ),
         "verdict": Column(f"Verdict on the first system, one of: {', '.join(VERDICTS)}."),
@@ -162,9 +162,9 @@ class Equivalence(Result):
 
     @property
     def ruled_out(self) -> Floats:
-        """The smallest margin within which the pair would be equivalent, by pair.
+        """The number that a margin must exceed to make the pair equivalent, by pair.
 
-        Differences of this size or larger, in either direction, can be ruled out.
+        Larger differences, in either direction, can be ruled out.
         """
         low, high = self.bounds
         return np.maximum(np.maximum(-low, high), 0.0)
@@ -182,17 +182,18 @@ class Equivalence(Result):
 
     @property
     def is_non_inferior(self) -> Bools:
-        """Whether the first system is significantly not worse by the margin or more, by pair."""
+        """Mask of pairs whose first system is, by the interval, not worse by the margin or more."""
         return self._margin_masks[self.comparison.lower_is_better]
 
     @property
     def verdicts(self) -> tuple[str, ...]:
         """Verdict on the first system of each pair, compared with the second.
 
-        `superior`, `inferior`: significantly different by the test of the comparison. `different
-        within the margin`: significantly different, but by less than the margin. `equivalent`: not
-        significantly different, and the interval is within the margin. `non-inferior`: not worse by
-        the margin or more. `non-superior`: not better by the margin or more. `undecided`: the rest.
+        `superior`, `inferior`: significantly different, and the interval is not within the margin.
+        `different within the margin`: significantly different, and the interval is within it.
+        `equivalent`: not significantly different, and the interval is within the margin.
+        `non-inferior`: not worse by the margin or more. `non-superior`: not better by the margin or
+        more. `undecided`: all other pairs.
         """
         comparison = self.comparison
         is_not_worse, is_not_better = self._margin_masks
@@ -249,10 +250,10 @@ class Equivalence(Result):
 
     def _frame(self) -> pl.DataFrame:
         comparison = self.comparison
-        names = pair_names(comparison.systems, comparison.first, comparison.second)
+        names = make_pair_frame(comparison.systems, comparison.first, comparison.second)
         bounds = comparison.difference, *self.interval, self.margin
         pvalues = comparison.adjusted_pvalues, self.p_equivalent, *self.pvalues
-        return with_values(names, self.columns, *bounds, *pvalues, self.ruled_out, self.verdicts)
+        return append_values(names, self.columns, *bounds, *pvalues, self.ruled_out, self.verdicts)
 
     def heading(self) -> list[str]:
         comparison = self.comparison
@@ -266,8 +267,7 @@ class Equivalence(Result):
             "p difference: adjusted p-value of the comparison; p equivalence: p-value of the null"
             " hypothesis that the difference is the margin or more; p non-inferiority: p-value of"
             " the null hypothesis that the first system is worse by the margin or more",
-            "ruled out: differences of at least this size, in either direction, are outside the"
-            " interval",
+            "ruled out: differences above this size, in either direction, are outside the interval",
             *describe_missing_intervals(int(self._is_contradicted.sum())),
         ]
         if comparison.mean_of not in LINEAR:

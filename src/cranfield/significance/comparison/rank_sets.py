@@ -15,9 +15,9 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.registry import Correction, TestInfo
 
 
-def name_method(info: TestInfo, correction: Correction, *, baseline: bool = False) -> str:
+def name_method(info: TestInfo, correction: Correction, *, has_baseline: bool = False) -> str:
     """Return the name of a test with its correction, for headings and prose."""
-    template = correction.baseline_heading if baseline else correction.heading
+    template = correction.baseline_heading if has_baseline else correction.heading
     if template:
         return template.format(error=info.error)
     return f"{info.title}{', ' if correction.name == 'none' else ' with '}{correction.title}"
@@ -38,7 +38,7 @@ class RankSets(Result):
         Names of the systems, and the statistic that orders them.
     mean_of
         Name of the statistic, such as `mean` or `geometric mean`.
-    topics
+    n_topics
         Number of topics.
     difference
         Differences of means, row minus column, shape (systems, systems).
@@ -74,7 +74,7 @@ class RankSets(Result):
     measure: str
     systems: tuple[str, ...]
     means: Floats
-    topics: int
+    n_topics: int
     difference: Floats
     pvalues: Floats
     own_pvalues: Floats | None
@@ -104,14 +104,14 @@ class RankSets(Result):
     @property
     def interval(self) -> tuple[Indices, Indices]:
         """Best and worst rank of each system, simultaneous at confidence 1 - alpha."""
-        return self._rank_bounds(self.pvalues)
+        return self._find_rank_bounds(self.pvalues)
 
     @property
     def own_interval(self) -> tuple[Indices, Indices] | None:
         """Best and worst rank of each system, marginal at confidence 1 - alpha, or None."""
-        return None if self.own_pvalues is None else self._rank_bounds(self.own_pvalues)
+        return None if self.own_pvalues is None else self._find_rank_bounds(self.own_pvalues)
 
-    def _rank_bounds(self, pvalues: Floats) -> tuple[Indices, Indices]:
+    def _find_rank_bounds(self, pvalues: Floats) -> tuple[Indices, Indices]:
         is_better, is_worse = (
             (pvalues <= self.alpha) & (sign * self._advantage > 0) for sign in (1, -1)
         )
@@ -149,7 +149,7 @@ class RankSets(Result):
         marginal = "; own from, own to: marginal confidence sets"
         lines = [
             f"{measure_prefix(self.measure)}ranks by {self.method}",
-            f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')}",
+            f"{counted(len(self.systems), 'system')}, {counted(self.n_topics, 'topic')}",
             f"from, to: {100 * (1 - self.alpha):.4g}% simultaneous confidence sets of all"
             f" ranks{'' if self.own_pvalues is None else marginal}",
             f"{counted(len(self.among_best()), 'system')} may be the best",

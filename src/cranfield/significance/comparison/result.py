@@ -17,7 +17,7 @@ from cranfield.base.showing import WithProse
 from cranfield.base.text import counted, measure_prefix, plain
 from cranfield.result import Columns, Result
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import label_index
+from cranfield.scores.one_measure import find_label
 from cranfield.significance.comparison.compared_pairs import (
     PAIRS,
     ComparedPairs,
@@ -57,14 +57,14 @@ MAX_CLEAR_PVALUE = 0.001  # largest p-value by a paired t-test of a clear differ
 MAX_COUNT_PROBABILITY = 0.1  # a number of clear differences that is more probable is not reported
 
 
-def describe_scale(scores: Scores, info: TestInfo, options: Options) -> list[str]:
+def describe_inputs(scores: Scores, info: TestInfo, options: Options) -> list[str]:
     """Return notes on the scores and the options, and on the scale that the test assumes."""
     name = scores.measure or "the measure"
     notes = describe_clusters(scores)
     notes.extend(scores.direction_notes())
     if options.threshold:
         notes.append(f"differences of at most {options.threshold:g} count as ties")
-    if info.two_systems_note and len(scores.systems) == 2 and options.two_sided:
+    if info.two_systems_note and len(scores.systems) == 2 and options.is_two_sided:
         notes.append(info.two_systems_note)
     if info.pairs_note and len(scores.systems) > 2:
         notes.append(info.pairs_note)
@@ -91,7 +91,7 @@ class AppliedTest:
     applied_correction: Correction  # replaces `correction` if the common error is 0
     corrected: Outcome
 
-    def notes(self) -> list[str]:
+    def describe(self) -> list[str]:
         """Return notes on violated assumptions, other tests, and the smallest possible p-values."""
         unreachable = list(self._describe_unreachable())
         # The note on few topics is omitted if no difference can be significant.
@@ -133,11 +133,7 @@ class AppliedTest:
             yield from _describe_variances(pairs)
 
     def _describe_paired_tests(self) -> Iterator[str]:
-        """Yield a note on clear differences by paired t-tests that a pooled error does not detect.
-
-        A system and its variant may differ slightly on nearly every topic. Such a difference is not
-        significant if all pairs share one error term, but is in the paired t-test of this pair.
-        """
+        """Yield a note on clear differences by paired t-tests that a pooled error misses."""
         if not self.correction.pooled or self.pairs.n_systems < 3:
             return
         raw_pvalues, n_pairs = compute_paired_t_pvalues(self.pairs), len(self.pairs)
@@ -310,8 +306,8 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     mean_of
         Name of the values in `means`: `mean`, `sum`, `geometric mean`, `median`, or `mean rank`.
     statistic_of_topics
-        The option `statistic` of :func:`cranfield.compare`.
-    topics
+        The compared statistic of topic scores: `mean`, `sum`, `geometric-mean` or `median`.
+    n_topics
         Number of topics.
     first, second
         Indices of the systems of each pair.
@@ -338,7 +334,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     baselines
         Systems with which all others were compared; empty if all pairs were compared.
     scale, measure_scale
-        The scale that the test assumes, and the one that the measure declares.
+        The scale that the test assumes, and the scale of the scores, None if it is unknown.
     seed, resamples
         Seed and number of resamples of a test that draws random numbers, else None.
     options
@@ -352,7 +348,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
     >>> scores = {"bm25": [0.2, 0.4, 0.3, 0.5], "dense": [0.4, 0.5, 0.5, 0.6]}
     >>> print(cf.compare(scores, test="t"))
     Paired t-test; alpha 0.05
-    2 systems, 4 topics, 1 pair: 1 differs
+    2 systems, 4 topics, 1 pair: 1 significant
     low, high: 95% confidence interval of the mean difference, each pair, unadjusted
     effect: Cohen's d of the differences: their mean divided by their standard deviation
     note: for two systems the paired t-test equals two-way ANOVA with Tukey's HSD
@@ -371,7 +367,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         """Names of the test and the correction."""
         correction = CORRECTIONS[self.correction]
         if self.correction != "none":
-            return name_method(self.info, correction, baseline=bool(self.baselines))
+            return name_method(self.info, correction, has_baseline=bool(self.baselines))
         return self.info.title if len(self) == 1 else f"{self.info.title}, {correction.title}"
 
     @property
@@ -386,7 +382,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
 
         Scores of some measures, such as P@1000, are far below 1.
         """
-        return decimals(self.means)
+        return choose_decimals(self.means)
 
     @property
     def shows_pairs(self) -> bool:
@@ -400,7 +396,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         Raises
         ------
         PolicyError
-            For unknown systems, and for pairs that were not compared.
+            For arguments that are not two known systems, and for pairs that were not compared.
 
         Examples
         --------
@@ -417,7 +413,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
             raise ArgumentError(
                 f"a pair must be two systems, as in comparison['bm25', 'dense'], got {pair!r:.60}"
             )
-        indices = [label_index(name, self.systems) for name in names]
+        indices = [find_label(name, self.systems) for name in names]
         is_pair = np.isin(self.first, indices) & np.isin(self.second, indices)
         if not is_pair.any():
             scope = f", only pairs with {', '.join(self.baselines)}" if self.baselines else ""
@@ -444,9 +440,9 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         Parameters
         ----------
         margin
-            Largest negligible difference, above 0: in the unit of `interval_of`; or a percentage of
-            the mean of the second system of each pair, or of the baseline, such as `"2%"`. Choose
-            it before you see the scores.
+            Margin below which differences are negligible, above 0: in the unit of `interval_of`; or
+            a percentage of the mean of the second system of each pair, which is the baseline if
+            there is one, such as `"2%"`. Choose it before you see the scores.
 
         Returns
         -------
@@ -469,9 +465,8 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
 
     def heading(self) -> list[str]:
         line = (
-            f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')},"
-            f" {counted(len(self), 'pair')}: {self.count():,}"
-            f" {'differs' if self.count() == 1 else 'differ'}"
+            f"{counted(len(self.systems), 'system')}, {counted(self.n_topics, 'topic')},"
+            f" {counted(len(self), 'pair')}: {self.count():,} significant"
         )
         if self.baselines:
             line += f"; compared with {', '.join(plain(name) for name in self.baselines)}"
@@ -483,7 +478,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
             )
             if self.info.effect:
                 lines.append(f"{self.info.effect_name}: {self.info.effect}")
-            lines += describe_missing_intervals(self.without_interval)
+            lines += describe_missing_intervals(self.n_without_interval)
         if self.resamples is not None:
             lines.append(f"{self.resamples:,} random samples, seed {self.seed}")
         if (omnibus := self.omnibus) is not None:
@@ -557,7 +552,7 @@ class PairwiseComparison(ComparedPairs, Result, WithProse):
         return Table("", head, rows, (0, 1, 8), legend)
 
 
-def decimals(means: Floats) -> int:
+def choose_decimals(means: Floats) -> int:
     """Return the number of decimals that show four digits of most means."""
     largest = float(np.nanmax(np.abs(means), initial=0.0))
     return 4 if largest == 0 or largest > 0.05 else min(12, 3 - int(np.floor(np.log10(largest))))

@@ -194,7 +194,7 @@ def _adjust_hommel(ascending: Floats) -> Floats:
     n = ascending.size
     adjusted_pvalues = ascending.copy()
     for n_true in range(n, 1, -1):
-        # Simes' test of the largest p-values, and of each other p-value with all but the first.
+        # Simes' test of the n_true largest p-values, and of each other with the n_true - 1 largest.
         simes = n_true * ascending[n - n_true + 1 :] / np.arange(2, n_true + 1)
         closed = np.minimum(simes.min(), n_true * ascending)
         closed[n - n_true + 1 :] = closed[n - n_true]
@@ -203,7 +203,7 @@ def _adjust_hommel(ascending: Floats) -> Floats:
 
 
 @_allow_any_order
-def _step_up(ascending: Floats, dependence: float = 1.0) -> Floats:
+def _adjust_by_step_up(ascending: Floats, dependence: float = 1.0) -> Floats:
     multiplied = ascending * ascending.size * dependence / np.arange(1, ascending.size + 1)
     return np.minimum.accumulate(multiplied[::-1])[::-1]
 
@@ -219,7 +219,7 @@ ADJUSTMENTS: dict[str, Callable[[Floats], Floats]] = {
     "sidak": _adjust_sidak,
     "holm": _adjust_holm,
     "hommel": _adjust_hommel,
-    "bh": _step_up,
-    "by": lambda pvalues: _step_up(pvalues, _compute_harmonic(pvalues.size)),
+    "bh": _adjust_by_step_up,
+    "by": lambda pvalues: _adjust_by_step_up(pvalues, _compute_harmonic(pvalues.size)),
 }
 """Functions that adjust p-values, by the name of the correction."""

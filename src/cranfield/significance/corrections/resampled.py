@@ -21,9 +21,9 @@ from cranfield.significance.differences import (
     Level,
     Outcome,
     Pairs,
+    compute_deviations,
     orient,
-    standard_deviations,
-    standardised_difference,
+    standardise_difference,
 )
 from cranfield.significance.registry import Options, declared_correction
 from cranfield.significance.resampling import (
@@ -56,7 +56,7 @@ class PooledErrors:
 
     def __init__(self, pairs: Pairs) -> None:
         self.pairs = pairs  # the compared pairs; c is over all pairs of their systems
-        self.difference = pairs.mean_differences(pairs.values.mean(axis=0))
+        self.difference = pairs.compute_mean_differences(pairs.values.mean(axis=0))
         # Scores minus the means of their system and topic, shape (systems, topics).
         residuals = pairs.values - pairs.values.mean(axis=0)
         residuals -= residuals.mean(axis=1, keepdims=True)
@@ -69,7 +69,7 @@ class PooledErrors:
     def t(self) -> Floats:
         """Differences divided by their error, by pair; 0 / 0 is 0, and x / 0 is infinite."""
         errors = np.full(len(self.pairs), self.standard_error)
-        return standardised_difference(self.difference, errors)
+        return standardise_difference(self.difference, errors)
 
     def resample(self, counts: Floats | Counts) -> tuple[Floats, Floats]:
         """Return centred means, shape (systems, samples), and standard errors of differences."""
@@ -169,7 +169,7 @@ def bootstrap_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome
         bound_simultaneously, family.difference, family.standard_error, maxima, options
     )
     half_widths = None
-    if options.two_sided and len(pairs) == comb(pairs.n_systems, 2):
+    if options.is_two_sided and len(pairs) == comb(pairs.n_systems, 2):
         low, high = interval(1 - options.alpha)
         half_widths = np.full(pairs.n_systems, (high - low)[0] / 4)
     return replace(
@@ -191,7 +191,7 @@ def bound_simultaneously(
     level: Level,
 ) -> Bounds:
     """Return simultaneous intervals; they exclude 0 if and only if single-step p-values reject."""
-    tail = (1 - level) / (1 if options.two_sided else 2)
+    tail = (1 - level) / (1 if options.is_two_sided else 2)
     # The k-th largest of B maxima, k = floor(tail (B + 1)); infinite for k = 0.
     rank = count_in_tail(tail, maxima.size)
     critical = np.append(maxima, np.inf)[maxima.size - np.maximum(rank, 0)]
@@ -203,12 +203,12 @@ def bound_simultaneously(
 
 
 class CentredPairs:
-    """Mean differences of pairs with their own standard errors, which are 0 if constant."""
+    """Mean differences of pairs, and the standard error of each, 0 if it does not vary."""
 
     def __init__(self, pairs: Pairs) -> None:
-        differences = pairs.differences()
+        differences = pairs.compute_differences()
         self.difference = differences.mean(axis=1)
-        deviation = standard_deviations(differences, self.difference, pairs.rounding)
+        deviation = compute_deviations(differences, self.difference, pairs.rounding)
         self.standard_error = deviation / np.sqrt(pairs.n_topics)
         differences -= self.difference[:, None]
         differences[deviation == 0] = 0.0
@@ -217,7 +217,7 @@ class CentredPairs:
     @property
     def t(self) -> Floats:
         """Student's t by pair; 0 for constant differences, which resamples cannot test."""
-        t = standardised_difference(self.difference, self.standard_error)
+        t = standardise_difference(self.difference, self.standard_error)
         return np.where(self.standard_error == 0, 0.0, t)
 
     def resample(self, counts: Floats | Counts) -> Floats:
@@ -338,7 +338,9 @@ def adjust_by_max_t(pairs: Pairs, options: Options) -> Floats:
     .. math:: u = \frac{\sum_t s_t d_t}{\sqrt{\sum_t d_t^2}}
     """
     integers, unit = as_integers(pairs.values, 2 * pairs.n_topics)
-    [norm] = pairs.map_blocks(lambda _, block: [np.sqrt((block.differences() ** 2).sum(axis=1))])
+    [norm] = pairs.map_blocks(
+        lambda _, block: [np.sqrt((block.compute_differences() ** 2).sum(axis=1))]
+    )
     with np.errstate(divide="ignore"):
         weight = np.where(norm > 0, unit / norm, 0.0)
     oriented_statistic = orient(pairs.subtract(integers.sum(axis=0)) * weight, options.alternative)

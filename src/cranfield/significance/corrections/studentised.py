@@ -27,9 +27,9 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
     compute_t_pvalue,
+    compute_t_quantile,
     orient,
-    standardised_difference,
-    t_quantile,
+    standardise_difference,
 )
 from cranfield.significance.registry import Options, declared_correction
 
@@ -167,7 +167,7 @@ def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
     Raises
     ------
     PolicyError
-        For fewer than 2 groups or no degrees of freedom.
+        For fewer than 2 groups, or degrees of freedom that are not positive.
 
     Notes
     -----
@@ -271,30 +271,33 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
             "Dunnett's test requires the same number of scores for each system; use the correction"
             " holm"
         )
-    t = standardised_difference(model.differences(pairs), model.standard_errors(pairs))
+    t = standardise_difference(model.subtract(pairs), model.estimate_errors(pairs))
     pvalue = compute_t_pvalue(t, model.df, alternative)
     if len(pairs) > 1:
         oriented_t = orient(t, alternative)
-        pvalue = compute_maximum_sf(oriented_t, len(pairs), model.df, two_sided=options.two_sided)
-    interval = partial(bound_by_dunnett, model, pairs, options.two_sided)
+        pvalue = compute_maximum_sf(
+            oriented_t, len(pairs), model.df, is_two_sided=options.is_two_sided
+        )
+    interval = partial(bound_by_dunnett, model, pairs, options.is_two_sided)
     return replace(
         outcome, pvalue=pvalue, statistic=t, interval=interval, interval_kind=ALL_COMPARISONS
     )
 
 
-def bound_by_dunnett(model: Model, pairs: Pairs, two_sided: bool, level: Level) -> Bounds:
+def bound_by_dunnett(model: Model, pairs: Pairs, is_two_sided: bool, level: Level) -> Bounds:
     if len(pairs) == 1:
-        return model.interval(pairs, t_quantile(level, model.df))
+        return model.compute_interval(pairs, compute_t_quantile(level, model.df))
     # A one-sided test uses one of the two bounds, each with half of the error probability.
-    tail = 1 - level if two_sided else (1 - level) / 2
-    return model.interval(pairs, _make_max_distribution(len(pairs), two_sided, model.df).isf(tail))
+    tail = 1 - level if is_two_sided else (1 - level) / 2
+    distribution = _make_max_distribution(len(pairs), is_two_sided, model.df)
+    return model.compute_interval(pairs, distribution.isf(tail))
 
 
 @lru_cache(maxsize=64)
-def _make_max_distribution(n_comparisons: int, two_sided: bool, df: float) -> StudentisedMaximum:
+def _make_max_distribution(n_comparisons: int, is_two_sided: bool, df: float) -> StudentisedMaximum:
     """Return the distribution of the largest t, with a cache of computed panels."""
     return StudentisedMaximum(
-        partial(_compute_maximum_tail, n_comparisons=n_comparisons, two_sided=two_sided), df
+        partial(_compute_maximum_tail, n_comparisons=n_comparisons, is_two_sided=is_two_sided), df
     )
 
 
@@ -310,17 +313,17 @@ def make_quadrature(df: float, step: float) -> tuple[Floats, Floats]:
     return s, weights / weights.sum()
 
 
-def compute_maximum_sf(t: Floats, n_comparisons: int, df: float, *, two_sided: bool) -> Floats:
+def compute_maximum_sf(t: Floats, n_comparisons: int, df: float, *, is_two_sided: bool) -> Floats:
     """Return P(maximum >= t) for the largest of the statistics against one baseline."""
-    out = _make_max_distribution(n_comparisons, two_sided, df).sf(t)
+    out = _make_max_distribution(n_comparisons, is_two_sided, df).sf(t)
     is_negative = t <= 0
-    if not two_sided and is_negative.any():
+    if not is_two_sided and is_negative.any():
         # The interpolated tail requires t > 0: integrate over S.
         out[is_negative] = 1 - _compute_maximum_cdf(t[is_negative], n_comparisons, df)
     return out
 
 
-def _compute_maximum_tail(w: Floats, n_comparisons: int, two_sided: bool) -> Floats:
+def _compute_maximum_tail(w: Floats, n_comparisons: int, is_two_sided: bool) -> Floats:
     """Return P(maximum >= w) for a known variance, by integrating over the baseline's variable."""
     distance = np.sqrt(2) * np.minimum(w, MAX_RANGE)[:, None]
     z = np.arange(-MAX_Z - distance.max(initial=0.0), MAX_Z + STEP, STEP)
@@ -328,7 +331,7 @@ def _compute_maximum_tail(w: Floats, n_comparisons: int, two_sided: bool) -> Flo
     out = np.empty(distance.shape[0])
     for rows in row_slices(out.size, z.size, 2**18):
         probability = ndtr(-z - distance[rows])
-        if two_sided:
+        if is_two_sided:
             probability = probability + ndtr(z - distance[rows])
         out[rows] = compute_any_probability(n_comparisons, probability) @ weights
     return np.minimum(out, 1.0)
@@ -337,9 +340,9 @@ def _compute_maximum_tail(w: Floats, n_comparisons: int, two_sided: bool) -> Flo
 def _compute_maximum_cdf(t: Floats, n_comparisons: int, df: float) -> Floats:
     """Return P(maximum < t) for t <= 0."""
     if np.isinf(df):
-        return 1 - _compute_maximum_tail(t, n_comparisons, two_sided=False)
+        return 1 - _compute_maximum_tail(t, n_comparisons, is_two_sided=False)
     s, weights = make_quadrature(df, STRIP)
-    cdf = 1 - _compute_maximum_tail((t[:, None] * s).ravel(), n_comparisons, two_sided=False)
+    cdf = 1 - _compute_maximum_tail((t[:, None] * s).ravel(), n_comparisons, is_two_sided=False)
     return np.asarray(cdf.reshape(t.size, -1) @ weights)
 
 
@@ -365,7 +368,7 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
     """
     model = outcome.required_model
     n_groups = model.means.size
-    q = standardised_difference(model.differences(pairs), model.standard_errors(pairs) / np.sqrt(2))
+    q = standardise_difference(model.subtract(pairs), model.estimate_errors(pairs) / np.sqrt(2))
     # Before the quantile: the last bits depend on the order of calls, as panels are cached.
     pvalue = np.where(q == 0, 1.0, studentised_range_sf(np.abs(q), n_groups, model.df))
     half_widths = None
@@ -384,4 +387,4 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Outcome:
 
 def bound_by_tukey(model: Model, pairs: Pairs, level: Level) -> Bounds:
     quantile = studentised_range_isf(1 - level, model.means.size, model.df)
-    return model.interval(pairs, quantile / np.sqrt(2))
+    return model.compute_interval(pairs, quantile / np.sqrt(2))

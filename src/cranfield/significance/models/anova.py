@@ -25,7 +25,7 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
     compute_group_means,
-    doubled_mid_ranks,
+    double_mid_ranks,
     make_t_outcome,
     rank_all,
 )
@@ -162,12 +162,12 @@ def _fit_additive(
 
 
 def compare_by_model(
-    model: Model, pairs: Pairs, options: Options, *, paired: bool, **results: Any
+    model: Model, pairs: Pairs, options: Options, *, is_paired: bool, **results: Any
 ) -> Outcome:
-    """Compare pairs by the t statistic of a model; `paired` if all systems have the same topics."""
-    difference, standard_errors = model.differences(pairs), model.standard_errors(pairs)
+    """Compare pairs by the t of a model; `is_paired` if all systems have the same topics."""
+    difference, standard_errors = model.subtract(pairs), model.estimate_errors(pairs)
     unit = np.sqrt(np.full(len(pairs), model.error_variance))
-    if paired:
+    if is_paired:
         _, deviation, n_zeros = pairs.compute_moments()
         results |= {"n": np.full(len(pairs), pairs.n_topics), "n_zeros": n_zeros}
         # The effect size of paired means does not depend on the other systems.
@@ -246,11 +246,11 @@ Analysis = Callable[[Floats], tuple[AnovaTable, Model]]
 
 
 def compare_by_analysis(
-    analysis: Analysis, pairs: Pairs, options: Options, *, paired: bool = True
+    analysis: Analysis, pairs: Pairs, options: Options, *, is_paired: bool = True
 ) -> Outcome:
     """Compare pairs by the model of an analysis of variance."""
     table, model = analysis(pairs.scores)
-    return compare_by_model(model, pairs, options, paired=paired, table=table)
+    return compare_by_model(model, pairs, options, is_paired=is_paired, table=table)
 
 
 def reject_all(analysis: Analysis, pairs: Pairs, options: Options) -> Outcome:
@@ -264,7 +264,7 @@ ANOVA: dict[str, Any] = {
     "model": True,
     "correction": "tukey",
     "baseline_correction": "dunnett",
-    "statistic": "t; with Tukey's HSD q",
+    "statistic": "t, or q with Tukey's HSD",
     "effect": "Cohen's d of the differences of the pair: their mean divided by their standard"
     " deviation",
     "interval": "difference of means",
@@ -312,7 +312,7 @@ def one_way_test(pairs: Pairs, options: Options) -> Outcome:
     convention: With two systems it is the two-sample t-test. Systems may have scores for
         different numbers of topics; Tukey's HSD is then the Tukey-Kramer test.
     """
-    return compare_by_analysis(fit_one_way, pairs, options, paired=False)
+    return compare_by_analysis(fit_one_way, pairs, options, is_paired=False)
 
 
 @declared_test(
@@ -333,8 +333,8 @@ def two_way_test(pairs: Pairs, options: Options) -> Outcome:
         variance, so that the differences of all pairs have equal variances (sphericity). Real
         systems violate this: if 15 to 129 systems have the covariances of real runs, the Type I
         error rate of the F-test of all systems is 10% to 26% at alpha .05. Use the p-value
-        corrected by Greenhouse and Geisser, above the table. Tukey's and Dunnett's tests make the
-        same assumptions; Tukey's HSD bootstrapped over topics does not.
+        corrected by Greenhouse and Geisser, above the ANOVA table. Tukey's and Dunnett's tests make
+        the same assumptions; Tukey's HSD bootstrapped over topics does not.
     when: Several systems on the same topics: the usual choice, with Tukey's HSD bootstrapped over
         topics.
     formula: Y_{ij} = \mu_{\cdot\cdot} + \tau_i + \alpha_j + \varepsilon_{ij}
@@ -380,7 +380,7 @@ class Omnibus:
     pvalue: float
     effect: float  # effect size, from 0 to 1
     effect_name: str
-    ties: int = 0  # number of ties; t tied scores count t - 1
+    n_duplicates: int = 0  # scores that equal an earlier score of the same ranking
 
 
 @declared_test(
@@ -404,7 +404,7 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
         topics, use Friedman's test.
     formula: H = \frac{\frac{12}{N (N + 1)} \sum_j R_j^2 / n_j - 3 (N + 1)}{1 - \sum (t^3 - t) /
         (N^3 - N)}
-    statistic: z; with Tukey's HSD q, of the mean ranks
+    statistic: z of the mean ranks, or q with Tukey's HSD
     effect: difference of mean ranks divided by the standard deviation of a rank
     interval: difference of mean ranks
     source: Kruskal and Wallis (1952); Ferrante, Ferro and Fuhr (2021), section 7.3
@@ -427,7 +427,7 @@ def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
     p = float(chdtrc(df, h))
     omnibus = Omnibus("H", h, df, p, h / (n_scores - 1), "epsilon squared", n_tied)
     model = Model(means, float(variance), counts, np.inf, "mean rank", n_scores + 1)
-    return compare_by_model(model, pairs, options, paired=False, details={"omnibus": omnibus})
+    return compare_by_model(model, pairs, options, is_paired=False, details={"omnibus": omnibus})
 
 
 @declared_test(
@@ -455,7 +455,7 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
         correction, which test medians (Benavoli, Corani and Mangili, 2016).
     formula: \chi^2 = \frac{n \sum_j (\bar{R}_j - (k + 1) / 2)^2}{s^2}, \quad s^2 = \frac{k (k +
         1)}{12} - \frac{\sum (t^3 - t)}{12 n (k - 1)}
-    statistic: z; with Tukey's HSD q, of the mean ranks
+    statistic: z of the mean ranks, or q with Tukey's HSD
     effect: difference of mean ranks divided by the standard deviation of a rank
     interval: difference of mean ranks
     source: Friedman (1937, 1939); Nemenyi (1963); Demšar (2006); Ferrante, Ferro and Fuhr (2021),
@@ -471,7 +471,7 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     n_topics, n_systems = scores.shape
     order = np.argsort(scores, axis=1, kind="stable")
     gap = np.full(n_topics, ROUNDING * np.abs(scores).max(initial=0.0))
-    doubled_ranks, tie_terms = doubled_mid_ranks(np.take_along_axis(scores, order, axis=1), gap)
+    doubled_ranks, tie_terms = double_mid_ranks(np.take_along_axis(scores, order, axis=1), gap)
     ranks = np.empty_like(scores)
     np.put_along_axis(ranks, order, doubled_ranks / 2, axis=1)
     means = ranks.mean(axis=0)
@@ -486,4 +486,4 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     omnibus = Omnibus("chi-squared", chi2, df, p, chi2 / (n_topics * df), "Kendall's W", n_tied)
     counts = np.full(n_systems, float(n_topics))
     model = Model(means, float(variance), counts, np.inf, "mean rank", n_systems + 1)
-    return compare_by_model(model, pairs, options, paired=True, details={"omnibus": omnibus})
+    return compare_by_model(model, pairs, options, is_paired=True, details={"omnibus": omnibus})

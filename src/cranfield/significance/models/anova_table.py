@@ -28,8 +28,7 @@ class Sphericity:
         {(m - 1) (n - 1 - (m - 1) \hat\varepsilon)}\right)
 
     Both degrees of freedom of F are multiplied by epsilon. Sources: Greenhouse and Geisser (1959);
-    Huynh and Feldt (1976). Lecoutre's correction (1991) changes nothing if all topics are one
-    group.
+    Huynh and Feldt (1976).
 
     Attributes
     ----------
@@ -108,13 +107,14 @@ class AnovaTable(Result):
         Mean of all scores.
     fitted, residuals
         Predictions of the model, and scores minus predictions, with the shape of the scores.
-    dropped
+    n_missing
         Number of missing scores, which the fit excludes.
     values
         The scores.
     sphericity
-        Correction of the F of systems for unequal variances of differences; None for two systems,
-        for residuals of 0, and if the model does not compare systems topic by topic.
+        Correction of the F of systems for unequal variances of differences, in two-way models and
+        those of independent replicates and of random topics with equal numbers of shards; None for
+        other models, for two systems, and for residuals of 0.
     components
         Estimated variance of each random effect and of the error; empty without random effects.
     notes
@@ -146,7 +146,7 @@ class AnovaTable(Result):
     means: Mapping[str, Floats]
     grand_mean: float
     fitted: Floats
-    dropped: int = 0
+    n_missing: int = 0
     values: Floats = field(default_factory=lambda: np.empty(0), repr=False)
     sphericity: Sphericity | None = None
     components: Mapping[str, float] = field(default_factory=dict)
@@ -263,7 +263,7 @@ def make_table(
         means=dict(means),
         grand_mean=grand_mean,
         fitted=fitted,
-        dropped=int(np.isnan(values).sum()),
+        n_missing=int(np.isnan(values).sum()),
         values=values,
     )
 

@@ -130,7 +130,7 @@ class Assumptions(Result):
         normal sample of that size: the points of a quantile-quantile plot.
     variances
         Sample variance of the residuals of each system.
-    topics, systems, alpha
+    n_topics, n_systems, alpha
         Number of topics and systems, and the significance level.
     balanced
         Whether every system has a residual for every topic.
@@ -155,8 +155,8 @@ class Assumptions(Result):
     ordered: Floats
     quantiles: Floats
     variances: Floats
-    topics: int
-    systems: int
+    n_topics: int
+    n_systems: int
     alpha: float
     balanced: bool
     skipped: tuple[str, ...]
@@ -181,14 +181,14 @@ class Assumptions(Result):
         Sincich (2012). Their statement that unequal variances hardly affect a balanced design is
         true for independent scores, but not for scores on the same topics (Huynh and Feldt, 1976).
         """
-        topics = counted(self.topics, "topic")
+        topics = counted(self.n_topics, "topic")
         lines = []
         if NORMAL in self.violated:
             shape = f"skewness {self.skewness:.2f}, excess kurtosis {self.kurtosis:.2f}"
             advice = (
                 f"With {topics} a test of means hardly depends on normality, but many tests with"
                 " Holm's or Bonferroni's correction may, as their decisions use small p-values."
-                if self.topics >= ENOUGH_TOPICS
+                if self.n_topics >= ENOUGH_TOPICS
                 else f"With {topics}, fewer than {ENOUGH_TOPICS}, this may matter: check with a"
                 " randomisation test."
             )
@@ -222,7 +222,7 @@ class Assumptions(Result):
         return pl.DataFrame(rows, dict(zip(self.columns, dtypes, strict=True)), orient="row")
 
     def heading(self) -> list[str]:
-        sizes = f"{counted(self.topics, 'topic')}, {counted(self.systems, 'system')}"
+        sizes = f"{counted(self.n_topics, 'topic')}, {counted(self.n_systems, 'system')}"
         return [f"{sizes}; alpha {self.alpha:g}; rejected: {', '.join(self.violated) or 'none'}"]
 
 
@@ -238,7 +238,8 @@ def check_assumptions(
     .. math:: F = \frac{N}{(SS_e - N) / (df_e - 1)}, \quad
         N = \frac{\left(\sum_{ts} e_{ts} a_t b_s\right)^2}{\sum_t a_t^2 \sum_s b_s^2}
 
-    with residuals e, effects a of topics, and effects b of systems.
+    with residuals e, effects a of topics, effects b of systems, and the sum of squares SS_e and the
+    degrees of freedom df_e of the error.
 
     Source: Ferro and Maistro (2024), section 4.2.5; Shapiro and Wilk (1965); D'Agostino and Pearson
     (1973); Brown and Forsythe (1974); Bartlett (1937); Tukey (1949).
@@ -305,8 +306,8 @@ def check_assumptions(
         ordered=ordered,
         quantiles=compute_normal_medians(flat.size),
         variances=np.array(variances),
-        topics=e.shape[0],
-        systems=e.shape[1],
+        n_topics=e.shape[0],
+        n_systems=e.shape[1],
         alpha=alpha,
         balanced=flat.size == e.size,
         skipped=tuple(dict.fromkeys(test for test in tests if isinstance(test, str))),

@@ -40,7 +40,7 @@ class FactorialAnova(Result):
         The measure; empty if it is not known.
     factors
         Levels of each factor, in order of appearance.
-    topics, systems
+    n_topics, n_systems
         Numbers of topics and systems.
     alpha
         1 minus the confidence level of intervals.
@@ -56,7 +56,7 @@ class FactorialAnova(Result):
     columns: ClassVar[Mapping[str, Columns]] = {
         "effects": {
             **AnovaTable.columns,
-            "omega2 of all": Column("Omega squared, as a proportion of all variance."),
+            "omega2 of all": Column("Omega squared, relative to all variance; null if F is null."),
         },
         "levels": {
             "factor": Column("Factor.", key=True),
@@ -90,8 +90,8 @@ class FactorialAnova(Result):
 
     measure: str
     factors: Mapping[str, tuple[str, ...]]
-    topics: int
-    systems: int
+    n_topics: int
+    n_systems: int
     alpha: float
     anova: AnovaTable
     frames_by_name: Mapping[str, pl.DataFrame]
@@ -108,7 +108,7 @@ class FactorialAnova(Result):
         grid = " x ".join(f"{len(levels)} {name}" for name, levels in self.factors.items())
         return [
             f"{measure_prefix(self.measure)}analysis of variance, {self.anova.model}",
-            f"{counted(self.topics, 'topic')} x {grid}; interactions with topics are the error",
+            f"{counted(self.n_topics, 'topic')} x {grid}; interactions with topics are the error",
             "pairs: Tukey's HSD for the pairs of each factor,"
             f" {100 * (1 - self.alpha):.4g}% simultaneous confidence intervals; levels: levels"
             f" whose intervals do not overlap differ significantly (alpha {self.alpha:g})",
@@ -147,7 +147,8 @@ def factorial_anova(scores: Any, factors: Any, *, alpha: Probability = 0.05) -> 
         For systems without levels, combinations of levels with no or several systems, no factor
         with two levels, and a factor named `topic`, `error` or `total`.
     CranfieldError
-        For fewer than two topics with a score of every system.
+        For fewer than two topics with a score of every system, infinite scores, or an invalid
+        alpha.
 
     Notes
     -----
@@ -263,7 +264,7 @@ def _arrange_cube(
     return values[:, order].reshape(len(values), *shape)
 
 
-def tukey_pairs(
+def compare_levels(
     table: AnovaTable, factor: str, levels: Sequence[str], n_scores: int, alpha: float
 ) -> list[tuple[Any, ...]]:
     """Compare the levels of a factor by Tukey's HSD, from an ANOVA table of `n_scores` scores.
@@ -302,7 +303,7 @@ def _make_frames(
         _, hsd = _compute_error_and_hsd(table, len(levels), cube.size, alpha)
         for level, mean in zip(levels, table.means[name], strict=True):
             rows["levels"].append((name, level, mean, mean - hsd / 2, mean + hsd / 2))
-        for pair in tukey_pairs(table, name, levels, cube.size, alpha):
+        for pair in compare_levels(table, name, levels, cube.size, alpha):
             rows["pairs"].append((name, *pair))
     for (k, first), (m, second) in combinations(enumerate(grid, 1), 2):
         means = cube.mean(axis=tuple({*range(cube.ndim)} - {k, m}))

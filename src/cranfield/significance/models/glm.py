@@ -28,12 +28,12 @@ from cranfield.significance.differences import (
     Model,
     Outcome,
     Pairs,
-    all_pairs,
-    difference_pvalues,
-    pair_names,
-    standardised_difference,
-    t_interval,
-    with_values,
+    append_values,
+    bound_by_t,
+    compute_difference_pvalues,
+    make_pair_frame,
+    pair_all,
+    standardise_difference,
 )
 from cranfield.significance.prepare import as_scores, prepare_scores
 from cranfield.significance.registry import CORRECTIONS, Options, Test, declared_test, find_test
@@ -219,7 +219,7 @@ class LinkModel(Model):
 
     covariance: Floats  # of the effects, divided by the scale, up to a constant
 
-    def standard_errors(self, pairs: Pairs) -> Floats:
+    def estimate_errors(self, pairs: Pairs) -> Floats:
         variances = np.diag(self.covariance)
         covariances = self.covariance[pairs.first, pairs.second]
         relative = variances[pairs.first] + variances[pairs.second] - 2 * covariances
@@ -264,27 +264,26 @@ def glm_test(pairs: Pairs, options: Options, spec: GeneralisedLinearModel) -> Ou
     formula: g(E[y_{ij}]) = \mu + \tau_i + \alpha_j, \quad t = \frac{\hat{\alpha}_u -
         \hat{\alpha}_v}{\sqrt{\hat{\phi} \, c_{uv}}}, \quad \hat{\phi} = \frac{1}{(n - 1)(S - 1)}
         \sum_{ij} \frac{(y_{ij} - \hat{m}_{ij})^2}{V(\hat{m}_{ij})}
-    statistic: t, of Wald's test, on the scale of the link; with Tukey's HSD q
+    statistic: Wald's t on the scale of the link, or q with Tukey's HSD
     effect: difference of average expected scores
     interval: difference of effects on the scale of the link
     source: Nelder and Wedderburn (1972); Wedderburn (1974)
-    convention: The scale is always estimated, by Pearson's chi-squared. Except with
-        the identity link, topics on which all systems score 0, or all 1, are excluded, as their
-        effect is infinite; so are systems with 0 or 1 on all topics, whose pairs have no p-value
-        and are not significant. A model that does
-        not converge has no p-values. Beta regression is not offered: with topics as fixed effects
-        its likelihood ratio test rejects far too often.
+    convention: The scale is always estimated, by Pearson's chi-squared. Except with the identity
+        link, topics on which all systems score 0, or all 1, are excluded, as their effect is
+        infinite; so are systems with 0 or 1 on all topics, whose pairs have no p-value and are not
+        significant. A model that does not converge has no p-values. Beta regression is not offered:
+        with topics as fixed effects its likelihood ratio test rejects far too often.
     """
     fit = spec.fit(pairs.values)
     model = fit.model
-    difference, standard_error = model.differences(pairs), model.standard_errors(pairs)
-    t = standardised_difference(difference, standard_error)
-    pvalue = difference_pvalues(t, standard_error, model.df, options.alternative)
+    difference, standard_error = model.subtract(pairs), model.estimate_errors(pairs)
+    t = standardise_difference(difference, standard_error)
+    pvalue = compute_difference_pvalues(t, standard_error, model.df, options.alternative)
     return Outcome(
         statistic=t,
         pvalue=np.where(np.isnan(difference), np.nan, pvalue),
         effect=pairs.subtract(fit.fitted.mean(axis=0)),
-        interval=partial(t_interval, difference, standard_error, model.df),
+        interval=partial(bound_by_t, difference, standard_error, model.df),
         n=np.full(len(pairs), int(fit.has_topic.sum())),
         model=model,
     )
@@ -314,7 +313,7 @@ class GlmComparison(TableResult):
         The measure; empty if it is not known.
     model, correction, alpha
         Text form of the model, name of the correction, and significance level.
-    topics, deviance, scale, df
+    n_topics, deviance, scale, df
         Number of topics of the fit, deviance, estimated scale, and degrees of freedom of the
         residuals.
     f, pvalue
@@ -326,11 +325,11 @@ class GlmComparison(TableResult):
     name: ClassVar[str] = "pairs"
     columns: ClassVar[Columns] = {
         **PAIR_COLUMNS,
-        "estimate": Column("Difference of the system effects, on the scale of the link function."),
-        "se": Column("Standard error of the estimate."),
+        "estimate": Column("Difference of effects on the link scale; null for excluded systems."),
+        "se": Column("Standard error of the estimate; null without an estimate."),
         "t": Column("Wald statistic: the estimate divided by its standard error."),
         "raw p": Column("p-value of the pair, uncorrected; null if not tested.", pvalue=True),
-        "p": Column("p-value after the correction.", pvalue=True),
+        "p": Column("p-value after the correction; null if not tested.", pvalue=True),
         "difference": Column("Difference of the average expected scores of the systems."),
     }
 
@@ -338,7 +337,7 @@ class GlmComparison(TableResult):
     model: str
     correction: str
     alpha: float
-    topics: int
+    n_topics: int
     deviance: float
     scale: float
     df: float
@@ -350,7 +349,7 @@ class GlmComparison(TableResult):
         return [
             f"{measure_prefix(self.measure)}generalised linear model {self.model}, correction"
             f" {self.correction}",
-            f"{counted(self.topics, 'topic')}, {counted(self.rows.height, 'pair')}:"
+            f"{counted(self.n_topics, 'topic')}, {counted(self.rows.height, 'pair')}:"
             f" {(self.rows['p'] <= self.alpha).sum():,} with p at most {self.alpha:g}; deviance"
             f" {self.deviance:.4g}, scale {self.scale:.4g}, {self.df:.0f} degrees of freedom",
             f"test that all systems are equal: F = {self.f:.4f}, p = {format_pvalue(self.pvalue)}",
@@ -413,13 +412,13 @@ def compare_glm(
         raise PolicyError(f"expected a generalised linear model such as glm, got {str(model)!r}")
     correction_name = test.info.find_correction(correction or test.info.correction)
     inputs = prepare_scores(as_scores(scores), test.info, missing)
-    pairs, fit = all_pairs(inputs.topic_scores), spec.fit(inputs.topic_scores)
+    pairs, fit = pair_all(inputs.topic_scores), spec.fit(inputs.topic_scores)
     outcome, pvalues = correct_testable_pairs(test, correction_name, pairs, Options(alpha=alpha))
     used_scores, link_model = inputs.scores, fit.model
-    estimates = link_model.differences(pairs), link_model.standard_errors(pairs), outcome.statistic
-    names = pair_names(used_scores.systems, pairs.first, pairs.second)
+    estimates = link_model.subtract(pairs), link_model.estimate_errors(pairs), outcome.statistic
+    names = make_pair_frame(used_scores.systems, pairs.first, pairs.second)
     values = *estimates, outcome.pvalue, pvalues, outcome.effect
-    rows = with_values(names, GlmComparison.columns, *values)
+    rows = append_values(names, GlmComparison.columns, *values)
     notes = [*inputs.notes, f"do not use this test to claim that systems differ: {ERROR_RATES}"]
     if excluded_topics := np.array(used_scores.topics)[~fit.has_topic].tolist():
         notes.append(describe_excluded_topics(excluded_topics))
@@ -434,7 +433,7 @@ def compare_glm(
         model=str(spec),
         correction=correction_name,
         alpha=alpha,
-        topics=int(fit.has_topic.sum()),
+        n_topics=int(fit.has_topic.sum()),
         deviance=fit.deviance,
         scale=link_model.error_variance,
         df=link_model.df,

@@ -1,4 +1,4 @@
-"""ANOVA of scores by shard: with random topics (a mixed model), three-way, and by the bootstrap.
+"""ANOVA of scores by shard: with random topics (a mixed model), and three-way; bootstrap ANOVA.
 
 With random topics, a score is the sum of a fixed effect of the system, random effects of the topic,
 of topic by system and of topic by shard, and an error. All systems have the same cells (topic,
@@ -23,7 +23,7 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
     compute_group_means,
-    standardised_difference,
+    standardise_difference,
 )
 from cranfield.significance.models.anova import (
     ANOVA,
@@ -52,19 +52,19 @@ from cranfield.significance.resampling import (
 )
 from cranfield.tabular import format_pvalue
 
-RATIOS = np.concatenate([[0.0], np.logspace(-6, 8, 113)])
+VARIANCE_RATIOS = np.concatenate([[0.0], np.logspace(-6, 8, 113)])
 """Grid of ratios of the variance between groups to the variance within groups."""
 
 
 @dataclass(frozen=True, eq=False)
 class GroupsFit:
-    """Estimated means, their variance with degrees of freedom, and variance components."""
+    """Estimated means, the variance of a mean with its degrees of freedom, and components."""
 
     mean: Floats
     variance: float
     df: float
-    between: float
-    within: float
+    between_variance: float
+    within_variance: float
 
 
 class RandomGroups:
@@ -126,11 +126,11 @@ class RandomGroups:
             return np.inf
         if not self.deviations.any():
             return 0.0
-        deviance, _ = self._profile(RATIOS, products)
+        deviance, _ = self._profile(VARIANCE_RATIOS, products)
         best = int(deviance.argmin())
-        if best == RATIOS.size - 1:
+        if best == VARIANCE_RATIOS.size - 1:
             return np.inf
-        low, high = RATIOS[max(best - 1, 0)], RATIOS[best + 1]
+        low, high = VARIANCE_RATIOS[max(best - 1, 0)], VARIANCE_RATIOS[best + 1]
 
         def compute_slope(ratio: float) -> float:
             return float(self._profile(np.array([ratio]), products)[1][0])
@@ -140,7 +140,7 @@ class RandomGroups:
             from scipy.optimize import brentq
 
             return float(brentq(compute_slope, low, high, xtol=1e-300, rtol=1e-14))
-        return float(RATIOS[best])
+        return float(VARIANCE_RATIOS[best])
 
     def _profile(self, ratios: Floats, products: Floats) -> tuple[Floats, Floats]:
         """Return -2 restricted log likelihood, up to a constant, and its slope, by ratio."""
@@ -185,7 +185,7 @@ def _sum_squares(products: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def fit_random_topics_model(values: Floats) -> Model:
-    """Fit the model of random topics without the slower computation of its table."""
+    """Fit the model of random topics, if no cells are missing without the slower table."""
     if np.isnan(values).any():
         return fit_random_topics(values)[1]
     return fit_two_way_model(values.mean(axis=2))
@@ -319,15 +319,15 @@ def fit_random_topics(values: Floats) -> tuple[AnovaTable, Model]:
     table = table.with_f("Topic", np.nan, np.nan, n_cells)
     table = table.with_f("System", f, fit.df, n_topics * n_systems)
     components = {
-        "Topic": max(0.0, averages_fit.between - fit.between / n_systems),
-        "Topic:System": fit.between,
-        "Topic:Shard": max(0.0, averages_fit.within - fit.within / n_systems),
-        "Error": fit.within,
+        "Topic": max(0.0, averages_fit.between_variance - fit.between_variance / n_systems),
+        "Topic:System": fit.between_variance,
+        "Topic:Shard": max(0.0, averages_fit.within_variance - fit.within_variance / n_systems),
+        "Error": fit.within_variance,
     }
     table = replace(
         table,
-        components={} if np.isnan(fit.within) else components,
-        notes=(f"denominator of F: {denominator} for System, Error for the other effects",),
+        components={} if np.isnan(fit.within_variance) else components,
+        notes=(f"denominator of F: {denominator} for System, Error for the interactions",),
         sphericity=compute_sphericity(contrasts.means, f) if is_balanced else None,
     )
     counts = np.full(n_systems, float(n_topics))
@@ -378,12 +378,12 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     else:
         # Shards are replicates.
         table = fit_factorial(scores, "Topic", "System", "Topic:System")
-    difference = pairs.mean_differences(table.means["System"])
+    difference = pairs.compute_mean_differences(table.means["System"])
     refits = Refits.draw(table.residuals.reshape(*scores.shape[:2], -1), options)
     root_ms_error = np.sqrt(table.ms_error)
     errors = np.full(len(pairs), root_ms_error)
     resample = partial(refits.studentise, root_ms_error=root_ms_error)
-    t = standardised_difference(difference, errors)
+    t = standardise_difference(difference, errors)
     n_extreme = count_extreme(pairs, t, resample, options, rtol=RELATIVE_TOLERANCE)
     return Outcome(
         statistic=difference,

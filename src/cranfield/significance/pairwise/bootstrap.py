@@ -28,7 +28,7 @@ from cranfield.significance.differences import (
     Outcome,
     Pairs,
     orient,
-    standardised_difference,
+    standardise_difference,
 )
 from cranfield.significance.registry import Options, declared_correction, declared_test
 from cranfield.significance.resampling import (
@@ -117,7 +117,7 @@ def shift_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
 def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) -> Outcome:
     mean, deviation, n_zeros = pairs.compute_moments()
     error = deviation / np.sqrt(pairs.n_topics) if is_studentised else np.ones(len(pairs))
-    statistic = standardised_difference(mean, error)
+    statistic = standardise_difference(mean, error)
     resample = make_resampler(pairs, options, is_studentised)
 
     def test_block(rows: slice, block: Pairs) -> tuple[Indices, Indices]:
@@ -134,7 +134,7 @@ def _bootstrap_pairs(pairs: Pairs, options: Options, *, is_studentised: bool) ->
     return Outcome(
         statistic=statistic,
         pvalue=pvalues,
-        effect=standardised_difference(mean, deviation),
+        effect=standardise_difference(mean, deviation),
         interval=partial(bound_by_resamples, pairs, mean, error, options, is_studentised),
         n=np.full(len(pairs), pairs.n_topics),
         n_zeros=n_zeros,
@@ -208,7 +208,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     model = Model(
         medians, np.nan, np.full(pairs.n_systems, float(pairs.n_topics)), np.inf, "median"
     )
-    difference = model.differences(pairs)
+    difference = model.subtract(pairs)
     first_quartile, third_quartile = np.quantile(pairs.values, [0.25, 0.75], axis=0)
     n_extreme = count_extreme(
         pairs, difference, lambda block: block.subtract(centred), options, rtol=RELATIVE_TOLERANCE
@@ -218,7 +218,7 @@ def bootstrap_median_test(pairs: Pairs, options: Options) -> Outcome:
     return Outcome(
         statistic=difference,
         pvalue=np.maximum(estimate_pvalues(n_extreme, options.resamples), smallest),
-        effect=standardised_difference(difference, (third_quartile - first_quartile).mean()),
+        effect=standardise_difference(difference, (third_quartile - first_quartile).mean()),
         interval=partial(
             bound_by_sign_flips,
             partial(bound_median, pairs, difference, centred, options),
@@ -255,7 +255,7 @@ def bound_median(
     """Return the unadjusted interval of each pair, by the quantile of its resampled differences."""
     rank = find_bound_ranks(pairs, level, options)
     half_width = np.full(len(pairs), np.inf)
-    for rows, block in pairs.blocks(options.resamples):
+    for rows, block in pairs.iterate_blocks(options.resamples):
         draws = np.sort(orient(block.subtract(centred), options.alternative))
         positions = options.resamples - np.maximum(rank[rows], 1)
         quantile = np.take_along_axis(draws, positions[:, None], axis=1)[:, 0]
@@ -268,7 +268,7 @@ def bound_by_sign_flips(
 ) -> Bounds:
     """Return unbounded intervals where the smallest p-value of sign flips is not significant."""
     low, high = interval(level)
-    tail = (1 - np.asarray(level)) / (1 if options.two_sided else 2)
+    tail = (1 - np.asarray(level)) / (1 if options.is_two_sided else 2)
     is_possible = smallest <= tail * (1 + 1e-9)
     return np.where(is_possible, low, -np.inf), np.where(is_possible, high, np.inf)
 
@@ -346,11 +346,11 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     n, m = counts[pairs.first], counts[pairs.second]
     with np.errstate(divide="ignore", invalid="ignore"):
         deviation = np.sqrt((ss[pairs.first] + ss[pairs.second]) / (n + m - 2))
-    difference = pairs.mean_differences(mean)
+    difference = pairs.compute_mean_differences(mean)
     return Outcome(
         statistic=difference,
         pvalue=estimate_pvalues(n_extreme, options.resamples),
-        effect=standardised_difference(difference, deviation),
+        effect=standardise_difference(difference, deviation),
         interval=partial(bound_by_welch, pairs, options),
         n=n + m,
         details={"resamples": options.resamples, "seed": options.seed},
@@ -418,5 +418,5 @@ def bound_by_welch(pairs: Pairs, options: Options, level: Level) -> Bounds:
         return studentise(block.subtract(means), squared_error)
 
     error = np.sqrt(observed_squared_errors[pairs.first] + observed_squared_errors[pairs.second])
-    difference = pairs.mean_differences(np.nanmean(pairs.values, axis=0))
+    difference = pairs.compute_mean_differences(np.nanmean(pairs.values, axis=0))
     return bound_by_bootstrap_t(pairs, difference, error, resample, options, level)

@@ -22,7 +22,7 @@ from cranfield.significance.differences import (
     make_t_outcome,
     orient,
     select_by_rank,
-    standardised_difference,
+    standardise_difference,
 )
 from cranfield.significance.registry import Options, TestInfo, declared_test
 from cranfield.significance.resampling import (
@@ -44,8 +44,8 @@ def apply_exact_permutations(
 ) -> Outcome:
     """Use exact permutations for differences that do not vary.
 
-    This replaces an infinite t, and in other paired tests the results of a pair of systems with the
-    same score on every topic, unless the pairs share an error.
+    This replaces results with an infinite t, and in other paired tests the results of a pair of
+    systems with the same score on every topic, unless the pairs share an error.
     """
     is_constant = _find_constant(outcome, pairs, info)
     if info.paired and not info.model:
@@ -53,8 +53,8 @@ def apply_exact_permutations(
     if not is_constant.any():
         return outcome
     exact_pvalues = _compute_exact_pvalues(pairs, info.paired, options)
-    difference = pairs.mean_differences(np.nanmean(pairs.values, axis=0))
-    notes = describe_constants(int((is_constant & (difference != 0)).sum()), paired=info.paired)
+    difference = pairs.compute_mean_differences(np.nanmean(pairs.values, axis=0))
+    notes = describe_constants(int((is_constant & (difference != 0)).sum()), is_paired=info.paired)
     pvalue, interval = replace_constant_results(
         outcome.pvalue, outcome.interval, difference, is_constant, exact_pvalues, options
     )
@@ -70,13 +70,13 @@ def apply_exact_permutations(
     )
 
 
-def describe_constants(n_pairs: int, noun: str = "pair", *, paired: bool = True) -> list[str]:
+def describe_constants(n_pairs: int, noun: str = "pair", *, is_paired: bool = True) -> list[str]:
     """Return a note on pairs whose differences do not vary, if there are any."""
     if not n_pairs:
         return []
     return [
         f"{counted(n_pairs, noun)} whose differences do not vary: the standard error cannot be"
-        f" estimated, so p-values are from exact {'sign flips' if paired else 'permutations'}"
+        f" estimated, so p-values are from exact {'sign flips' if is_paired else 'permutations'}"
     ]
 
 
@@ -109,14 +109,14 @@ def _find_constant(outcome: Outcome, pairs: Pairs, info: TestInfo) -> Bools:
     return np.asarray(deviation == 0)
 
 
-def _compute_exact_pvalues(pairs: Pairs, paired: bool, options: Options) -> Floats:
+def _compute_exact_pvalues(pairs: Pairs, is_paired: bool, options: Options) -> Floats:
     """Return the p-value of the most extreme permutation, by pair."""
-    if paired:
+    if is_paired:
         return np.full(len(pairs), compute_min_flip_pvalue(pairs.n_topics, options))
     counts = (~np.isnan(pairs.values)).sum(axis=0)
     n, m = counts[pairs.first], counts[pairs.second]
     n_permutations = np.exp(gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1))
-    return np.asarray(np.where(options.two_sided & (n == m), 2.0, 1.0) / n_permutations)
+    return np.asarray(np.where(options.is_two_sided & (n == m), 2.0, 1.0) / n_permutations)
 
 
 @declared_test("t", aliases=("paired-t", "t-paired", "student", "t-test", "ttest"), family="t")
@@ -167,7 +167,7 @@ def unpaired_t_test(pairs: Pairs, options: Options) -> Outcome:
     convention: If the scores of each system are all equal, their variance is 0, and p is from exact
         permutations.
     """
-    return _compare_unpaired(pairs, options, pooled=True)
+    return _compare_unpaired(pairs, options, is_pooled=True)
 
 
 @declared_test("welch", aliases=("welch-t",), family="t", paired=False)
@@ -186,10 +186,10 @@ def welch_test(pairs: Pairs, options: Options) -> Outcome:
     convention: Degrees of freedom by Welch and Satterthwaite. If the scores of each system are all
         equal, their variance is 0, and p is from exact permutations.
     """
-    return _compare_unpaired(pairs, options, pooled=False)
+    return _compare_unpaired(pairs, options, is_pooled=False)
 
 
-def _compare_unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
+def _compare_unpaired(pairs: Pairs, options: Options, *, is_pooled: bool) -> Outcome:
     counts = (~np.isnan(pairs.values)).sum(axis=0)
     mean = np.nanmean(pairs.values, axis=0)
     centred = pairs.values - mean
@@ -198,10 +198,10 @@ def _compare_unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcom
     ss = np.where(is_constant, 0.0, np.nansum(centred**2, axis=0))
     i, j = pairs.first, pairs.second
     n, m = counts[i], counts[j]
-    difference = pairs.mean_differences(mean)
+    difference = pairs.compute_mean_differences(mean)
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = ss / (counts - 1)
-        if pooled:
+        if is_pooled:
             df = n + m - 2.0
             common_variance = (ss[i] + ss[j]) / df
             error = np.sqrt(common_variance * (1 / n + 1 / m))
@@ -282,7 +282,7 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     return Outcome(
         statistic=mean,
         pvalue=pvalue,
-        effect=standardised_difference(mean, deviation),
+        effect=standardise_difference(mean, deviation),
         interval=partial(bound_by_subsets, pairs, options, has_all_subsets),
         n=np.full(len(pairs), n),
         n_zeros=n_zeros,
@@ -307,7 +307,7 @@ def enumerate_pvalues(pairs: Pairs, options: Options) -> Floats:
     """Return exact p-values over all 2^n assignments, from the signed sums of both topic halves."""
 
     def test_block(_: slice, block: Pairs) -> tuple[Floats]:
-        differences = block.differences()
+        differences = block.compute_differences()
         # Zero differences do not count: move them to the end, and skip them.
         order = np.argsort(differences == 0, axis=1, kind="stable")
         n = max(1, int((differences != 0).sum(axis=1).max(initial=0)))
@@ -317,7 +317,7 @@ def enumerate_pvalues(pairs: Pairs, options: Options) -> Floats:
         threshold = orient(integers.sum(axis=1), options.alternative) - float(n)
         first_sums, second_sums = (np.sort(_enumerate_signed_sums(half), axis=1) for half in halves)
         n_reaching = _count_reaching_pairs(first_sums, second_sums, threshold)
-        if options.two_sided:
+        if options.is_two_sided:
             # The sums are symmetric around 0; the tails overlap only if they contain all sums.
             n_reaching = np.where(threshold <= 0, 2.0**n, 2 * n_reaching)
         return (np.minimum(1.0, n_reaching / 2.0**n),)
@@ -363,7 +363,7 @@ def bound_by_subsets(pairs: Pairs, options: Options, has_all_subsets: bool, leve
     size = is_flipped.sum(axis=1)
     rank = find_bound_ranks(pairs, level, options, n_subsets)
     # The empty subset, and in a two-sided test the full one, are extreme for any shift.
-    is_proper = (size > 0) & (size < n) if options.two_sided else size > 0
+    is_proper = (size > 0) & (size < n) if options.is_two_sided else size > 0
     rank = rank - int((~is_proper).sum()) + has_all_subsets
     is_flipped, size = is_flipped[is_proper], size[is_proper]
     if not (rank >= 1).any():
@@ -371,10 +371,10 @@ def bound_by_subsets(pairs: Pairs, options: Options, has_all_subsets: bool, leve
     integers, unit = as_integers(pairs.values, 2 * n)
     sums = np.ascontiguousarray((is_flipped @ integers).T)
     rounding = pairs.rounding
-    for rows, block in pairs.blocks(len(size)):
+    for rows, block in pairs.iterate_blocks(len(size)):
         subset_sums = sums[block.first] - sums[block.second]
         low_means = high_means = subset_sums / size
-        if options.two_sided:
+        if options.is_two_sided:
             observed_sums = block.subtract(integers.sum(axis=0))[:, None]
             other_means = (observed_sums - subset_sums) / (n - size)
             low_means = np.minimum(low_means, other_means)

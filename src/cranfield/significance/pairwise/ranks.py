@@ -26,16 +26,16 @@ from cranfield.significance.differences import (
     Level,
     Outcome,
     Pairs,
-    doubled_mid_ranks,
+    compute_tail_pvalues,
+    double_mid_ranks,
     encode_scores,
     make_infinite_bounds,
     orient,
-    tail_pvalues,
 )
 from cranfield.significance.registry import Options, declared_test
 
 
-def binomial_pvalues(
+def compute_binomial_pvalues(
     wins: Indices, losses: Indices, alternative: str = "two-sided", probability: float = 0.5
 ) -> Floats:
     """Return p-values of the binomial test that a win has the probability `probability`.
@@ -68,20 +68,20 @@ def _compute_square_side(n: int) -> int:
     return max(1, int(np.rint(np.cbrt(n))))
 
 
-def select_kth_sum(x: Floats, y: Floats, k: int | Indices, *, triangle: bool = False) -> Floats:
+def select_kth_sum(x: Floats, y: Floats, k: int | Indices, *, is_triangle: bool = False) -> Floats:
     """Return the k-th smallest (from 0) of the sums x[i] + y[j], by row, exact to the last bit.
 
-    Rows of x and y ascend; shorter rows are padded with infinities. With `triangle`, x and y are
+    Rows of x and y ascend; shorter rows are padded with infinities. With `is_triangle`, x and y are
     equal and only sums with i <= j count.
     """
     if not len(x):
         return np.empty(0)
-    sums = _SumTables(x, y, triangle)
+    tables = _SumTables(x, y, is_triangle)
     rank_of_sum = np.broadcast_to(np.asarray(k, dtype=np.intp), (len(x),))
-    low, high = sums.find_bounds(rank_of_sum)
-    start = sums.count(low, or_equal=True)
+    low, high = tables.find_bounds(rank_of_sum)
+    start = tables.count(low, is_inclusive=True)
     # There is no sum between equal bounds.
-    end = np.maximum(start, sums.count(high, or_equal=False))
+    end = np.maximum(start, tables.count(high, is_inclusive=False))
     n_between = (end - start).sum(axis=1)
     rank = rank_of_sum - start.sum(axis=1)
     out = np.where(rank < 0, low, high)
@@ -89,7 +89,7 @@ def select_kth_sum(x: Floats, y: Floats, k: int | Indices, *, triangle: bool = F
     # The largest number of sums between the bounds of a row bounds the memory of a slice.
     for rows in row_slices(undecided.size, int(n_between[undecided].max(initial=0)), BLOCK_VALUES):
         indices = undecided[rows]
-        out[indices] = sums.select_between(indices, start[indices], end[indices], rank[indices])
+        out[indices] = tables.select_between(indices, start[indices], end[indices], rank[indices])
     return out
 
 
@@ -100,8 +100,8 @@ class _SumTables:
     counted from the diagonal, so that a triangle becomes a table, too.
     """
 
-    def __init__(self, x: Floats, y: Floats, triangle: bool) -> None:
-        self.shift, self.side = int(triangle), _compute_square_side(x.shape[1])
+    def __init__(self, x: Floats, y: Floats, is_triangle: bool) -> None:
+        self.shift, self.side = int(is_triangle), _compute_square_side(x.shape[1])
         height, self.n_columns = (-(-rows.shape[1] // self.side) * self.side for rows in (x, y))
         self.x, self.y = (
             np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=np.inf)
@@ -122,8 +122,8 @@ class _SumTables:
             bounds.append(sums[np.arange(len(k)), n_squares])
         return bounds
 
-    def count(self, bound: Floats, *, or_equal: bool) -> Indices:
-        """Count the sums below a bound, or equal to it, shape (tables, rows)."""
+    def count(self, bound: Floats, *, is_inclusive: bool) -> Indices:
+        """Count the sums below a bound, or at most the bound (`is_inclusive`), by table and row."""
         tables, rows = self.x.shape
         offset = self.y.shape[1] * np.arange(tables)[:, None] + self.shift * np.arange(rows)
         counts = np.zeros((tables, rows), dtype=np.intp)
@@ -133,7 +133,7 @@ class _SumTables:
             # Bisection of all rows at once: is the sum at the end of the next step still below?
             candidate = counts + (step - 1)
             sums = self.x + flat.take(offset + np.minimum(candidate, self.n_columns - 1))
-            is_below = sums <= bound[:, None] if or_equal else sums < bound[:, None]
+            is_below = sums <= bound[:, None] if is_inclusive else sums < bound[:, None]
             is_below &= candidate < self.n_columns
             counts += step * is_below
             step >>= 1
@@ -160,7 +160,7 @@ class _SumTables:
 
 
 SLACK = 1 + 1e-12  # (1 - level) / 2 differs from alpha / 2 by rounding
-MAX_EXACT = 500  # largest number of topics of the exact test; above, the normal one is as accurate
+MAX_EXACT = 500  # largest number of topics of the exact test, as the normal is then as accurate
 
 
 @declared_test(
@@ -195,7 +195,7 @@ def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
         )
 
     def test_block(_: slice, block: Pairs) -> tuple[NDArray[Any], ...]:
-        signed = _SignedRanks(block.differences(), block.rounding, options)
+        signed = _SignedRanks(block.compute_differences(), block.rounding, options)
         pvalue = signed.compute_pvalues(options.alternative)
         n_ties = _count_ties(signed.ranks)
         return signed.plus, signed.total, pvalue, signed.n, n_ties, signed.is_exact
@@ -222,9 +222,7 @@ class _SignedRanks:
         sizes = np.where(is_zero, np.inf, np.abs(differences))
         order = np.argsort(sizes, axis=1)
         # Twice the mid-ranks of absolute differences, which are ascending integers.
-        self.ranks, tie_terms = doubled_mid_ranks(
-            np.take_along_axis(sizes, order, axis=1), rounding
-        )
+        self.ranks, tie_terms = double_mid_ranks(np.take_along_axis(sizes, order, axis=1), rounding)
         is_win = np.take_along_axis(differences, order, axis=1) > 0
         # Sums of the doubled ranks: of wins, and of all differences.
         self.plus = (self.ranks * is_win).sum(axis=1)
@@ -239,7 +237,7 @@ class _SignedRanks:
         """Return exact p-values, or p-values by the normal approximation."""
         with np.errstate(invalid="ignore", divide="ignore"):
             z = np.nan_to_num((self.plus - self.total / 2) / 2 / self.deviation)
-        pvalue = tail_pvalues(ndtr(-orient(z, alternative)), alternative)
+        pvalue = compute_tail_pvalues(ndtr(-orient(z, alternative)), alternative)
         if self.is_exact.any():
             cdf, pattern = self._compute_distributions()
             plus, total = (sums[self.is_exact].astype(np.intp) for sums in (self.plus, self.total))
@@ -305,8 +303,8 @@ def bound_pseudo_median(pairs: Pairs, options: Options, level: Level) -> Bounds:
     """Return the interval of the pseudo-median, by inverting the signed rank test, with ties."""
     low, high = make_infinite_bounds(len(pairs))
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
-    for rows, block in pairs.blocks(count_cells(pairs.n_topics)):
-        differences = block.differences()
+    for rows, block in pairs.iterate_blocks(count_cells(pairs.n_topics)):
+        differences = block.compute_differences()
         signed = _SignedRanks(differences, block.rounding, options)
         rejected = signed.find_largest_rejected(tails[rows])
         indices = np.flatnonzero(rejected >= 0)
@@ -315,7 +313,7 @@ def bound_pseudo_median(pairs: Pairs, options: Options, level: Level) -> Bounds:
         minus = signed.total[indices] - plus
         for bounds, sign, opposite_sum in ((low, 1, minus), (high, -1, plus)):
             ascending = np.sort(np.where(selected == 0, np.inf, sign * selected), axis=1)
-            averages = select_kth_sum(ascending, ascending, rank // 2, triangle=True) / 2
+            averages = select_kth_sum(ascending, ascending, rank // 2, is_triangle=True) / 2
             # Rounding and tied ranks may put the bound on the wrong side of 0: follow the test.
             bound = np.where(
                 opposite_sum <= rank, np.maximum(averages, rounding), np.minimum(averages, 0.0)
@@ -367,7 +365,7 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
     n = wins + losses
     return Outcome(
         statistic=wins.astype(np.float64),
-        pvalue=binomial_pvalues(wins, losses, options.alternative),
+        pvalue=compute_binomial_pvalues(wins, losses, options.alternative),
         effect=np.divide(wins - losses, n, out=np.zeros(len(pairs)), where=n > 0),
         interval=partial(bound_median, pairs, options),
         n=n,
@@ -377,7 +375,7 @@ def sign_test(pairs: Pairs, options: Options) -> Outcome:
 
 def _compute_differences(pairs: Pairs, options: Options) -> Floats:
     """Return the differences, with 0 for differences up to the threshold."""
-    differences = pairs.differences()
+    differences = pairs.compute_differences()
     differences[np.abs(differences) <= options.threshold + pairs.rounding[:, None]] = 0.0
     return differences
 
@@ -386,7 +384,7 @@ def bound_median(pairs: Pairs, options: Options, level: Level) -> Bounds:
     """Return the interval of the median of nonzero differences, by inverting the sign test."""
     low, high = make_infinite_bounds(len(pairs))
     tails = np.broadcast_to((1 - np.asarray(level)) / 2, (len(pairs),))
-    for rows, block in pairs.blocks():
+    for rows, block in pairs.iterate_blocks():
         # Differences are computed again, since they need far more memory than scores.
         differences = _compute_differences(block, options)
         n = (differences != 0).sum(axis=1)
@@ -427,8 +425,8 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
     interval: shift between the systems
     source: Mann and Whitney (1947); Gibbons and Chakraborti (2011)
     convention: The p-value is from the normal approximation, with the variance corrected for ties
-        and with continuity correction; on request it is exact, with ties too. The interval is of
-        the shift between the systems.
+        and with continuity correction; on request it is exact, with ties too. The interval is from
+        the normal approximation without these corrections.
     """
     codes = encode_scores(pairs.values)
     counts = (codes >= 0).sum(axis=0)
@@ -444,7 +442,7 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
         values = np.hstack([scores[block.first], scores[block.second]])
         order = np.argsort(values, axis=1)
         # Missing scores are last, with rank 0.
-        ranks, tie_terms = doubled_mid_ranks(
+        ranks, tie_terms = double_mid_ranks(
             np.take_along_axis(values, order, axis=1), np.full(len(block), 0.5)
         )
         rank_sum = np.where(order < pairs.n_topics, ranks, 0.0).sum(axis=1)
@@ -477,7 +475,7 @@ def _compute_normal_pvalues(
     oriented_u = orient(u - n * m / 2, alternative) - 0.5
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(variance > 0, oriented_u / np.sqrt(variance), -np.inf)
-    return tail_pvalues(ndtr(-z), alternative)
+    return compute_tail_pvalues(ndtr(-z), alternative)
 
 
 def _compute_exact_pvalues(ranks: Floats, n: Indices, rank_sum: Floats, options: Options) -> Floats:
@@ -494,7 +492,7 @@ def _compute_exact_pvalues(ranks: Floats, n: Indices, rank_sum: Floats, options:
 
 
 def bound_shift(pairs: Pairs, level: Level) -> Bounds:
-    """Return the interval of the location shift, by inverting the rank sum test."""
+    """Return the interval of the location shift, by the uncorrected normal approximation."""
     low, high = make_infinite_bounds(len(pairs))
     values = pairs.values
     counts = (~np.isnan(values)).sum(axis=0)
@@ -505,7 +503,7 @@ def bound_shift(pairs: Pairs, level: Level) -> Bounds:
     n, m = counts[pairs.first], counts[pairs.second]
     deviation = np.sqrt(n * m * (n + m + 1) / 12)
     rank = np.floor(n * m / 2 + ndtri((1 - level) / 2) * deviation).astype(np.intp) - 1
-    for rows, block in pairs.blocks(count_cells(pairs.n_topics)):
+    for rows, block in pairs.iterate_blocks(count_cells(pairs.n_topics)):
         indices = np.flatnonzero(rank[rows] >= 0)
         i, j, k = block.first[indices], block.second[indices], rank[rows][indices]
         low[rows.start + indices] = select_kth_sum(ascending[i], ascending_negative[j], k)

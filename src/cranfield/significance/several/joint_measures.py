@@ -16,11 +16,11 @@ from cranfield.base.showing import WithProse
 from cranfield.base.text import counted, plain
 from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.scores import Scores
-from cranfield.scores.one_measure import align_scores, common_settings, complete_scores
+from cranfield.scores.one_measure import align_scores, complete_scores, find_common_settings
 from cranfield.significance.comparison.rank_sets import name_method
 from cranfield.significance.comparison.result import (
     describe_borderline,
-    describe_scale,
+    describe_inputs,
     describe_unreachable,
 )
 from cranfield.significance.corrections.resampled import (
@@ -37,9 +37,9 @@ from cranfield.significance.differences import (
     Bounds,
     IntervalFunction,
     Pairs,
+    append_values,
+    make_pair_frame,
     make_pairs,
-    pair_names,
-    with_values,
 )
 from cranfield.significance.pairwise.means import describe_constants
 from cranfield.significance.prepare import (
@@ -65,7 +65,7 @@ class JointComparison(Result, WithProse):
     ----------
     measures, systems
         Names of the measures, and the systems.
-    topics
+    n_topics
         Number of topics, the same for all measures.
     first, second
         Indices of the systems of each pair.
@@ -89,7 +89,7 @@ class JointComparison(Result, WithProse):
     correction, alpha, resamples, seed
         Options of :func:`compare_measures`.
     notes
-        Notes for the user.
+        Notes on the scores, the scales of the measures, and the resampling.
     settings
         Settings of the scores, such as how documents were judged, that all measures share.
     """
@@ -113,7 +113,7 @@ class JointComparison(Result, WithProse):
 
     measures: tuple[str, ...]
     systems: tuple[str, ...]
-    topics: int
+    n_topics: int
     first: Indices
     second: Indices
     difference: Floats
@@ -152,10 +152,10 @@ class JointComparison(Result, WithProse):
         names = self._name_pairs()[np.repeat(np.arange(len(self)), len(self.measures))]
         measures = pl.Series(self.measures * len(self), dtype=pl.String)
         arrays = self.difference, *self.interval, self.pvalues, self.verdicts
-        return with_values(names, self.columns, measures, *(array.ravel() for array in arrays))
+        return append_values(names, self.columns, measures, *(array.ravel() for array in arrays))
 
     def _name_pairs(self) -> pl.DataFrame:
-        return pair_names(self.systems, self.first, self.second)
+        return make_pair_frame(self.systems, self.first, self.second)
 
     def heading(self) -> list[str]:
         better, worse = (self.counts()[name].to_numpy() for name in ("better", "worse"))
@@ -164,7 +164,7 @@ class JointComparison(Result, WithProse):
         is_contradictory = (better > 0) & (worse > 0)
         return [
             f"{self.method}: {counted(len(self), 'pair')} and {counted(n_measures, 'measure')},"
-            f" {counted(self.topics, 'topic')}; family-wise error rate {self.alpha:g}",
+            f" {counted(self.n_topics, 'topic')}; family-wise error rate {self.alpha:g}",
             f"{counted(n_different, 'pair')} significantly different by at least one measure,"
             f" {is_unanimous.sum():,} of them in the same direction by all measures,"
             f" {is_contradictory.sum():,} in opposite directions by different measures",
@@ -203,11 +203,12 @@ def compare_measures(
 
     .. math:: T^*_{mp} = \frac{|\bar{d}^*_{mp} - \bar{d}_{mp}|}{s^*_{mp} / \sqrt{n}}
 
-    Observed statistics are compared with the largest statistic of each resample, over all measures
-    and pairs. By default s is common to all pairs of a measure, as in Tukey's HSD, in a single
-    step; with `bootstrap-max-t` each pair has its own s, in a step-down procedure. As measures of
-    the same runs are highly correlated, one family costs less power than correcting the p-values of
-    each measure for the number of measures.
+    with the mean :math:`\bar{d}` and the standard deviation s of the differences on n topics, and a
+    star for the resample. Observed statistics are compared with the largest statistic of each
+    resample, over all measures and pairs. By default s is common to all pairs of a measure, as in
+    Tukey's HSD, in a single step; with `bootstrap-max-t` each pair has its own s, in a step-down
+    procedure. As measures of the same runs are highly correlated, one family costs less power than
+    correcting the p-values of each measure for the number of measures.
 
     Sources: Westfall and Young (1993); Romano and Wolf (2005). Topics are assumed to be a random
     sample of at least a dozen; no distributional form or correlation of scores is assumed.
@@ -259,7 +260,7 @@ def compare_measures(
         inputs = transform_scores(prepare_scores(scores, info, None), statistics[-1])
         pairs_by_measure[name] = make_pairs(inputs.topic_scores, baselines)
         # The note on comparisons of two systems describes the t-test, not the joint test.
-        notes = (*notes, *describe_scale(scores, replace(info, two_systems_note=""), options))
+        notes = (*notes, *describe_inputs(scores, replace(info, two_systems_note=""), options))
     pairs = pairs_by_measure[names[0]]
     correction = CORRECTIONS.find(correction)
     if correction not in JOINT_CORRECTIONS:
@@ -270,14 +271,14 @@ def compare_measures(
     shape = (len(names), len(pairs))
     results, joint_notes = _compare_jointly(pairs_by_measure, systems, correction, options)
     difference, pvalues, low, high = (result.reshape(shape).T for result in results)
-    correction_info = CORRECTIONS[correction]
-    method = correction_info.title
-    if correction_info.heading:
-        method = name_method(find_test("anova-2").info, correction_info, baseline=bool(baselines))
+    info, declaration = find_test("anova-2").info, CORRECTIONS[correction]
+    method = declaration.title
+    if declaration.heading:
+        method = name_method(info, declaration, has_baseline=bool(baselines))
     return JointComparison(
         measures=names,
         systems=systems,
-        topics=pairs.n_topics,
+        n_topics=pairs.n_topics,
         first=pairs.first,
         second=pairs.second,
         difference=difference,
@@ -292,7 +293,7 @@ def compare_measures(
         resamples=resamples,
         seed=seed,
         notes=tuple(dict.fromkeys((*notes, *joint_notes))),
-        settings=common_settings(scores_by_measure),
+        settings=find_common_settings(scores_by_measure),
     )
 
 

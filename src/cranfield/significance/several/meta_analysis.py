@@ -28,12 +28,12 @@ from cranfield.significance.differences import (
     Level,
     Outcome,
     Pairs,
-    difference_pvalues,
+    append_values,
+    bound_by_t,
+    compute_difference_pvalues,
+    make_pair_frame,
     make_pairs,
-    pair_names,
-    standardised_difference,
-    t_interval,
-    with_values,
+    standardise_difference,
 )
 from cranfield.significance.effects import compute_bias_correction
 from cranfield.significance.prepare import as_scores, find_baselines, prepare_scores
@@ -52,8 +52,8 @@ N_BISECTIONS = 80  # of an interval that contains a root; more than the 53 bits 
 
 
 @dataclass(frozen=True, eq=False)
-class Pooled:
-    """Results of a meta-analysis by row; NaN if they require two collections and there is one."""
+class Estimates:
+    """Results of a meta-analysis by row; NaN if they require more collections than there are."""
 
     n_collections: Indices
     estimate: Floats
@@ -64,7 +64,7 @@ class Pooled:
     i2: Floats  # proportion of the variance that is between collections
 
 
-def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
+def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Estimates:
     """Pool the estimates of each row with weights 1 / (v + tau^2)."""
     has_estimate = np.isfinite(v)
     # In units of the largest standard error, so that squares of weights do not overflow.
@@ -89,7 +89,7 @@ def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
     def require_two(values: Floats) -> Floats:
         return np.where(is_pooled, values, np.nan)
 
-    return Pooled(
+    return Estimates(
         n_collections=n_collections,
         estimate=estimate * unit,
         error=require_two(standard_error * unit),
@@ -250,7 +250,7 @@ class CommonPairs:
     """Pairs of systems that one or more collections have, with systems matched by name."""
 
     names: tuple[str, ...]  # of collections
-    topics: tuple[int, ...]
+    n_topics: tuple[int, ...]  # of each collection
     measures: tuple[str, ...]
     systems: tuple[str, ...]  # of any collection, in order
     first: Indices
@@ -265,7 +265,7 @@ class CommonPairs:
 
     def frame(self) -> pl.DataFrame:
         """Return the names of both systems, a row for each pair."""
-        return pair_names(self.systems, self.first, self.second)
+        return make_pair_frame(self.systems, self.first, self.second)
 
 
 def match_pairs(
@@ -286,8 +286,8 @@ def match_pairs(
     if len({scores.lower_is_better for scores in scores_of.values()}) > 1:
         lower = [quoted(name) for name, scores in scores_of.items() if scores.lower_is_better]
         raise PolicyError(
-            f"lower scores are better only in {some_of(lower, 5)}; expected collections whose"
-            " measures have the same direction"
+            "expected measures of one direction, got lower scores as better only in"
+            f" {some_of(lower, 5)}"
         )
     systems = tuple(dict.fromkeys(name for s in scores_of.values() for name in s.systems))
     pairs = make_pairs(np.empty((0, len(systems))), find_baselines(systems, baseline))
@@ -313,7 +313,7 @@ def match_pairs(
         notes.append(f"{n_excluded} excluded: no collection has both systems")
     return CommonPairs(
         names=tuple(scores_of),
-        topics=tuple(len(scores.topics) for scores in scores_of.values()),
+        n_topics=tuple(len(scores.topics) for scores in scores_of.values()),
         measures=tuple(scores.measure for scores in scores_of.values()),
         systems=systems,
         first=pairs.first[has_pair],
@@ -334,7 +334,7 @@ class MetaAnalysis(Result):
         The pairs, and the collections that have them.
     difference, error
         Mean differences and their standard errors, shape (pairs, collections); NaN where a
-        collection lacks a pair, its differences do not vary, or topics are too few.
+        collection lacks the pair, or the differences do not vary, or topics are too few.
     pooled
         By pair: number of collections, pooled difference and its standard error, tau^2, Q and its
         p-value, I^2. For a pair on a single collection, values that require two are NaN.
@@ -350,7 +350,7 @@ class MetaAnalysis(Result):
         Prediction interval of the true difference on another collection, with probability 1 -
         alpha, by pair.
     notes
-        Notes for the user.
+        Notes on systems that collections lack, and on excluded topics, pairs and collections.
     """
 
     columns: ClassVar[Columns] = {
@@ -360,20 +360,22 @@ class MetaAnalysis(Result):
             "Pooled difference, first minus second; null with no collection to pool."
         ),
         **declare_bounds("confidence interval", "; infinite with fewer than two collections"),
-        "p": Column("Adjusted p-value against a pooled difference of 0.", pvalue=True),
+        "p": Column("Adjusted p-value; 1 with fewer than two collections.", pvalue=True),
         **declare_bounds(
-            "prediction interval of the true difference on another collection", prefix="predicted "
+            "prediction interval of the true difference on another collection",
+            "; infinite with fewer than two collections",
+            prefix="predicted ",
         ),
-        "tau": Column("Standard deviation of true differences between collections."),
-        "I^2": Column("Proportion of the variance that is due to variation between collections."),
-        "Q": Column("Cochran's Q statistic of heterogeneity."),
-        "p of Q": Column("p-value of Q.", pvalue=True),
+        "tau": Column("Standard deviation of true differences between collections; null if Q is."),
+        "I^2": Column("Proportion of the variance that is between collections; null if Q is."),
+        "Q": Column("Cochran's Q of heterogeneity; null with fewer than two collections."),
+        "p of Q": Column("p-value of Q; null if Q is.", pvalue=True),
     }
 
     pairs: CommonPairs
     difference: Floats
     error: Floats
-    pooled: Pooled
+    pooled: Estimates
     standardised: bool
     tau2_by: str
     errors: str
@@ -397,7 +399,7 @@ class MetaAnalysis(Result):
         estimates = pooled.estimate, *self.interval, self.adjusted_pvalues, *self.prediction
         heterogeneity = np.sqrt(pooled.tau2), pooled.i2, pooled.q, pooled.q_pvalue
         values = pooled.n_collections, *estimates, *heterogeneity
-        return with_values(self.pairs.frame(), self.columns, *values).fill_nan(None)
+        return append_values(self.pairs.frame(), self.columns, *values).fill_nan(None)
 
     def by_collection(self) -> pl.DataFrame:
         """Return a row for each pair and collection: topics, difference, standard error, weight.
@@ -411,7 +413,7 @@ class MetaAnalysis(Result):
         columns = {"difference": self.difference, "standard error": self.error, "weight": weight}
         return self.pairs.frame()[row].with_columns(
             pl.Series("collection", self.pairs.names, dtype=pl.String).gather(collection),
-            pl.Series("topics", self.pairs.topics, dtype=pl.Int64).gather(collection),
+            pl.Series("topics", self.pairs.n_topics, dtype=pl.Int64).gather(collection),
             **{name: pl.Series(values[row, collection]) for name, values in columns.items()},
         )
 
@@ -421,7 +423,7 @@ class MetaAnalysis(Result):
         unit = "standardised differences" if self.standardised else "differences"
         title = CORRECTIONS[self.correction].title
         level = f"{100 * (1 - self.alpha):.4g}%"
-        names_and_topics = zip(pairs.names, pairs.topics, strict=True)
+        names_and_topics = zip(pairs.names, pairs.n_topics, strict=True)
         collections = [f"{plain(name)} ({counted(n, 'topic')})" for name, n in names_and_topics]
         return [
             f"{measure_prefix(measures)}random-effects meta-analysis of {unit}; {title}, alpha"
@@ -531,7 +533,7 @@ def meta_analysis(
     if not standardised and len({*common.measures}) > 1:
         names = ", ".join(map(quoted, dict.fromkeys(common.measures)))
         raise PolicyError(f"differences of {names} have no common unit; use standardised=True")
-    topics = np.array(common.topics)
+    topics = np.array(common.n_topics)
     # The bias correction of standardised differences requires three topics.
     has_error = (common.deviation > 0) & (topics > (2 if standardised else 1))
     difference = np.where(has_error, common.mean, np.nan)
@@ -549,11 +551,11 @@ def meta_analysis(
 
     def compute_interval(level: Level) -> Bounds:
         # Without an error the interval is infinite.
-        low, high = t_interval(pooled.estimate, pooled.error, df, level)
+        low, high = bound_by_t(pooled.estimate, pooled.error, df, level)
         return np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)
 
-    t = standardised_difference(pooled.estimate, pooled.error)
-    pvalue = np.where(is_pooled, difference_pvalues(t, pooled.error, df, "two-sided"), 1.0)
+    t = standardise_difference(pooled.estimate, pooled.error)
+    pvalue = np.where(is_pooled, compute_difference_pvalues(t, pooled.error, df, "two-sided"), 1.0)
     outcome = Outcome(t, pvalue, pooled.estimate, compute_interval, pooled.n_collections)
     pairs = Pairs(np.empty((0, len(common.systems))), common.first, common.second)
     corrected = adjustment.run(outcome, pairs, options)
@@ -578,7 +580,7 @@ def meta_analysis(
     )
 
 
-def _describe_exclusions(pairs: CommonPairs, has_error: Bools, pooled: Pooled) -> list[str]:
+def _describe_exclusions(pairs: CommonPairs, has_error: Bools, pooled: Estimates) -> list[str]:
     notes = []
     is_varying = pairs.deviation > 0
     if n_constant := int((~is_varying & ~np.isnan(pairs.mean)).sum()):

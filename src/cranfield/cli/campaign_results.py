@@ -66,7 +66,7 @@ def pool(
     Parameters
     ----------
     unjudged
-        List only documents that the newest judgments do not contain.
+        List only documents without a judgment in the newest version.
     version
         Version of the judgments to use instead of the newest, with --unjudged.
 
@@ -78,7 +78,7 @@ def pool(
     """
     from cranfield.campaign.results.stored_inputs import (
         find_judgments,
-        judging_policies,
+        make_judging_policies,
         read_stored_qrels,
     )
 
@@ -97,7 +97,7 @@ def pool(
     if unjudged:
         record = find_judgments(campaign, rules.name, version)
         qrels = read_stored_qrels(campaign, rules, record)
-        negative = judging_policies(rules).negative
+        negative = make_judging_policies(rules).negative
         documents = missing = documents_pool.unjudged(qrels, negative=negative)
         lines.append(f"{len(missing):,} of these have no judgment in version {record.version}")
     path = "-" if output is None and unjudged else output
@@ -279,7 +279,8 @@ def history(
 ) -> int:
     """List records: entries better than all earlier ones.
 
-    SOURCE is the folder of a campaign or of a release, or the table of a leaderboard.
+    SOURCE is the folder of a campaign or of a release, or the table of a leaderboard. The exit
+    status is 1 if a run of a campaign cannot be read and is excluded.
 
     Parameters
     ----------
@@ -358,7 +359,7 @@ def packet(
     """Write the results of one team, to send before the release.
 
     A packet contains the sheets of the team's runs, and statistics of the categories of runs, such
-    as types, but no results of other teams.
+    as types. It does not name the runs of other teams.
 
     Parameters
     ----------
@@ -395,8 +396,8 @@ def make(campaign: cf.campaign.Campaign, **options: Any) -> None:
     """Make a release of a task: runs, judgments, scores and sheets.
 
     A release is a folder that never changes: a bag (BagIt 1.0) in the folder `releases` of the
-    campaign, with public data only. The same campaign and options give the same bytes; nothing is
-    made if the newest release of the task has them already.
+    campaign, with public data only. The same campaign and options give the same bytes; no release
+    is made if the newest release of the task already has these bytes.
 
     Examples
     --------

@@ -230,7 +230,7 @@ def test_messages_about_a_stored_run_name_its_tag_and_its_file(tmp_path: Path) -
     campaign.add_team("padua")
     lines = ["q1\tQ0\tx\t1\t9\tgam", "q1\tQ0\td 4\t2\t8\tGAM"]
     (tmp_path / "g.run").write_text("\n".join(lines))
-    assert campaign.submit(tmp_path / "g.run", team="padua", priority=1).report.accepted
+    assert campaign.submit(tmp_path / "g.run", team="padua", priority=1).report.is_accepted
     with pytest.warns(CranfieldWarning) as told:
         campaign.pool()
     texts = [str(one.message) for one in told]

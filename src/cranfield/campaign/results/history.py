@@ -142,7 +142,7 @@ class _EntryReader:
         name = str(measure)
         if name not in measures:
             names = ", ".join(measures)
-            raise PolicyError(f"{folder} has no scores by {name}; it has scores by {names}")
+            raise PolicyError(f"{folder} has no scores by {name}; expected one of: {names}")
         if self.standardised:
             path = data / "scores" / "scores.parquet"
             frame = read_parquet_frame(path.read_bytes(), str(path))
@@ -184,7 +184,9 @@ class _EntryReader:
         requested_names = {role: name for role, name in self.columns.items() if role != "score"}
         indices = _LEADERBOARD.find_positions(names, str(path), requested_names)
         name_of = {role: names[k] for role, k in indices.items()}
-        name_of["score"] = self.columns.get("score") or _find_scores(names, self.measure, path)
+        name_of["score"] = self.columns.get("score") or _find_score_column(
+            names, self.measure, path
+        )
         if "mark" not in name_of and "" in names:
             name_of["mark"] = ""
         if fold_name(name_of["score"]) != fold_name(self.measure):
@@ -293,7 +295,7 @@ _QUALIFIER = re.compile(r"\s*[(\[].*[)\]]\s*$")
 """Text in brackets at the end of a column's name, such as `(Eval)`."""
 
 
-def _find_scores(names: list[str], measure: str, path: Path) -> str:
+def _find_score_column(names: list[str], measure: str, path: Path) -> str:
     """Return the column named like a measure, perhaps with a text in brackets at the end."""
     exact_names = [name for name in names if name == measure]
     exact_names = exact_names or [name for name in names if fold_name(name) == fold_name(measure)]
@@ -353,7 +355,7 @@ _ENTRY_COLUMNS: result.Columns = {
         "Name of the entry; for a campaign or release, the tag of the run.", key=True
     ),
     "team": result.Column("Team of the entry; empty or null if the source names no team."),
-    "score": result.Column("Score by the measure."),
+    "score": result.Column("Score by the measure, standardised if `History.standardised`."),
     "own": result.Column("Whether the entry is a run of the organisers."),
     "record": result.Column("Whether the entry is a record, as defined by `History.records`."),
     "source": result.Column("Folder or file that the entry comes from."),
@@ -413,7 +415,10 @@ class History(result.Result):
         return []
 
     def tables(self, name: str = "records") -> list[tabular.Table]:
-        """Return the records as a formatted table, without a constant source and empty teams.
+        """Return the records as a formatted table.
+
+        The columns of sources and of collections are omitted if all values are equal, and that of
+        teams if it is empty.
 
         Parameters
         ----------
@@ -482,9 +487,10 @@ def history(
     Raises
     ------
     PolicyError
-        For several collections without standardisation, and an option that applies to no source.
+        For no source, several collections without standardisation, a table without `measure` or
+        with `standardised`, an unknown role in `columns`, and an option that applies to no source.
     InputError
-        For a source that cannot be read, an unknown column, and an invalid date.
+        For a source that cannot be read, a missing column, and an invalid date.
 
     Examples
     --------

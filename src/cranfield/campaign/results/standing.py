@@ -80,7 +80,8 @@ class Standing(Result):
         Depth of the pool.
     lost
         Losses of runs that were not pooled, estimated by leaving out each pooled team: `runs`,
-        `mean drop`, `largest drop`, `largest rank change`; None without two pooled teams.
+        `mean drop`, `largest drop`, `largest rank change`; None without two pooled teams, or
+        without `pooling`.
     rank, n_runs
         Rank among the reference runs and this run, and their number; equal means share a rank.
     mean
@@ -181,7 +182,7 @@ class Standing(Result):
             "mean": self.mean,
             "standardised": self.standardised,
             "rank": self.rank,
-            "runs": self.n_runs,
+            "n_runs": self.n_runs,
             "verdict": self.position,
             "method": self.comparison.method,
             "notes": list(self.notes),

@@ -259,7 +259,7 @@ def find_judgments(campaign: OpenedCampaign, task: str, version: str | None = No
 
 def read_stored_qrels(campaign: OpenedCampaign, rules: TaskRules, record: Judgments) -> Qrels:
     """Read a version of the judgments, without topics outside the task."""
-    path = records.object_path(campaign.folder, record.object)
+    path = records.get_object_path(campaign.folder, record.object)
     if file_sha256(path) != record.object:
         raise InputError(
             "the stored bytes differ from the added file", source=f"judgments {record.version}"
@@ -272,7 +272,7 @@ def read_stored_qrels(campaign: OpenedCampaign, rules: TaskRules, record: Judgme
     return read_qrels(frame.filter(frame["topic"].is_in(list(topics))))
 
 
-Output = TypeVar("Output")
+FunctionResult = TypeVar("FunctionResult")
 """Type of the results of a function of runs."""
 
 
@@ -281,7 +281,9 @@ def read_stored_runs(
 ) -> Runs:
     """Return the runs of submissions, by tag, without comparing their bytes with the hashes."""
     files = {
-        run.tag: Source(str(records.object_path(campaign.folder, run.object)), label=_name_run(run))
+        run.tag: Source(
+            str(records.get_object_path(campaign.folder, run.object)), label=_name_run(run)
+        )
         for run in submissions
     }
     return read_runs(files, format=rules.format)
@@ -311,8 +313,8 @@ def apply_to_runs(
     campaign: OpenedCampaign,
     rules: TaskRules,
     submissions: Sequence[Submission],
-    function: Callable[[Runs], Output],
-) -> Output | None:
+    function: Callable[[Runs], FunctionResult],
+) -> FunctionResult | None:
     """Call a function with the runs that can be read, by tag; None if no run can be read.
 
     Unreadable runs are excluded with a warning, and recorded in `campaign.unreadable`.
@@ -337,7 +339,7 @@ def make_no_readable_run_error(campaign: OpenedCampaign, task: str) -> InputErro
 
 
 def _check_object(campaign: OpenedCampaign, run: Submission) -> None:
-    path = records.object_path(campaign.folder, run.object)
+    path = records.get_object_path(campaign.folder, run.object)
     if not path.is_file():
         raise InputError("is missing from objects/")
     if file_sha256(path) != run.object:
@@ -362,7 +364,7 @@ def _try_each(
     return readable
 
 
-def judging_policies(rules: TaskRules) -> Policies:
+def make_judging_policies(rules: TaskRules) -> Policies:
     """Return the policies of judging of a task."""
     return make_policies(**dict[str, Any](rules.judging))
 
@@ -441,7 +443,7 @@ def pool(
     rules = campaign.rules.task(task)
     submissions = select_pool_runs(campaign, rules.name, without)
     depth = (rules.pool or PoolRules()).depth if depth is None else depth
-    ties = ties or judging_policies(rules).ties
+    ties = ties or make_judging_policies(rules).ties
     function = partial(pool_runs, depth=depth, ties=ties, topics=read_topic_ids(rules))
     new_pool = apply_to_runs(campaign, rules, submissions, function)
     if new_pool is None:

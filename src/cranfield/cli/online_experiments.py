@@ -406,7 +406,7 @@ def preference(
         topic, system_a, system_b, winner (a, b, tie) and, optionally, order (the system shown
         first).
     counts
-        Numbers of wins, losses and ties, instead of a log.
+        Numbers of wins, losses and, by default 0, ties, instead of a log.
     runs
         One of the two interleaved runs, for methods that assign no teams; give the option twice.
 
@@ -435,7 +435,7 @@ def preference(
             )
         if len(counts) not in (2, 3):
             text = ",".join(map(str, counts))
-            raise PolicyError(f"--counts must be wins,losses,ties such as 40,109,374, got {text}")
+            raise PolicyError(f"--counts must be W,L or W,L,T, such as 40,109,374, got {text}")
         result = cf.online.preference_of(
             *counts, names=names or ["A", "B"], expected=expected, confidence=confidence
         )

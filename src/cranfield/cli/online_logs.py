@@ -75,8 +75,8 @@ TABLES = ("measures", *SURVIVAL)
 @cli.options_from(
     "cranfield.online.measure",
     "measure=measures by labels",
-    measures="Online measure, such as CTR@3; may be given several times. By default all for"
-    " which the log has the columns.",
+    measures="Online measure, such as CTR@3; may be given several times. By default all whose"
+    " columns the log has.",
     by="Column by which to group pages; may be given several times. By default the whole log is"
     " one group.",
     labels="Table with the columns page and label, for measures of good abandonment.",

@@ -321,7 +321,7 @@ def with_options(options: Iterable[Decorator]) -> Decorator:
 
 
 def in_group(group: str, options: Iterable[Decorator]) -> tuple[Decorator, ...]:
-    """Set the group in help of options."""
+    """Return the options with a group, under which help lists them."""
 
     def declare_in_group(declare: Decorator, command: Any) -> Any:
         command = declare(command)
@@ -392,7 +392,7 @@ class Command(click.Command):
         return [*super().get_params(ctx), _HELP_ALL]
 
     def list_options(self, ctx: click.Context, *, show_all: bool) -> list[Option]:
-        """Return the options that the help shows: all, flags, or the common of many flags."""
+        """Return the options that help shows: all, the flags, or only `common` flags if many."""
         options = [opt for opt in self.params if isinstance(opt, Option)]
         options = [opt for opt in options if opt.get_help_record(ctx) is not None]
         if show_all:

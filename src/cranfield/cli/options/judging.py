@@ -152,7 +152,7 @@ class ReadingOptions:
     def read_judges(
         self, qrels: str, judges: tuple[str, ...], format: str | None, has_runs: bool
     ) -> tuple[cf.Qrels, tuple[cf.assess.Judge, ...]]:
-        """Read judgments and labels of judges, by the names in --columns that apply to each."""
+        """Read judgments, and labels of judges whose columns may have other names."""
         from cranfield.collection.files.grade_maps import GradeMap
         from cranfield.collection.files.named_columns import RequestedColumns, request_columns
 

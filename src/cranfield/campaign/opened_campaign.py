@@ -43,7 +43,7 @@ class OpenedCampaign:
         self.clock = clock
         self.registry = Registry(self)
         """Teams, submissions, judgments, releases and events."""
-        self.unreadable: dict[int, str] = {}
+        self.unreadable_runs: dict[int, str] = {}
         """Reasons why accepted runs could not be read, by submission id."""
 
     @cached_property

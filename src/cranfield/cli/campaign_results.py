@@ -296,7 +296,7 @@ def history(
     records = cf.campaign.history(sources, **options)
     name = "entries" if all_entries else "records"
     result_output.write(_select_table(records, name, records.tables(name)[0]))
-    return int(bool(records.unreadable))
+    return int(bool(records.unreadable_runs))
 
 
 @cli.group(is_ordered=True)

@@ -583,6 +583,15 @@ def test_the_ranking_is_that_of_topics_and_documents_in_their_order(tmp_path: Pa
 # Lists.
 
 
+def test_presets_order_ties_as_in_scores(tmp_path: Path) -> None:
+    text = "1 Q0 a 1 1 t\n1 Q0 b 2 1 t\n1 Q0 c 3 9 t\n"
+    hashes = {}
+    for name in ("trec", "file", "ntcireval"):
+        judging = {"compat": name} if name == "ntcireval" else {"ties": name}
+        hashes[name] = checked(tmp_path, text, TaskRules("adhoc", judging=judging)).ranking
+    assert hashes["ntcireval"] == hashes["file"] != hashes["trec"]
+
+
 def test_first_words_of_a_list_count_in_whatever_form_it_comes(tmp_path: Path) -> None:
     text = "1 Q0 a 1 3 t\n1 Q0 \u00e9 2 2 t\n1 Q0 c 3 1 t\n"
     forms = [

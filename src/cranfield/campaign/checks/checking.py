@@ -33,6 +33,7 @@ from cranfield.collection.judged.ranking import RunOrder, order_documents
 from cranfield.collection.metadata.metadata import Metadata
 from cranfield.collection.metadata.reading import MetadataLocation, find_header
 from cranfield.collection.pairs import DocIndex, number_values
+from cranfield.collection.policies import make_policies
 from cranfield.collection.run import Run
 from cranfield.sources.archives import path_is
 from cranfield.sources.chunks import CHUNK_BYTES, CHUNKS_AT_ONCE, Source
@@ -83,6 +84,8 @@ def check_run(
     InputError
         For a missing file, a list of topics or documents that cannot be read, and a pattern of the
         rules that does not compile.
+    PolicyError
+        For unknown values in `judging`.
 
     Examples
     --------
@@ -341,7 +344,7 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
         scores=rows["score"].to_numpy(),
         ranks=rows["rank"].fill_null(0).to_numpy(),
     )
-    ties = str(task.judging.get("ties", "trec"))
+    ties = make_policies(**dict[str, Any](task.judging)).ties
     order = order_documents(run, ties)
     if ties not in {"rank", "file"}:
         has_rank = (rows["rank"] >= 0).fill_null(False).to_numpy()

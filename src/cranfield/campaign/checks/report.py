@@ -188,6 +188,7 @@ CODES |= {"too-few": "off"}
 """Default severity of each kind of fault of a run: `error`, `warning` or `off`.
 
 `always`: an error whatever the rules, because readers refuse the file, or it is too large to read.
+The rules cannot change `tag-taken` either, and `closed` only by the key `late`.
 """
 
 GRADE = "grade"

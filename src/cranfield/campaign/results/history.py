@@ -88,7 +88,7 @@ class _EntryReader:
     own: tuple[str, ...]
     retracted: bool
     used_options: set[str] = field(default_factory=set)  # options that apply to some source
-    unreadable: list[str] = field(default_factory=list)  # reasons why runs are excluded
+    unreadable_runs: list[str] = field(default_factory=list)  # reasons why runs are excluded
     notes: list[str] = field(default_factory=list)
 
     def read(self, source: PathName) -> pl.DataFrame:
@@ -125,7 +125,7 @@ class _EntryReader:
             values = _standardise(scores)
         else:
             values = pl.DataFrame({"entry": scores.systems, "score": scores.overall()})
-        self.unreadable.extend(campaign.unreadable.values())
+        self.unreadable_runs.extend(campaign.unreadable_runs.values())
         rows = [(run.tag, run.team, run.received) for run in scoring.submissions]
         runs = pl.DataFrame(rows, ["tag", "team", "received"], orient="row")
         collection = (campaign.rules.id, scoring.rules.name, scoring.judgments.version)
@@ -379,7 +379,7 @@ class History(result.Result):
         One row per entry, in order of day.
     notes
         Notes on excluded entries, and on whether scores are comparable.
-    unreadable
+    unreadable_runs
         Reasons why runs of campaigns could not be read; these runs are excluded.
     """
 
@@ -392,7 +392,7 @@ class History(result.Result):
     standardised: bool
     frame: pl.DataFrame
     notes: tuple[str, ...]
-    unreadable: tuple[str, ...] = ()
+    unreadable_runs: tuple[str, ...] = ()
 
     def records(self) -> pl.DataFrame:
         """Return the entries that are better than all earlier entries.
@@ -558,7 +558,7 @@ def history(
         option = command_option("lower_is_better=True") or "lower_is_better=True"
         add_note(f"higher scores of {measure} count as better; {option} reverses this")
     frame = mark_records(scored_entries, lower_is_better)
-    return History(measure, standardised, frame, tuple(notes), tuple(reader.unreadable))
+    return History(measure, standardised, frame, tuple(notes), tuple(reader.unreadable_runs))
 
 
 def mark_records(entries: pl.DataFrame, lower_is_better: bool = False) -> pl.DataFrame:

@@ -281,8 +281,8 @@ class Scoring:
                 [run for run in self.submissions if run.object in missing_objects],
                 [measure for measure in measures if scored_runs[str(measure)].has_nulls()],
             )
-            unreadable = self.campaign.unreadable
-            self.submissions = tuple(run for run in self.submissions if run.id not in unreadable)
+            excluded_ids = self.campaign.unreadable_runs
+            self.submissions = tuple(run for run in self.submissions if run.id not in excluded_ids)
             if not self.submissions:
                 raise make_no_readable_run_error(self.campaign, self.rules.name)
             if evaluation is not None:

@@ -78,7 +78,7 @@ class Standing(Result):
         topics; the keys are 10 and `depth`.
     depth
         Depth of the pool.
-    lost
+    losses
         Losses of runs that were not pooled, estimated by leaving out each pooled team: `runs`,
         `mean drop`, `largest drop`, `largest rank change`; None without two pooled teams, or
         without `pooling`.
@@ -126,7 +126,7 @@ class Standing(Result):
     judgments: str
     unjudged: dict[int, float]
     depth: int
-    lost: dict[str, float] | None
+    losses: dict[str, float] | None
     rank: int
     n_runs: int
     mean: float
@@ -147,13 +147,13 @@ class Standing(Result):
         """Return lines about the run and its baseline, starting with the unjudged documents."""
         texts = ", ".join(f"{rate:.1%} of the first {d}" for d, rate in self.unjudged.items())
         lines = [f"{self.run}: unjudged documents: {texts}"]
-        if self.lost is not None:
+        if self.losses is not None:
             lines.append(
-                f"runs that were not pooled lose up to {format_number(self.lost['largest drop'])}"
-                f" of {self.measure} (mean {format_number(self.lost['mean drop'])}) and up to"
-                f" {counted(round(self.lost['largest rank change']), 'rank')}, estimated by"
-                f" leaving out each team of the {counted(int(self.lost['runs']), 'pooled run')} in"
-                " turn"
+                f"runs that were not pooled lose up to {format_number(self.losses['largest drop'])}"
+                f" of {self.measure} (mean {format_number(self.losses['mean drop'])}) and up to"
+                f" {counted(round(self.losses['largest rank change']), 'rank')}, estimated by"
+                " leaving out each team of the"
+                f" {counted(int(self.losses['runs']), 'pooled run')} in turn"
             )
         z = "" if self.standardised is None else f", standardised {self.standardised:+.2f}"
         rank = f"rank {self.rank:,} of {self.n_runs:,} (judgments {self.judgments})"
@@ -178,7 +178,7 @@ class Standing(Result):
             "measure": self.measure,
             "judgments": self.judgments,
             "unjudged": {str(depth): rate for depth, rate in self.unjudged.items()},
-            "lost when not pooled": self.lost,
+            "losses when not pooled": self.losses,
             "mean": self.mean,
             "standardised": self.standardised,
             "rank": self.rank,
@@ -298,7 +298,7 @@ def standing(
     evaluation = score(judge(new_runs, qrels, **scoring.policies.describe()), scoring.measures)
     # The evaluation also removes unreadable runs from the submissions.
     [campaign_scores] = scoring.evaluate().values()
-    lost = estimate_losses(scoring) if pooling else None
+    losses = estimate_losses(scoring) if pooling else None
     tags, type_text = _find_reference_tags(scoring, kind)
     campaign_tags = {run.tag for run in scoring.submissions}
     run_paths = zip(new_runs, paths, strict=True)
@@ -325,7 +325,7 @@ def standing(
         _compare_run, scoring, evaluation, scores, tags, type_text, notes, options
     )
     baseline_standing = None if baseline is None else compare_one(names[1])
-    return replace(compare_one(*names), lost=lost, baseline=baseline_standing)
+    return replace(compare_one(*names), losses=losses, baseline=baseline_standing)
 
 
 def _read_run(scoring: Scoring, text: str) -> Run:
@@ -412,7 +412,7 @@ def _compare_run(
         judgments=scoring.judgments.version,
         unjudged=_compute_unjudged(evaluation, run, depth),
         depth=depth,
-        lost=None,
+        losses=None,
         rank=1 + sum(key_of[tag] < key_of[run] for tag in other_tags),
         n_runs=len(other_tags) + 1,
         mean=means[run],

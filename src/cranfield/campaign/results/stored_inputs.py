@@ -317,7 +317,7 @@ def apply_to_runs(
 ) -> FunctionResult | None:
     """Call a function with the runs that can be read, by tag; None if no run can be read.
 
-    Unreadable runs are excluded with a warning, and recorded in `campaign.unreadable`.
+    Unreadable runs are excluded with a warning, and recorded in `campaign.unreadable_runs`.
     """
     runs = select_intact(campaign, submissions)
     while runs:
@@ -334,7 +334,7 @@ def apply_to_runs(
 
 def make_no_readable_run_error(campaign: OpenedCampaign, task: str) -> InputError:
     """Return the error for a task without a readable run."""
-    reasons = some_of(campaign.unreadable.values(), 3)
+    reasons = some_of(campaign.unreadable_runs.values(), 3)
     return InputError(f"no accepted run can be read: {reasons}", source=f"task {quoted(task)}")
 
 
@@ -356,9 +356,9 @@ def _try_each(
             reader(run)
         except InputError as error:
             reason = str(convert_error(error, InputError, f"run {quoted(run.tag)}"))
-            if run.id not in campaign.unreadable:
+            if run.id not in campaign.unreadable_runs:
                 warn(f"{reason}; the run is excluded")
-            campaign.unreadable[run.id] = reason
+            campaign.unreadable_runs[run.id] = reason
         else:
             readable.append(run)
     return readable
@@ -448,7 +448,7 @@ def pool(
     new_pool = apply_to_runs(campaign, rules, submissions, function)
     if new_pool is None:
         raise make_no_readable_run_error(campaign, rules.name)
-    readable = [run for run in submissions if run.id not in campaign.unreadable]
+    readable = [run for run in submissions if run.id not in campaign.unreadable_runs]
     _warn_of_blanks(campaign, rules, readable, new_pool)
     # A deeper pool of runs that were pooled before is recorded too.
     depths = campaign.registry.pool_depths(rules.name) if mark else {}

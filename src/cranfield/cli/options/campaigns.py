@@ -33,7 +33,7 @@ def campaign_argument(function: Callable[..., int | None]) -> Any:
     def run_command(folder: str, **options: Any) -> int:
         campaign = cf.campaign.open(folder)
         status = function(campaign, **options)
-        return int(bool(campaign.unreadable)) if status is None else status
+        return int(bool(campaign.unreadable_runs)) if status is None else status
 
     return click.argument("folder", type=INPUT_FILE)(run_command)
 

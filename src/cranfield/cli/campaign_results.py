@@ -241,7 +241,7 @@ def score(
 def standing(
     campaign: cf.campaign.Campaign, run: str, result_output: cli.ResultOutput, **options: Any
 ) -> None:
-    """Compare a run with the best run, the median and a baseline.
+    """Compare a run with the best run, the median run and a baseline.
 
     RUN is a file, or the tag of a run of the campaign.
 

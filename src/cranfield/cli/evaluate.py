@@ -229,7 +229,7 @@ def _warn_of_gaps(scores: Mapping[str, cf.Scores]) -> None:
 def _format_lines(
     evaluation: cf.Evaluation, output: cli.Output, measures: Iterable[object], rel: int | None
 ) -> Iterable[str]:
-    """Format an evaluation as trec, ir_measures, prototext or JSON lines."""
+    """Return the lines of an evaluation in the format trec, ir_measures, prototext or json."""
     from cranfield.reporting import score_formats
 
     by_topic = output.by_topic

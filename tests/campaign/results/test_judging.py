@@ -155,10 +155,10 @@ def test_the_rules_choose_what_is_pooled(tmp_path: Path) -> None:
     assert [one.tag for one in campaign.submissions() if one.pooled] == ["first"]
     pool(campaign, mark=True)
     assert [one.action for one in campaign.registry.events()].count("pool") == 1
-    assert campaign.registry.pool_depths("adhoc") == {"first": 10}
+    assert campaign.registry.get_pool_depths("adhoc") == {"first": 10}
     for depth, recorded in ((5, 10), (20, 20)):
         pool(campaign, depth=depth, mark=True)
-        assert campaign.registry.pool_depths("adhoc") == {"first": recorded}
+        assert campaign.registry.get_pool_depths("adhoc") == {"first": recorded}
 
 
 def test_only_topics_of_the_task_are_pooled(tmp_path: Path) -> None:

@@ -311,7 +311,7 @@ def collect_task_data(release: StoredRelease) -> TaskLeaderboard:
         answer=answer_lines(section) if section else [],
         decimals=count_overall_decimals(section) if section else 4,
         # The first run, and the runs that are not significantly different from it.
-        not_separated=section.comparison.top_group if section and section.comparison else (),
+        top_group=section.comparison.top_group if section and section.comparison else (),
         # Retracted releases have no pages, but an interrupted retraction may have left a note.
         records=history([release.folder], measure, retracted=True)
         if any(row.get("received") for row in rows)

@@ -139,7 +139,7 @@ class Leaderboard(TableResult):
     separation
         Result of the comparison of all pairs; None if runs were not compared.
     notes
-        Notes on the comparison and on runs that were not pooled, and the notes of
+        Notes on the comparison and on runs that were late or not pooled, and the notes of
         :func:`cranfield.evaluate` on runs and topics.
     task
         Title of the task; empty for runs outside a campaign.

@@ -215,7 +215,7 @@ def make_sheet_inputs(
         warnings=warnings,
         metadata={run.tag: select_public_run_metadata(run)[0] for run in runs if run.metadata},
         ties=ties,
-        pool_depths=registry.pool_depths(rules.name),
+        pool_depths=registry.get_pool_depths(rules.name),
         measure=measure,
     )
 

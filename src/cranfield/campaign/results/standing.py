@@ -110,8 +110,14 @@ class Standing(Result):
         "against": Column("The other run: best, median or baseline.", key=True),
         "tag": Column("Tag of the other run."),
         "mean": Column("Mean score of the other run."),
-        "difference": Column("Mean score of the run minus mean score of the other run."),
-        "low": Column("Lower bound of the simultaneous confidence interval of the difference."),
+        "difference": Column(
+            "Mean score of the run minus that of the other run; with another statistic, such as the"
+            " mean ranks of `friedman`, the difference of this statistic."
+        ),
+        "low": Column(
+            "Lower bound of the confidence interval of the difference; NaN if it would contradict"
+            " the test decision."
+        ),
         "high": Column("Upper bound of the same confidence interval as `low`."),
         "raw p": Column("p-value without correction for multiple comparisons."),
         "p": Column("p-value, corrected for the comparisons of this run."),
@@ -200,7 +206,10 @@ def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
     teams = {run.tag: run.team for run in pooled_runs}
     if len(set(teams.values())) < 2:
         return None
-    measure, depths = scoring.measures[0], scoring.campaign.registry.pool_depths(scoring.rules.name)
+    measure, depths = (
+        scoring.measures[0],
+        scoring.campaign.registry.get_pool_depths(scoring.rules.name),
+    )
     recorded_depths = (depths[run.tag] for run in pooled_runs if run.tag in depths)
     depth = max(recorded_depths, default=(scoring.rules.pool or PoolRules()).depth)
     policies = scoring.policies.describe()

@@ -451,7 +451,7 @@ def pool(
     readable = [run for run in submissions if run.id not in campaign.unreadable_runs]
     _warn_of_blanks(campaign, rules, readable, new_pool)
     # A deeper pool of runs that were pooled before is recorded too.
-    depths = campaign.registry.pool_depths(rules.name) if mark else {}
+    depths = campaign.registry.get_pool_depths(rules.name) if mark else {}
     new_runs = [run for run in readable if not run.pooled or depths.get(run.tag, depth) < depth]
     if mark and (new_runs or without):
         tags = [run.tag for run in new_runs]

@@ -151,7 +151,7 @@ _Records = dict[str, _Record]
 
 
 def _find_recorded_files(registry: RegistryReader) -> _Records:
-    rules = registry.rules_files().items()
+    rules = registry.get_rules_files().items()
     files = {path: _Record(sha256, "rules as they were last used") for path, sha256 in rules}
     runs = (run for run in registry.submissions(None, None) if run.is_stored)
     objects = {run.object: f"run {quoted(run.tag)}" for run in runs}

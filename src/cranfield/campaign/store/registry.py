@@ -350,14 +350,14 @@ class RegistryReader:
         """Return the chain of events."""
         return self._select_records(Event)
 
-    def rules_files(self) -> dict[str, str]:
+    def get_rules_files(self) -> dict[str, str]:
         """Return the SHA-256 of the files of the most recently used rules, by path."""
         with self._connect() as connection:
             query = "SELECT details FROM event WHERE action = 'rules' ORDER BY seq DESC LIMIT 1"
             row = connection.execute(query).fetchone()
         return {} if row is None else dict(json.loads(row["details"])["about"])
 
-    def withdrawal_time(self, run: Submission) -> str:
+    def find_withdrawal_time(self, run: Submission) -> str:
         """Return the time of the withdrawal of a run that was withdrawn."""
         with self._connect() as connection:
             query = "SELECT at, details FROM event WHERE action = 'withdraw'"
@@ -365,7 +365,7 @@ class RegistryReader:
         rows = ((event["at"], json.loads(event["details"])["rows"]) for event in events)
         return next(str(at) for at, [(_, row), *_] in rows if row["id"] == run.id)
 
-    def pool_depths(self, task: str) -> dict[str, int]:
+    def get_pool_depths(self, task: str) -> dict[str, int]:
         """Return the depth of the last recorded pool of each pooled run, by tag."""
         with self._connect() as connection:
             query = "SELECT details FROM event WHERE action = 'pool' AND subject = ? ORDER BY seq"

@@ -267,7 +267,7 @@ def _describe_past_run(
 ) -> Fault:
     """Return the fault of a run that is the same as a withdrawn or replaced run."""
     if run.state == WITHDRAWN:
-        state = f"withdrawn on {registry.withdrawal_time(run)[:10]}"
+        state = f"withdrawn on {registry.find_withdrawal_time(run)[:10]}"
     else:
         tags = {other.id: other.tag for other in submissions}
         state = f"replaced by {quoted(tags[run.replaced_by or run.id])}"

@@ -375,7 +375,7 @@ def compute_from_runs(
     reading: ReadingOptions | None = None,
     **options: Any,
 ) -> Value:
-    """Check the options of judging, read runs and judgments, and call a function with all."""
+    """Check the options of judging, read runs and judgments, and pass all to a function."""
     from cranfield.collection.judged.judging import hint_at_order
 
     reading, judging = reading or ReadingOptions.from_options(options), omit_reading(options)

@@ -151,7 +151,7 @@ def test_the_board_says_what_compare_says(releases: Path, tmp_path: Path) -> Non
         if best in {one, two} and p <= 0.05
     }
     assert 0 < len(apart) < 8
-    assert set(board.not_separated) == {*tags} - apart
+    assert set(board.top_group) == {*tags} - apart
     # The legend: whose interval does not overlap with that of the first differs from it.
     left_out = {
         tag
@@ -162,7 +162,7 @@ def test_the_board_says_what_compare_says(releases: Path, tmp_path: Path) -> Non
     write_release_site(releases, tmp_path / "public")
     page = read(tmp_path / "public/adhoc/index.html")
     shown = page.shown
-    others = board.not_separated[1:]
+    others = board.top_group[1:]
     verb = "is" if len(others) == 1 else "are"
     assert f"{verb} not significantly different from the first run" in " ".join(shown.split())
     for line in cf.meaningfulness(found).lines()[1:]:
@@ -452,7 +452,7 @@ def test_the_site_of_a_real_release(campaign: OpenedCampaign, tmp_path: Path) ->
     found = cf.compare(one.scores[shown.measure])
     letters = {tag: shorten_letters(some) for tag, some in found.groups().items()}
     assert shown.groups == letters
-    assert set(shown.not_separated) == set(found.top_group)
+    assert set(shown.top_group) == set(found.top_group)
 
 
 def test_no_releases(releases: Path, tmp_path: Path) -> None:

@@ -507,7 +507,7 @@ def _format_cell(value: object) -> str:
 @cli.campaign_argument
 @click.argument("tag")
 @contacts_option
-@cli.format_option(("text", "json"))
+@cli.make_format_option(("text", "json"))
 @cli.output_option
 def show(
     campaign: cf.campaign.Campaign, tag: str, contacts: bool, format: str, output: str | None

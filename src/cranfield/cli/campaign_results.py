@@ -38,7 +38,7 @@ LIST_CONDITIONS = ("--output", "--unjudged")  # options that request a list of d
     type=cli.IntegerRange(0),
     requires=("--arranged=shuffled", "--assessors"),
 )
-@cli.format_option(
+@cli.make_format_option(
     ("auto", *LISTS),
     "auto",
     "Output format; auto detects it by the suffix of --output.",
@@ -163,7 +163,7 @@ def judgments(
 MAX_RUNS = 200  # maximum number of runs in the text without --all
 
 result_options = cli.gather_options(
-    cli.ResultOutput, "result_output", (cli.format_option(WRITERS), cli.output_option)
+    cli.ResultOutput, "result_output", (cli.make_format_option(WRITERS), cli.output_option)
 )
 
 

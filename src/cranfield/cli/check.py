@@ -29,7 +29,7 @@ from cranfield.cli import options as cli
     format={"flag": "--input-format"},
     columns=cli.COLUMNS,
 )
-@cli.format_option(
+@cli.make_format_option(
     ("text", "json", "errlog"),
     help="Output format; errlog writes TAG.errlog beside each file, or into the folder --output.",
 )

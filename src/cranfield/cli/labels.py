@@ -85,7 +85,7 @@ MAX_PAIRS = 40  # maximum number of pairs of workers in text output
         "requires": ("--tie=random", "--interval=bootstrap", "--method=mace"),
     },
 )
-@cli.result_options(KEYS)
+@cli.make_result_options(KEYS)
 def labels(
     labels: tuple[str, ...],
     *,
@@ -319,10 +319,10 @@ RUN_CONDITIONS = ("--runs", "--own-runs")
         "metavar": "NAME=VALUE",
     },
 )
-@cli.measures_option(DEFAULT_MEASURES, requires=RUN_CONDITIONS)
+@cli.make_measures_option(DEFAULT_MEASURES, requires=RUN_CONDITIONS)
 @cli.options_from("cranfield.assess.compare_judges", "confidence")
 @cli.options_from("cranfield.assess.ppi_scores", "seed", seed={"requires": "--ppi=topic,document"})
-@cli.result_options(JUDGE_TABLES)
+@cli.make_result_options(JUDGE_TABLES)
 @cli.change_options(("system", "lower", "on_bad_run"), requires=("--runs",))
 @cli.change_options((*cli.POLICIES, *cli.DOCUMENT_OPTIONS, *cli.WORK), requires=RUN_CONDITIONS)
 @cli.document_judging_options

@@ -46,7 +46,7 @@ def _parse_traffic(
     },
 )
 @cli.own_options("unit check")
-@cli.format_option(("csv", "json"), "csv")
+@cli.make_format_option(("csv", "json"), "csv")
 @cli.output_option
 def assign(
     units: str,
@@ -120,7 +120,7 @@ _METRIC_PAIRS = {"type": str, "multiple": True, "callback": cli.collect_pairs}
     " time sequential looks oec resamples seed",
 )
 @log_options
-@cli.result_options()
+@cli.make_result_options()
 @cli.own_options("report=page")
 @cli.options_from("cranfield.report", "title", title={"requires": "--report"})
 def experiment(
@@ -376,7 +376,7 @@ def interleave(
 @cli.options_from("cranfield.online.preference", "confidence")
 @cli.own_options("runs", requires="LOG")
 @log_options
-@cli.result_options(("preference", "pairs", "strengths", "position"))
+@cli.make_result_options(("preference", "pairs", "strengths", "position"))
 def preference(
     logs: tuple[str, ...],
     *,

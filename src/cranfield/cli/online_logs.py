@@ -83,7 +83,7 @@ TABLES = ("measures", *SURVIVAL)
 )
 @cli.own_options("survival totals list=list_measures")
 @log_options
-@cli.result_options(TABLES)
+@cli.make_result_options(TABLES)
 def measure(
     logs: tuple[str, ...],
     *,
@@ -199,7 +199,7 @@ MAX_VALUES = 12  # maximum number of values of a parameter in text output
 @cli.own_options("baseline", baseline={"metavar": "MODEL"})
 @cli.options_from("cranfield.online.perplexity_gain", "seed resamples", requires="--baseline")
 @cli.gather_options(dict, "log_options", _READING)  # click models do not use sessions
-@cli.result_options(KEYS, output=None)
+@cli.make_result_options(KEYS, output=None)
 @cli.own_options("output=path")
 def train(
     logs: tuple[str, ...],

@@ -274,7 +274,7 @@ def list_measures() -> list[str]:
     return [*MODULES, *(f"{name}@{depth}" for name in names for depth in (5, 10, 20, 100, 1000))]
 
 
-def measures_option(default: tuple[str, ...], **attributes: Any) -> declaring.Decorator:
+def make_measures_option(default: tuple[str, ...], **attributes: Any) -> declaring.Decorator:
     return declaring.option(
         "--measure",
         "measures",

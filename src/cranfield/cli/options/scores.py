@@ -98,7 +98,7 @@ class ScoreInput:
         return with_directions(by_measure, judging["lower"])
 
 
-def score_input(measures: declaring.Decorator) -> declaring.Decorator:
+def make_score_input(measures: declaring.Decorator) -> declaring.Decorator:
     """Make a decorator that adds QRELS, RUN, measures and --scores; a command gets a `source`."""
     options = (
         click.argument("qrels", metavar="[QRELS]", required=False, type=declaring.INPUT_FILE),

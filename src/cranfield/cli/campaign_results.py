@@ -236,6 +236,7 @@ def score(
     f"{cli.CAMPAIGN}.results.standing.standing",
     "measure baseline judgments type=kind alpha pooling",
     baseline={"metavar": "RUN", "type": cli.INPUT_FILE},
+    kind="Type of the runs to compare with; the default selects all runs if no run has this type.",
 )
 @result_options
 def standing(

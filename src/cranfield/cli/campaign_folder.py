@@ -416,10 +416,10 @@ def purge(campaign: cf.campaign.Campaign, tag: str, reason: str, id: int | None)
     The record of the run (with the hash of the file) and earlier releases are kept. If several runs
     have the tag, the command lists their ids; select one of them with --id.
     """
-    from cranfield.campaign.store.records import get_object_path
+    from cranfield.campaign.store.records import find_object
 
     run = campaign.purge(tag, reason, id=id)
-    is_shared = get_object_path(campaign.folder, run.object).exists()
+    is_shared = find_object(campaign.folder, run.object).exists()
     remark = "file kept, as another run has the same content" if is_shared else "file deleted"
     print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {remark}")
 

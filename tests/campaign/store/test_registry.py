@@ -192,7 +192,7 @@ def test_an_object_is_forgotten_when_nobody_needs_it(
     first = record_run("a")
     with news.registry.change("submit", "twin") as tx:
         twin = tx.insert(replace(first, tag="twin"))
-    path = records.get_object_path(news.folder, first.object)
+    path = records.find_object(news.folder, first.object)
     for run, there in ((first, True), (twin, False)):
         with news.registry.change("purge", run.tag) as tx:
             tx.update(replace(run, state="withdrawn", is_stored=False))

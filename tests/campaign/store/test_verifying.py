@@ -349,7 +349,7 @@ def test_an_object_that_a_repair_took_away_is_missed_in_time(news: campaign.Camp
         news.registry.change("submit") as tx,
     ):
         run = entered(tx, news.folder, "a")
-        records.get_object_path(news.folder, run.object).unlink()
+        records.find_object(news.folder, run.object).unlink()
         tx.update(run)
     assert news.verify().ok
 

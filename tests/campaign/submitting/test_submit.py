@@ -232,7 +232,7 @@ def test_refused_bytes_are_kept_where_the_rules_say_so(
         and records.read_object(opened.folder, one.object) == write("../x").read_bytes()
     )
     assert not opened.purge("../x", "private things in it").is_stored
-    assert not records.get_object_path(opened.folder, one.object).exists()
+    assert not records.find_object(opened.folder, one.object).exists()
 
 
 def test_a_wrong_pattern_is_an_error_of_the_rules_with_its_line(

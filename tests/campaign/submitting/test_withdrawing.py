@@ -13,7 +13,7 @@ from tests.campaign.submitting.conftest import Clock, News, Write
 def test_withdrawn_and_purged(news: News, write: Write) -> None:
     opened = news()
     run = opened.submit(write(), team="padua").submission
-    kept = records.get_object_path(opened.folder, run.object)
+    kept = records.find_object(opened.folder, run.object)
     with pytest.raises(PolicyError, match="run 'bm25' is accepted; withdraw it first"):
         opened.purge("bm25", "private")
     gone = opened.withdraw("BM25", "a bug")
@@ -91,12 +91,12 @@ def test_bytes_that_another_run_needs_stay(news: News, write: Write) -> None:
     other = opened.submit(write(), team="delft").submission
     assert other.object == run.object
     assert opened.purge("bm25", "private").team == "padua"
-    assert records.get_object_path(opened.folder, run.object).exists()
+    assert records.find_object(opened.folder, run.object).exists()
     opened.withdraw("bm25", "a bug")
     with pytest.raises(PolicyError, match=r"such as id=2: 1 .*, already purged\), 2 "):
         opened.purge("bm25", "private")
     assert opened.purge("bm25", "private", id=2).team == "delft"
-    assert not records.get_object_path(opened.folder, run.object).exists()
+    assert not records.find_object(opened.folder, run.object).exists()
     assert opened.verify().ok
 
 
@@ -105,8 +105,8 @@ def test_a_replaced_run_is_purged_beside_its_replacement(news: News, write: Writ
     old = opened.submit(write("a", "ab"), team="padua").submission
     new = opened.submit(write("a", "ba"), team="padua", replaces="a").submission
     assert opened.purge("a", "names in it").id == old.id
-    assert not records.get_object_path(opened.folder, old.object).exists()
-    assert records.get_object_path(opened.folder, new.object).exists()
+    assert not records.find_object(opened.folder, old.object).exists()
+    assert records.find_object(opened.folder, new.object).exists()
     with pytest.raises(PolicyError, match="withdraw it first"):
         opened.purge("a", "names in it")
 

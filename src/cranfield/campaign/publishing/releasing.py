@@ -547,9 +547,8 @@ def _make_payload(
     inputs = make_sheet_inputs(campaign, rules.name, version.version)
     evaluation = inputs.evaluation
     runs = [run for run in select_intact(campaign, submissions) if run.tag in evaluation.systems]
-    if len(runs) + sum(run.id in campaign.unreadable_runs for run in submissions) < len(
-        submissions
-    ):
+    known_ids = {run.id for run in runs}.union(campaign.unreadable_runs)
+    if not known_ids.issuperset(run.id for run in submissions):
         raise _make_changed_error(rules.name)
     if not runs:
         raise make_no_readable_run_error(campaign, rules.name)

@@ -184,9 +184,7 @@ class _EntryReader:
         requested_names = {role: name for role, name in self.columns.items() if role != "score"}
         indices = _LEADERBOARD.find_positions(names, str(path), requested_names)
         name_of = {role: names[k] for role, k in indices.items()}
-        name_of["score"] = self.columns.get("score") or _find_score_column(
-            names, self.measure, path
-        )
+        name_of["score"] = self.columns.get("score") or _find_column(names, self.measure, path)
         if "mark" not in name_of and "" in names:
             name_of["mark"] = ""
         if fold_name(name_of["score"]) != fold_name(self.measure):
@@ -295,7 +293,7 @@ _QUALIFIER = re.compile(r"\s*[(\[].*[)\]]\s*$")
 """Text in brackets at the end of a column's name, such as `(Eval)`."""
 
 
-def _find_score_column(names: list[str], measure: str, path: Path) -> str:
+def _find_column(names: list[str], measure: str, path: Path) -> str:
     """Return the column named like a measure, perhaps with a text in brackets at the end."""
     exact_names = [name for name in names if name == measure]
     exact_names = exact_names or [name for name in names if fold_name(name) == fold_name(measure)]
@@ -415,10 +413,7 @@ class History(result.Result):
         return []
 
     def tables(self, name: str = "records") -> list[tabular.Table]:
-        """Return the records as a formatted table.
-
-        The columns of sources and of collections are omitted if all values are equal, and that of
-        teams if it is empty.
+        """Return the records as a table, without a constant source or collection and empty teams.
 
         Parameters
         ----------

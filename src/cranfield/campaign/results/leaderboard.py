@@ -187,9 +187,7 @@ class Leaderboard(TableResult):
         return []
 
     def tables(self, *, max_runs: int | None = None) -> list[Table]:
-        """Return the leaderboard as a formatted table, without empty columns.
-
-        The column `late` is omitted if no run is late.
+        """Return the leaderboard as a table, without empty columns, and `late` if no run is late.
 
         Parameters
         ----------

@@ -304,9 +304,8 @@ class Scoring:
             # A run without a judged topic can only be judged with other runs.
             judged_runs = self._judge(self.submissions)
         # Scores are cached by the text form of the measure, not by its requested name.
-        if judged_runs is None:
-            return None
-        return score(judged_runs, [measure() for measure in measures], compat=self.compat)
+        measures = [measure() for measure in measures]
+        return None if judged_runs is None else score(judged_runs, measures, compat=self.compat)
 
     def _judge(self, runs: Sequence[Submission]) -> JudgedRuns | None:
         return apply_to_runs(

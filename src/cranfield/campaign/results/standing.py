@@ -153,13 +153,12 @@ class Standing(Result):
         """Return lines about the run and its baseline, starting with the unjudged documents."""
         texts = ", ".join(f"{rate:.1%} of the first {d}" for d, rate in self.unjudged.items())
         lines = [f"{self.run}: unjudged documents: {texts}"]
-        if self.losses is not None:
+        if (losses := self.losses) is not None:
             lines.append(
-                f"runs that were not pooled lose up to {format_number(self.losses['largest drop'])}"
-                f" of {self.measure} (mean {format_number(self.losses['mean drop'])}) and up to"
-                f" {counted(round(self.losses['largest rank change']), 'rank')}, estimated by"
-                " leaving out each team of the"
-                f" {counted(int(self.losses['runs']), 'pooled run')} in turn"
+                f"runs that were not pooled lose up to {format_number(losses['largest drop'])} of"
+                f" {self.measure} (mean {format_number(losses['mean drop'])}) and up to"
+                f" {counted(round(losses['largest rank change']), 'rank')}, estimated by leaving"
+                f" out each team of the {counted(int(losses['runs']), 'pooled run')} in turn"
             )
         z = "" if self.standardised is None else f", standardised {self.standardised:+.2f}"
         rank = f"rank {self.rank:,} of {self.n_runs:,} (judgments {self.judgments})"
@@ -206,10 +205,8 @@ def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
     teams = {run.tag: run.team for run in pooled_runs}
     if len(set(teams.values())) < 2:
         return None
-    measure, depths = (
-        scoring.measures[0],
-        scoring.campaign.registry.get_pool_depths(scoring.rules.name),
-    )
+    measure = scoring.measures[0]
+    depths = scoring.campaign.registry.get_pool_depths(scoring.rules.name)
     recorded_depths = (depths[run.tag] for run in pooled_runs if run.tag in depths)
     depth = max(recorded_depths, default=(scoring.rules.pool or PoolRules()).depth)
     policies = scoring.policies.describe()

@@ -259,7 +259,7 @@ def find_judgments(campaign: OpenedCampaign, task: str, version: str | None = No
 
 def read_stored_qrels(campaign: OpenedCampaign, rules: TaskRules, record: Judgments) -> Qrels:
     """Read a version of the judgments, without topics outside the task."""
-    path = records.get_object_path(campaign.folder, record.object)
+    path = records.find_object(campaign.folder, record.object)
     if file_sha256(path) != record.object:
         raise InputError(
             "the stored bytes differ from the added file", source=f"judgments {record.version}"
@@ -281,9 +281,7 @@ def read_stored_runs(
 ) -> Runs:
     """Return the runs of submissions, by tag, without comparing their bytes with the hashes."""
     files = {
-        run.tag: Source(
-            str(records.get_object_path(campaign.folder, run.object)), label=_name_run(run)
-        )
+        run.tag: Source(str(records.find_object(campaign.folder, run.object)), label=_name_run(run))
         for run in submissions
     }
     return read_runs(files, format=rules.format)
@@ -339,7 +337,7 @@ def make_no_readable_run_error(campaign: OpenedCampaign, task: str) -> InputErro
 
 
 def _check_object(campaign: OpenedCampaign, run: Submission) -> None:
-    path = records.get_object_path(campaign.folder, run.object)
+    path = records.find_object(campaign.folder, run.object)
     if not path.is_file():
         raise InputError("is missing from objects/")
     if file_sha256(path) != run.object:

@@ -157,7 +157,7 @@ def _find_recorded_files(registry: RegistryReader) -> _Records:
     objects = {run.object: f"run {quoted(run.tag)}" for run in runs}
     objects |= {item.object: f"judgments {quoted(item.version)}" for item in registry.judgments()}
     for sha256, description in objects.items():
-        path = records.get_object_path(Path(), sha256).as_posix()
+        path = records.find_object(Path(), sha256).as_posix()
         files[path] = _Record(sha256, description)
     for file in registry.score_files():
         description = "scores; remove the file to have them computed again"

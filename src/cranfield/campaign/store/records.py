@@ -154,7 +154,7 @@ CHUNK_BYTES = 1 << 20
 """Number of bytes that are read at a time."""
 
 
-def get_object_path(folder: Path, sha256: str) -> Path:
+def find_object(folder: Path, sha256: str) -> Path:
     """Return the path of the object with a hash; the file need not exist."""
     return folder / OBJECTS / sha256[:2] / sha256
 
@@ -165,7 +165,7 @@ def put_object(folder: Path, source: Path | bytes) -> tuple[str, int]:
     On return, the object is on the disk. Verifications report it as left over until it is recorded.
     """
     sha256 = file_sha256(source) if isinstance(source, Path) else hashlib.sha256(source).hexdigest()
-    target = get_object_path(folder, sha256)
+    target = find_object(folder, sha256)
     if not target.parent.is_dir():
         (folder / OBJECTS).mkdir(mode=0o700, exist_ok=True)
         target.parent.mkdir(mode=0o700, exist_ok=True)
@@ -186,7 +186,7 @@ def put_object(folder: Path, source: Path | bytes) -> tuple[str, int]:
 def read_object(folder: Path, sha256: str) -> bytes:
     """Return the bytes of an object, after checking their hash."""
     try:
-        data = get_object_path(folder, sha256).read_bytes()
+        data = find_object(folder, sha256).read_bytes()
     except OSError as error:
         raise InputError("is missing or cannot be read", source=f"{OBJECTS}/{sha256}") from error
     if hashlib.sha256(data).hexdigest() != sha256:

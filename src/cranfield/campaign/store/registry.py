@@ -462,12 +462,12 @@ class Transaction(RegistryReader):
             runs = self.submissions(None, None, object=sha256)
             versions = self._select_records(Judgments, object=sha256)
             if not versions and not any(run.is_stored for run in runs):
-                records.get_object_path(self._folder, sha256).unlink(missing_ok=True)
+                records.find_object(self._folder, sha256).unlink(missing_ok=True)
 
     def _check_file(self, record: object) -> None:
         # A repair may have removed the unregistered file before this change began.
         if isinstance(record, Judgments) or (isinstance(record, Submission) and record.is_stored):
-            path = records.get_object_path(self._folder, record.object)
+            path = records.find_object(self._folder, record.object)
         elif isinstance(record, ScoreFile | ReleaseRecord):
             path = self._folder / record.path
         else:

@@ -64,7 +64,7 @@ def campaign(folder: Path, every: int) -> cf.campaign.Campaign:
         path = folder / f"{run.name}.run"
         cf.write_run(run, path)
         report = made.submit(path, team=covid.teams[run.name], type=covid.types[run.name])
-        if not report.accepted:
+        if not report.is_accepted:
             raise SystemExit(str(report))
     cf.write_qrels(covid.qrels, folder / "qrels.txt")
     made.add_judgments(folder / "qrels.txt", version="1")

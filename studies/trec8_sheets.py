@@ -68,10 +68,10 @@ def on_sheet(sheet: Sheet) -> dict[str, float | None]:
     """Name the overall block as trec_eval does."""
     levels = {f"iprec_at_recall_{k / 10:.2f}": v for k, v in enumerate(sheet.precision_at_recall)}
     return {
-        "num_q": sheet.topics,
-        "num_ret": sheet.retrieved,
-        "num_rel": sheet.relevant,
-        "num_rel_ret": sheet.relevant_retrieved,
+        "num_q": sheet.n_topics,
+        "num_ret": sheet.n_retrieved,
+        "num_rel": sheet.n_relevant,
+        "num_rel_ret": sheet.n_relevant_retrieved,
         "map": sheet.average_precision,
         "Rprec": sheet.r_precision,
         **levels,

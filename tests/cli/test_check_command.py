@@ -44,14 +44,14 @@ def test_all_that_is_wrong_in_each_file(tmp_path: Path) -> None:
         bytes="1 Q0 d1 1 1 a\n1 Q0 d\xff 2 2 a\n",
     )
     assert lines(tmp_path, "qrels", "run", "bytes", "none", status=1) == [
-        "qrels:2: grade 'x' is not an integer (topic '1', document 'd2') [grade]",
+        "qrels:2: grade must be an integer of 32 bits, got 'x' (topic '1', document 'd2') [grade]",
         "qrels:3: document twice in one topic, first in line 1 (topic '1', document 'd1')"
         " [document-twice]",
         "qrels:4: expected 4 columns (topic iteration doc grade), got 3 [columns]",
         "qrels: refused: 3 errors",
         "run: warning: ranks contradict the scores in 1 case;"
         " documents are ranked by score [rank-order]",
-        "run:1: score 'nan' is not a finite number (topic '1', document 'd1') [score]",
+        "run:1: score must be a finite number, got 'nan' (topic '1', document 'd1') [score]",
         "run:2: document twice in one topic, first in line 1 (topic '1', document 'd1')"
         " [document-twice]",
         "run:3: expected 6 columns (topic q0 doc rank score tag), got 5 [columns]",
@@ -149,7 +149,7 @@ def test_other_formats_and_json(tmp_path: Path) -> None:
     write(tmp_path, qrels=GOOD_QRELS, **{"run.csv": "topic,doc,score\n1,d1,x\n"})
     out, _ = cranfield(tmp_path, "check", "qrels", "run.csv", "-f", "json", status=1)
     judgments, run = json.loads(out)
-    assert judgments["accepted"] and not run["accepted"]
+    assert judgments["is_accepted"] and not run["is_accepted"]
     fault = run["faults"][0]
     assert fault["code"] == "unreadable"
     assert (fault["line"], fault["message"]) == (2, "score 'x' is not a finite number")
@@ -186,9 +186,9 @@ def test_a_file_is_refused_where_its_reader_refuses_it(
         try:
             read(path)
         except cf.InputError:
-            assert not found.accepted
+            assert not found.is_accepted
         else:
-            assert found.accepted, found
+            assert found.is_accepted, found
 
 
 @pytest.mark.parametrize("kind", ["trec", "csv"])
@@ -247,7 +247,7 @@ def test_each_system_of_a_file_is_checked(tmp_path: Path, name: str, text: str) 
     assert any(line.startswith(f"{name} (a): warning: 1 topic of the judgments") for line in told)
     assert any(line.startswith(f"{name} (b): warning: the run has at most") for line in told)
     checks = cf.check(tmp_path / "qrels", tmp_path / name)
-    assert [file.topics for file in checks.files] == [2, 1, 2]
+    assert [file.n_topics for file in checks.files] == [2, 1, 2]
     cranfield(tmp_path, "check", "qrels", name, "--format", "errlog")
     assert {path.name for path in tmp_path.glob("*.errlog")} >= {"a.errlog", "b.errlog"}
 

@@ -115,7 +115,7 @@ def test_judgments_of_several_by_name(labelled: Path) -> None:
     ]
     assert rows[0]["low"] == ""
     out, _ = cranfield(labelled, "labels", *files, "--pairs", "-m", "observed")
-    assert "Pairs of assessors, observed" in out
+    assert "Pairs of workers, observed" in out
 
 
 @pytest.mark.parametrize("form", ["text", "csv", "json"])

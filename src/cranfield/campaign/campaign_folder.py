@@ -124,7 +124,7 @@ class Campaign(OpenedCampaign):
     def submissions(
         self, task: str | None = None, states: Sequence[str] = ("accepted",)
     ) -> tuple[Submission, ...]:
-        """Return the submissions of one task or all, in some states, in the order of recording."""
+        """Return the submissions in the order of recording, of all tasks if `task` is None."""
         check_list("states", states)
         return self.registry.submissions(task, states)
 
@@ -211,10 +211,10 @@ def _get_action(event: Event, run: Submission) -> str:
     return event.action if is_changed else ""
 
 
-def find_releases_of(campaign: OpenedCampaign, runs: Sequence[Submission]) -> list[str]:
-    """Return the newest release of each task, unless retracted, that contains one of the runs.
+def find_releases_with(campaign: OpenedCampaign, runs: Sequence[Submission]) -> list[str]:
+    """Return the newest releases that contain one of the runs: at most one release of each task.
 
-    The runs are accepted, or were until now.
+    Retracted releases are ignored. The runs are accepted, or were until now.
     """
     records = campaign.registry.releases()
     newest = {record.task: record.id for record in records if record.state == "released"}
@@ -258,8 +258,8 @@ PACK_RULES, PACK_README = "rules.toml", "README.md"
 def pack(campaign: OpenedCampaign, folder: str | PathLike[str]) -> Path:
     """Write a folder with the rules, and the lists of topics and documents that the rules name.
 
-    With this pack, participants can check their runs by the rules. Taken tags, deadlines and the
-    number of runs of a team are not checked. The pack contains no judgments, contacts, runs or
+    With this pack, participants can check their runs by the rules, except the tags of other runs,
+    deadlines, and limits on the number of runs. The pack contains no judgments, contacts, runs or
     private keys of the rules. The folder is written completely or not at all.
 
     Parameters
@@ -274,7 +274,8 @@ def pack(campaign: OpenedCampaign, folder: str | PathLike[str]) -> Path:
     PolicyError
         If `folder` exists and is not an empty folder.
     InputError
-        If a list cannot be read, or the folder cannot be created.
+        If a list cannot be read, a file of the rules has the name of a file of the pack, or the
+        folder cannot be created.
     """
     from cranfield.campaign.pages import render_text
 

@@ -26,10 +26,10 @@ INVALID_LINES = {
 
 
 def write_example(folder: Path) -> dict[str, str]:
-    """Write `rules`, `runs`, `runs.csv`, `qrels.txt` and `broken.run`.
+    """Write `rules`, `runs`, `runs.csv`, `qrels.txt`, `broken.run`, and a replacement `TAG-2.run`.
 
-    Return `team`, the team of `broken.run`; `replaced`, the tag of a run for which the file
-    `TAG-2.run` is a replacement; and `withdrawn`, the tag of a run to withdraw.
+    Return `team`, the team of `broken.run`; `replaced`, the tag of the run to replace by
+    `TAG-2.run`; and `withdrawn`, the tag of a run to withdraw.
     """
     covid = trec_covid()
     team_tags: dict[str, list[str]] = {}

@@ -43,7 +43,7 @@ class OpenedCampaign:
         self.clock = clock
         self.registry = Registry(self)
         """Teams, submissions, judgments, releases and events."""
-        self.unreadable: dict[int, str] = {}
+        self.unreadable_runs: dict[int, str] = {}
         """Reasons why accepted runs could not be read, by submission id."""
 
     @cached_property
@@ -127,7 +127,7 @@ class Registry(RegistryReader):
         return (status.st_ino, status.st_size, status.st_mtime_ns)
 
     def _record_rules(self, change: Transaction, now: str, actor: str) -> None:
-        files, previous_files = self._campaign.used_rules, change.rules_files()
+        files, previous_files = self._campaign.used_rules, change.get_rules_files()
         if files is None or dict(files) == previous_files:
             return
         change.append_event(now, actor, "rules", "", dict(files))

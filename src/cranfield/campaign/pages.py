@@ -63,7 +63,7 @@ def load_text_templates() -> Environment:
 def load_templates() -> Environment:
     """Return the environment of the HTML templates; values are escaped."""
     environment = templates("cranfield.campaign", "templates")
-    environment.globals |= {"link": link, "lower_is_better": lower_is_better}
+    environment.globals |= {"link": format_link, "lower_is_better": is_lower_better}
     environment.globals["newline"] = Markup("\n")
     environment.globals |= {"capitalised": capitalise, "shortened": shorten_letters}
     environment.globals |= {"draw_bars": draw_bars, "draw_curves": draw_curves}
@@ -72,7 +72,7 @@ def load_templates() -> Environment:
     return environment
 
 
-def link(*parts: str, prefix: str = "") -> str:
+def format_link(*parts: str, prefix: str = "") -> str:
     """Return a percent-encoded relative link, after a prefix such as `../`."""
     return prefix + "/".join(quote(part, safe="") for part in parts)
 
@@ -89,9 +89,10 @@ def parse_decimal(text: str | None) -> float | None:
 def to_position(
     value: float, bounds: tuple[float, float], start: float | None = None, shift: float = 0
 ) -> str:
-    """Return the position of a value between two bounds, in percent, plus a shift.
+    """Return the position of a value between two bounds, from 0 to 100 percent, plus a shift.
 
-    With a `start`, the distance from the position of `start` replaces the position.
+    A value outside the bounds has the position of the nearest bound. With a `start`, return the
+    distance between the positions of `start` and of the value instead, plus the shift.
     """
     low, high = bounds
 
@@ -102,7 +103,7 @@ def to_position(
     return f"{to_percent(value) + shift - (0 if start is None else to_percent(start)):.2f}"
 
 
-def lower_is_better(name: str) -> bool:
+def is_lower_better(name: str) -> bool:
     """Return True if lower values of a measure are better; False for an unknown measure."""
     try:
         return parse_measure(name).info.lower_is_better

@@ -92,8 +92,8 @@ MAX_LINES = {"check": 9, "list": 20, "score": 14, "make": 8}
 def demo(folder: str | None, *, no_open: bool = False) -> None:
     """Run a small campaign from start to end, and show each command.
 
-    Five teams submit ten runs of the bundled collection; one run is refused, one replaced, one late
-    and one withdrawn. All files, including the site, are kept in the folder.
+    Five teams submit ten runs of the bundled collection, of which one is replaced, one late and one
+    withdrawn; an eleventh run is refused. All files, including the site, are kept in the folder.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def _demonstrate(words: list[str]) -> None:
 def verify(campaign: cf.campaign.Campaign, repair: bool, format: str, output: str | None) -> int:
     """Verify every file of a campaign.
 
-    The exit status is 1 if a file is missing or damaged.
+    The exit status is 1 if there is a problem, such as a missing run or a damaged file.
     """
     cli.refuse_overwriting([output], map(str, campaign.folder.rglob("*")))
     verification = campaign.verify(repair=repair)
@@ -198,7 +198,7 @@ _TEAM_OPTIONS = cli.options_of(
 @click.argument("id")
 @cli.with_options(_TEAM_OPTIONS)
 def add(campaign: cf.campaign.Campaign, id: str, **details: Any) -> None:
-    """Add a team; ID is its name in commands, tables and files."""
+    """Add a team; ID names the team in commands, tables and files."""
     details = {name: value for name, value in details.items() if value is not None}
     print(f"added: {plain(campaign.add_team(id, **details).id)}")
 
@@ -217,9 +217,9 @@ def change(campaign: cf.campaign.Campaign, id: str, **details: str | None) -> No
 
 def _print_releases(campaign: cf.campaign.Campaign, runs: Sequence[Submission], noun: str) -> None:
     """Print a note on releases with runs that were changed, because releases never change."""
-    from cranfield.campaign.campaign_folder import find_releases_of
+    from cranfield.campaign.campaign_folder import find_releases_with
 
-    for release in find_releases_of(campaign, runs):
+    for release in find_releases_with(campaign, runs):
         print(f"note: release {release} contains {noun}; make a new release")
 
 
@@ -314,8 +314,8 @@ def submit(
     Parameters
     ----------
     table
-        Table of runs to submit; each run is the file in RUN..., files or folders, whose name is its
-        tag, such as TAG or TAG.run.gz, or the file in the column `file` of the table.
+        Table of runs to submit; the file of a run is the one in RUN... (files or folders) with the
+        tag as name, such as TAG or TAG.run.gz, or the one in the column `file` of the table.
 
     Examples
     --------
@@ -356,7 +356,7 @@ def submit(
         else:
             prefix = "" if table is None else f"run {quoted(outcome.row.declaration.tag)}: "
             print(f"cranfield: error: {plain(prefix + outcome.reason)}", file=sys.stderr)
-    n_accepted = sum(run.accepted for run in outcomes)
+    n_accepted = sum(run.is_accepted for run in outcomes)
     if n_runs > 1:
         print(f"{n_accepted:,} of {n_runs:,} runs accepted")
     _print_feedback(campaign, outcomes)
@@ -384,11 +384,11 @@ def replace(campaign: cf.campaign.Campaign, tag: str, run: str, **details: Any) 
     details["answers"] = {**old_run.answers, **(details["answers"] or {})}
     outcome = campaign.submit(run, old_run.task, team=old_run.team, replaces=old_run.tag, **details)
     print(outcome)
-    if outcome.accepted and not outcome.is_repeat:
+    if outcome.is_accepted and not outcome.is_repeat:
         print(f"replaced: {plain(old_run.tag)}, submitted at {old_run.received}")
         _print_releases(campaign, [old_run], "the replaced run")
     _print_feedback(campaign, [outcome])
-    return int(not outcome.accepted)
+    return int(not outcome.is_accepted)
 
 
 @run.command()
@@ -416,17 +416,17 @@ def purge(campaign: cf.campaign.Campaign, tag: str, reason: str, id: int | None)
     The record of the run (with the hash of the file) and earlier releases are kept. If several runs
     have the tag, the command lists their ids; select one of them with --id.
     """
-    from cranfield.campaign.store.records import object_path
+    from cranfield.campaign.store.records import find_object
 
     run = campaign.purge(tag, reason, id=id)
-    is_shared = object_path(campaign.folder, run.object).exists()
+    is_shared = find_object(campaign.folder, run.object).exists()
     remark = "file kept, as another run has the same content" if is_shared else "file deleted"
     print(f"purged: {plain(run.tag)} of {plain(run.team)}, submitted at {run.received}: {remark}")
 
 
 def _print_feedback(campaign: cf.campaign.Campaign, outcomes: Sequence[SubmissionOutcome]) -> None:
     """Print the scores that the rules of a task let teams see before its release."""
-    runs = [outcome.submission for outcome in outcomes if outcome.accepted]
+    runs = [outcome.submission for outcome in outcomes if outcome.is_accepted]
     for task in dict.fromkeys(run.task for run in runs):
         if campaign.rules.task(task).feedback == "none":
             continue
@@ -463,7 +463,7 @@ def list_runs(
     team
         List only runs of this team.
     states
-        List only runs in this state; may be given several times.
+        List only runs in this state, or in all states (all); may be given several times.
     """
     from cranfield.campaign.submitting.teams import require_team
     from cranfield.tabular import text_table
@@ -507,7 +507,7 @@ def _format_cell(value: object) -> str:
 @cli.campaign_argument
 @click.argument("tag")
 @contacts_option
-@cli.format_option(("text", "json"))
+@cli.make_format_option(("text", "json"))
 @cli.output_option
 def show(
     campaign: cf.campaign.Campaign, tag: str, contacts: bool, format: str, output: str | None

@@ -38,7 +38,7 @@ LIST_CONDITIONS = ("--output", "--unjudged")  # options that request a list of d
     type=cli.IntegerRange(0),
     requires=("--arranged=shuffled", "--assessors"),
 )
-@cli.format_option(
+@cli.make_format_option(
     ("auto", *LISTS),
     "auto",
     "Output format; auto detects it by the suffix of --output.",
@@ -66,7 +66,7 @@ def pool(
     Parameters
     ----------
     unjudged
-        List only documents that the newest judgments do not contain.
+        List only documents without a judgment in the newest version.
     version
         Version of the judgments to use instead of the newest, with --unjudged.
 
@@ -78,7 +78,7 @@ def pool(
     """
     from cranfield.campaign.results.stored_inputs import (
         find_judgments,
-        judging_policies,
+        make_judging_policies,
         read_stored_qrels,
     )
 
@@ -97,7 +97,7 @@ def pool(
     if unjudged:
         record = find_judgments(campaign, rules.name, version)
         qrels = read_stored_qrels(campaign, rules, record)
-        negative = judging_policies(rules).negative
+        negative = make_judging_policies(rules).negative
         documents = missing = documents_pool.unjudged(qrels, negative=negative)
         lines.append(f"{len(missing):,} of these have no judgment in version {record.version}")
     path = "-" if output is None and unjudged else output
@@ -163,7 +163,7 @@ def judgments(
 MAX_RUNS = 200  # maximum number of runs in the text without --all
 
 result_options = cli.gather_options(
-    cli.ResultOutput, "result_output", (cli.format_option(WRITERS), cli.output_option)
+    cli.ResultOutput, "result_output", (cli.make_format_option(WRITERS), cli.output_option)
 )
 
 
@@ -236,12 +236,13 @@ def score(
     f"{cli.CAMPAIGN}.results.standing.standing",
     "measure baseline judgments type=kind alpha pooling",
     baseline={"metavar": "RUN", "type": cli.INPUT_FILE},
+    kind="Type of the runs to compare with; the default selects all runs if no run has this type.",
 )
 @result_options
 def standing(
     campaign: cf.campaign.Campaign, run: str, result_output: cli.ResultOutput, **options: Any
 ) -> None:
-    """Compare a run with the best run, the median and a baseline.
+    """Compare a run with the best run, the median run and a baseline.
 
     RUN is a file, or the tag of a run of the campaign.
 
@@ -279,7 +280,8 @@ def history(
 ) -> int:
     """List records: entries better than all earlier ones.
 
-    SOURCE is the folder of a campaign or of a release, or the table of a leaderboard.
+    SOURCE is the folder of a campaign or of a release, or the table of a leaderboard. The exit
+    status is 1 if a run of a campaign cannot be read and is excluded.
 
     Parameters
     ----------
@@ -295,7 +297,7 @@ def history(
     records = cf.campaign.history(sources, **options)
     name = "entries" if all_entries else "records"
     result_output.write(_select_table(records, name, records.tables(name)[0]))
-    return int(bool(records.unreadable))
+    return int(bool(records.unreadable_runs))
 
 
 @cli.group(is_ordered=True)
@@ -358,7 +360,7 @@ def packet(
     """Write the results of one team, to send before the release.
 
     A packet contains the sheets of the team's runs, and statistics of the categories of runs, such
-    as types, but no results of other teams.
+    as types. It does not name the runs of other teams.
 
     Parameters
     ----------
@@ -395,8 +397,8 @@ def make(campaign: cf.campaign.Campaign, **options: Any) -> None:
     """Make a release of a task: runs, judgments, scores and sheets.
 
     A release is a folder that never changes: a bag (BagIt 1.0) in the folder `releases` of the
-    campaign, with public data only. The same campaign and options give the same bytes; nothing is
-    made if the newest release of the task has them already.
+    campaign, with public data only. The same campaign and options give the same bytes; no release
+    is made if the newest release of the task already has these bytes.
 
     Examples
     --------

@@ -29,7 +29,7 @@ from cranfield.cli import options as cli
     format={"flag": "--input-format"},
     columns=cli.COLUMNS,
 )
-@cli.format_option(
+@cli.make_format_option(
     ("text", "json", "errlog"),
     help="Output format; errlog writes TAG.errlog beside each file, or into the folder --output.",
 )
@@ -93,13 +93,13 @@ def check(
     elif format == "errlog":
         _write_errlogs(reports, output, files)
     else:
-        from cranfield.campaign.checks.report import reports_json
+        from cranfield.campaign.checks.report import format_reports_as_json
 
         text = "".join(f"{report}\n" for report in reports)
-        cli.write(f"{reports_json(reports)}\n" if format == "json" else text, output)
+        cli.write(f"{format_reports_as_json(reports)}\n" if format == "json" else text, output)
     for error in errors:
         print(f"cranfield: error: {plain(str(error))}", file=sys.stderr)
-    return 2 if errors else int(not all(report.accepted for report in reports))
+    return 2 if errors else int(not all(report.is_accepted for report in reports))
 
 
 def _check_by_rules(
@@ -126,16 +126,16 @@ def _write_errlogs(
     reports: Sequence[cf.campaign.CheckReport], folder: str | None, files: Sequence[str]
 ) -> None:
     """Write the logs; refuse two logs with the same file, or a log that overwrites a run."""
-    from cranfield.campaign.checks.report import errlog_path, write_errlog
+    from cranfield.campaign.checks.report import get_errlog_path, write_errlog
 
     if folder is not None and not Path(folder).is_dir():
         raise PolicyError(f"--output must be a folder for --format errlog, got {quoted(folder)}")
-    paths = [errlog_path(report) for report in reports]
+    paths = [get_errlog_path(report) for report in reports]
     paths = paths if folder is None else [Path(folder) / path.name for path in paths]
-    by_path: dict[str, cf.campaign.CheckReport] = {}
+    first_reports: dict[str, cf.campaign.CheckReport] = {}
     for path, report in zip(paths, reports, strict=True):
         # Some file systems ignore case.
-        first_report = by_path.setdefault(str(path).casefold(), report)
+        first_report = first_reports.setdefault(str(path).casefold(), report)
         if first_report is not report:
             raise PolicyError(
                 f"the errors of {quoted(first_report.source)} and {quoted(report.source)} would be"

@@ -31,7 +31,7 @@ VIEWS = [
     f"statistic exact threshold topic-groups replicates caption label long {cli.JUDGING_SETTINGS}",
     flags="lower",
 )
-@cli.score_input(cli.measures_option(DEFAULT_MEASURES))
+@cli.make_score_input(cli.make_measures_option(DEFAULT_MEASURES))
 @cli.scale_option
 @cli.comparing_options
 @cli.own_options(

@@ -36,8 +36,8 @@ REPLICATE_VIEWS = ("replicates", "expected-exposure", "equity")  # of systems wi
     " chunk-separator ungraded map-grades backend order caption label long replicates"
     " draws seed confidence fixed-topics"
 )
-@cli.score_input(cli.measures_option(DEFAULT_MEASURES))
-@cli.output_options(formats=SCORE_FORMATS)
+@cli.make_score_input(cli.make_measures_option(DEFAULT_MEASURES))
+@cli.make_output_options(formats=SCORE_FORMATS)
 @cli.own_options(
     "as=view coverage replicates",
     group="Output",
@@ -229,7 +229,7 @@ def _warn_of_gaps(scores: Mapping[str, cf.Scores]) -> None:
 def _format_lines(
     evaluation: cf.Evaluation, output: cli.Output, measures: Iterable[object], rel: int | None
 ) -> Iterable[str]:
-    """Format an evaluation as trec, ir_measures, prototext or JSON lines."""
+    """Return the lines of an evaluation in the format trec, ir_measures, prototext or json."""
     from cranfield.reporting import score_formats
 
     by_topic = output.by_topic
@@ -260,7 +260,7 @@ def _format_lines(
 @click.argument("qrels", metavar="QRELS", type=cli.INPUT_FILE)
 @click.argument("sessions", metavar="SESSIONS", type=cli.INPUT_FILE)
 @click.argument("runs", metavar="[RUN...]", nargs=-1, type=cli.INPUT_FILE)
-@cli.measures_option(("sDCG@10", "nsDCG@10"))
+@cli.make_measures_option(("sDCG@10", "nsDCG@10"))
 @cli.own_options(
     "clicks session_topics depth duplicates on_duplicate",
     clicks={"type": cli.INPUT_FILE},
@@ -272,7 +272,7 @@ def _format_lines(
 @cli.max_grade_option
 @cli.options_from("cranfield.judge", "unjudged negative")
 @cli.options_from("cranfield.fuse", "ties", ties={"requires": "RUN"})
-@cli.output_options("session")
+@cli.make_output_options("session")
 def sessions(
     qrels: str,
     sessions: str,
@@ -361,7 +361,7 @@ ANSWER_MEASURES = {
     system={"metavar": "NAME", "argument": "name"},
     tokeniser={"requires": "--references"},
 )
-@cli.output_options()
+@cli.make_output_options()
 def answers(
     answers: tuple[str, ...],
     *,

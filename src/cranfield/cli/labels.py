@@ -1,4 +1,4 @@
-"""Commands on labels of assessors or language models: `labels`, `judges`, `prompts`."""
+"""Commands on labels of workers or language models: `labels`, `judges`, `prompts`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KEYS: dict[str, tuple[str, ...]] = {
 
 AGREEMENT_OPTIONS = ("measures", "pairs", "reference", "rel", "interval", "confidence", "resamples")
 MAX_WORKERS = 12  # maximum number of workers in text output; CSV and JSON have all workers
-MAX_PAIRS = 40  # maximum number of pairs of assessors in text output
+MAX_PAIRS = 40  # maximum number of pairs of workers in text output
 
 
 @cli.command(
@@ -75,7 +75,7 @@ MAX_PAIRS = 40  # maximum number of pairs of assessors in text output
     "cranfield.assess.agreement_of",
     "measure=measures pairs reference rel interval confidence resamples seed",
     measures="Agreement coefficient, such as kappa(quadratic) or alpha; may be given several"
-    " times. By default observed agreement, kappa (for more than two assessors Fleiss'),"
+    " times. By default observed agreement, kappa (for more than two workers Fleiss'),"
     " ordinal alpha and AC1.",
     pairs={"requires": "!--reference"},
     confidence={"requires": "!--interval=none"},
@@ -85,7 +85,7 @@ MAX_PAIRS = 40  # maximum number of pairs of assessors in text output
         "requires": ("--tie=random", "--interval=bootstrap", "--method=mace"),
     },
 )
-@cli.result_options(KEYS)
+@cli.make_result_options(KEYS)
 def labels(
     labels: tuple[str, ...],
     *,
@@ -102,8 +102,8 @@ def labels(
 ) -> None:
     """Summarise annotations, measure agreement, and aggregate them into qrels.
 
-    LABELS is a file with the columns topic, document, worker (the assessor) and grade, or several
-    files of judgments, one for each assessor: NAME=FILE.
+    LABELS is a file with the columns topic, document, worker (assessor) and grade, or several files
+    of judgments, one for each worker: NAME=FILE.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def labels(
         notes += agreement.notes if result_output.writes_frame("agreement") else ()
         has_matrix = agreement.paired and len(annotations.workers) <= MAX_WORKERS
         if has_matrix and agreement_options["reference"] is None:
-            title = f"Pairs of assessors, {agreement.measures[0]}"
+            title = f"Pairs of workers, {agreement.measures[0]}"
             tables.append(table_from_frame(agreement.matrix(), title))
     else:
         cli.refuse_options(AGREEMENT_OPTIONS, "requires two workers or more, got one")
@@ -319,10 +319,10 @@ RUN_CONDITIONS = ("--runs", "--own-runs")
         "metavar": "NAME=VALUE",
     },
 )
-@cli.measures_option(DEFAULT_MEASURES, requires=RUN_CONDITIONS)
+@cli.make_measures_option(DEFAULT_MEASURES, requires=RUN_CONDITIONS)
 @cli.options_from("cranfield.assess.compare_judges", "confidence")
 @cli.options_from("cranfield.assess.ppi_scores", "seed", seed={"requires": "--ppi=topic,document"})
-@cli.result_options(JUDGE_TABLES)
+@cli.make_result_options(JUDGE_TABLES)
 @cli.change_options(("system", "lower", "on_bad_run"), requires=("--runs",))
 @cli.change_options((*cli.POLICIES, *cli.DOCUMENT_OPTIONS, *cli.WORK), requires=RUN_CONDITIONS)
 @cli.document_judging_options

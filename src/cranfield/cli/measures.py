@@ -47,7 +47,7 @@ def measures(
 ) -> None:
     """List the measures, or describe the measure NAME.
 
-    NAME may have parameters, such as "RBP(p=0.5)@10", which the scale and source then refer to. For
+    NAME may have parameters, such as "RBP(p=0.5)@10", to which the scale and source then apply. For
     a measure with a cutoff, or with --length, the values on all runs of this length are described,
     too: their spacing, their scale with a counterexample, and the statistics and significance tests
     that the scale admits.

@@ -46,7 +46,7 @@ def _parse_traffic(
     },
 )
 @cli.own_options("unit check")
-@cli.format_option(("csv", "json"), "csv")
+@cli.make_format_option(("csv", "json"), "csv")
 @cli.output_option
 def assign(
     units: str,
@@ -120,7 +120,7 @@ _METRIC_PAIRS = {"type": str, "multiple": True, "callback": cli.collect_pairs}
     " time sequential looks oec resamples seed",
 )
 @log_options
-@cli.result_options()
+@cli.make_result_options()
 @cli.own_options("report=page")
 @cli.options_from("cranfield.report", "title", title={"requires": "--report"})
 def experiment(
@@ -376,7 +376,7 @@ def interleave(
 @cli.options_from("cranfield.online.preference", "confidence")
 @cli.own_options("runs", requires="LOG")
 @log_options
-@cli.result_options(("preference", "pairs", "strengths", "position"))
+@cli.make_result_options(("preference", "pairs", "strengths", "position"))
 def preference(
     logs: tuple[str, ...],
     *,
@@ -406,7 +406,7 @@ def preference(
         topic, system_a, system_b, winner (a, b, tie) and, optionally, order (the system shown
         first).
     counts
-        Numbers of wins, losses and ties, instead of a log.
+        Numbers of wins, losses and, by default 0, ties, instead of a log.
     runs
         One of the two interleaved runs, for methods that assign no teams; give the option twice.
 
@@ -435,7 +435,7 @@ def preference(
             )
         if len(counts) not in (2, 3):
             text = ",".join(map(str, counts))
-            raise PolicyError(f"--counts must be wins,losses,ties such as 40,109,374, got {text}")
+            raise PolicyError(f"--counts must be W,L or W,L,T, such as 40,109,374, got {text}")
         result = cf.online.preference_of(
             *counts, names=names or ["A", "B"], expected=expected, confidence=confidence
         )

@@ -75,15 +75,15 @@ TABLES = ("measures", *SURVIVAL)
 @cli.options_from(
     "cranfield.online.measure",
     "measure=measures by labels",
-    measures="Online measure, such as CTR@3; may be given several times. By default all for"
-    " which the log has the columns.",
+    measures="Online measure, such as CTR@3; may be given several times. By default all whose"
+    " columns the log has.",
     by="Column by which to group pages; may be given several times. By default the whole log is"
     " one group.",
     labels="Table with the columns page and label, for measures of good abandonment.",
 )
 @cli.own_options("survival totals list=list_measures")
 @log_options
-@cli.result_options(TABLES)
+@cli.make_result_options(TABLES)
 def measure(
     logs: tuple[str, ...],
     *,
@@ -199,7 +199,7 @@ MAX_VALUES = 12  # maximum number of values of a parameter in text output
 @cli.own_options("baseline", baseline={"metavar": "MODEL"})
 @cli.options_from("cranfield.online.perplexity_gain", "seed resamples", requires="--baseline")
 @cli.gather_options(dict, "log_options", _READING)  # click models do not use sessions
-@cli.result_options(KEYS, output=None)
+@cli.make_result_options(KEYS, output=None)
 @cli.own_options("output=path")
 def train(
     logs: tuple[str, ...],

@@ -34,7 +34,7 @@ def make_exclusive_condition(name: str, requires: str = "") -> str:
 
 @dataclass(frozen=True)
 class SheetOptions:
-    """Options of sheets."""
+    """Options for sheets of documents to judge."""
 
     arranged: str
     assessors: str

@@ -30,7 +30,7 @@ COMPARISON_SETTINGS = (
 
 @cli.command()
 @cli.settings(f"date scale scales clip {COMPARISON_SETTINGS}", flags="lower")
-@cli.score_input(cli.measures_option(DEFAULT_MEASURES))
+@cli.make_score_input(cli.make_measures_option(DEFAULT_MEASURES))
 @cli.scale_option
 @cli.own_options("output")
 @cli.options_from("cranfield.report", "title date")
@@ -256,7 +256,7 @@ def _list_charts(context: click.Context, param: click.Parameter, is_set: bool) -
 @cli.options_from(
     "cranfield.reporting.charts.save", "width title", group="Chart", width={"metavar": "MM"}
 )
-@cli.score_input(cli.measures_option(("AP",)))
+@cli.make_score_input(cli.make_measures_option(("AP",)))
 @cli.comparing_options
 @cli.own_options("output")
 @cli.judging_options

@@ -23,7 +23,7 @@ lists_option = cli.option(
 )
 
 
-def contributors_option(default: str) -> cli.Decorator:
+def make_contributors_option(default: str) -> cli.Decorator:
     return cli.option(
         "--contributors",
         default=default,
@@ -39,17 +39,17 @@ POOL_OPTIONS = ("teams", "pool_depth", "contributors", "others", "depths", "list
     common="measure scores teams pool-depth sizes repeats test format table output settings"
 )
 @cli.settings(f"{cli.STUDY_SETTINGS} contributors depths others lists replace target")
-@cli.score_input(cli.measures_option(("AP",)))
+@cli.make_score_input(cli.make_measures_option(("AP",)))
 @cli.options_from(
     "cranfield.meta.leave_one_out", "teams depth others", depth={"flag": "--pool-depth"}
 )
-@contributors_option("all")
+@make_contributors_option("all")
 @cli.options_from("cranfield.meta.pool_depths", "depths")
 @lists_option
 @cli.options_from("cranfield.meta.stability", "sizes repeats replace test")
 @cli.options_from("cranfield.meta.generalizability", "target")
 @cli.testing_options
-@cli.study_options()
+@cli.make_study_options()
 def collection(
     source: cli.ScoreInput, test: str, target: float, options: cli.StudyOptions, **sampling: Any
 ) -> None:
@@ -188,12 +188,12 @@ def read_contributors(text: str) -> Any:
 @cli.change_options(("depth",), help="Depth of the pool. By default 100.")
 @click.argument("qrels", type=cli.INPUT_FILE)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.INPUT_FILE)
-@cli.measures_option(("AP",))
+@cli.make_measures_option(("AP",))
 @cli.options_from("cranfield.meta.pooling", "methods budgets teams others test repeats")
-@contributors_option("judged")
+@make_contributors_option("judged")
 @lists_option
 @cli.testing_options
-@cli.study_options()
+@cli.make_study_options()
 def pooling(
     qrels: str,
     runs: tuple[str, ...],
@@ -242,7 +242,7 @@ DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR")
     common="measure scores gold preferences test correction resume format table output settings"
 )
 @cli.settings(f"{cli.STUDY_SETTINGS} majority bins sizes repeats coefficient")
-@cli.score_input(cli.measures_option(DEFAULT_MEASURES))
+@cli.make_score_input(cli.make_measures_option(DEFAULT_MEASURES))
 @cli.own_options("gold preferences", gold={"metavar": "MEASURE"})
 @cli.options_from("cranfield.meta.predictive_power", "majority", requires="--preferences")
 @cli.options_from("cranfield.meta.discriminative_power", "test resamples")
@@ -250,7 +250,7 @@ DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR")
 @cli.missing_option
 @cli.options_from("cranfield.meta.swap_method", "sizes repeats bins", repeats={"default": 100})
 @cli.options_from("cranfield.meta.correlate", "method", method={"flag": "--coefficient"})
-@cli.study_options()
+@cli.make_study_options()
 def measures(
     source: cli.ScoreInput,
     *,
@@ -374,7 +374,7 @@ def _name_folders(names: Iterable[str]) -> dict[str, str]:
 @cli.own_options("graded collections", graded={"requires": "!--rel"})
 @cli.change_options(("max_grade",), requires=("--graded",))
 @cli.change_options(("chart",), requires=("!--collections",))
-@cli.study_options(seed=False)
+@cli.make_study_options(seed=False)
 def scales(
     qrels: str,
     runs: tuple[str, ...],
@@ -445,7 +445,7 @@ def scales(
     "ties lower=lower_is_better",
     lower_is_better={"multiple": True, "metavar": "PREDICTOR"},
 )
-@cli.result_options(("predictors", "anova", "pairs", "topics"))
+@cli.make_result_options(("predictors", "anova", "pairs", "topics"))
 def prediction(
     scores: tuple[str, ...],
     predictions: str,

@@ -21,7 +21,7 @@ SHARD_TESTS = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")  # and b
     " settings"
 )
 @cli.settings(f"{cli.STUDY_SETTINGS} shard-map null population only teams")
-@cli.score_input(
+@cli.make_score_input(
     cli.option(
         "--measure",
         "measures",
@@ -38,7 +38,7 @@ SHARD_TESTS = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")  # and b
 @cli.options_from("cranfield.meta.power_of_tests", "population", population={"requires": "--power"})
 @cli.own_options("only=systems")
 @cli.testing_options
-@cli.study_options()
+@cli.make_study_options()
 def tests(
     source: cli.ScoreInput,
     *,
@@ -147,12 +147,12 @@ def _evaluate_shards(
 @cli.settings(f"{cli.STUDY_SETTINGS} stop pairs length power", flags="rel")
 @click.argument("qrels", type=cli.INPUT_FILE)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=cli.INPUT_FILE)
-@cli.measures_option(("nDCG@10",))
+@cli.make_measures_option(("nDCG@10",))
 @cli.options_from(
     "cranfield.meta.interleaving_sensitivity",
     "methods users stop pairs impressions length power alpha",
 )
-@cli.study_options()
+@cli.make_study_options()
 def interleaving(
     qrels: str,
     runs: tuple[str, ...],
@@ -206,9 +206,9 @@ RUN_OPTIONS = {
     for name, text in RUN_OPTIONS.items()
 )
 @cli.own_options("other_qrels test")
-@cli.measures_option(("AP", "nDCG@10", "P@10"))
+@cli.make_measures_option(("AP", "nDCG@10", "P@10"))
 @cli.options_from("cranfield.meta.reproduce", "p", p={"flag": "--persistence"})
-@cli.study_options(resumable=False)
+@cli.make_study_options(resumable=False)
 def reproduction(
     qrels: str,
     other_qrels: str | None,

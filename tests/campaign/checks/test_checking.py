@@ -89,7 +89,7 @@ def test_verdict_line_and_kind_are_those_of_the_script_of_nist(
         if part in message
     ]
     assert len(said) == len(wanted) == int(row["errors"])
-    assert report.accepted == (row["exit"] == "0")
+    assert report.is_accepted == (row["exit"] == "0")
     got = [(one.code, one.line) for one in report.errors]
     assert got == list(dict.fromkeys(wanted))
     for kind, count in Counter(kind for kind, _ in wanted).items():
@@ -116,9 +116,9 @@ def test_seven_faults_in_one_go(tmp_path: Path) -> None:
     report = checked(tmp_path, text, task)
     assert str(report).replace(f"{tmp_path}/", "") == (
         """a.run: no documents for topic '4' [topic-missing]
-a.run:2: rank 'two' is not an integer from 0 to 2147483647 (topic '1', document 'd2') [rank]
+a.run:2: rank must be an integer from 0 to 2147483647, got 'two' (topic '1', document 'd2') [rank]
 a.run:3: document twice in one topic, first in line 1 (topic '1', document 'd1') [document-twice]
-a.run:5: score 'nan' is not a finite number (topic '2', document 'd1') [score]
+a.run:5: score must be a finite number, got 'nan' (topic '2', document 'd1') [score]
 a.run:7: tag 'other' differs from the run's tag 'bm25' [tag-changes]
 a.run:7: document 'd9' is not in the collection (topic '2') [document-unknown]
 a.run:8: expected 6 columns (topic q0 doc rank score tag), got 4 [columns]
@@ -126,15 +126,15 @@ a.run:9: topic '3' is not one of the task's 3 topics [topic-unknown]
 a.run: refused: 8 errors"""
     )
     assert repr(report) == "CheckReport(refused: 8 errors)"
-    assert report.lines == 9
-    assert report.topics == 3
+    assert report.n_lines == 9
+    assert report.n_topics == 3
     assert report.ranking is None
     assert report.to_polars()["code"].to_list() == [one.code for one in report.faults]
     assert "document-twice" in report.tables()[0].to_markdown()
     shown = report.to_markdown()
     assert "refused: 8 errors" in shown and "a.run" in shown
     facts = report.facts()
-    assert (facts["lines"], facts["topics"], "faults" in facts) == (9, 3, False)
+    assert (facts["n_lines"], facts["n_topics"], "faults" in facts) == (9, 3, False)
 
 
 # Faults of any text.
@@ -209,7 +209,7 @@ def test_any_text_has_the_faults_that_a_plain_check_finds_line_by_line(
         report = check_run(path, task, tag=asked.declared, team=asked.team, all_faults=True)
     got = Counter(Found(one.code, one.line, one.count) for one in report.faults)
     assert got == Counter(faults_of(data, asked))
-    assert not report.accepted or report.ranking is not None
+    assert not report.is_accepted or report.ranking is not None
     stopped = {one for one in got if one.code in {*STOPS, "unreadable"}}
     try:
         with warnings.catch_warnings():
@@ -328,7 +328,7 @@ def test_messages_name_what_contradicts(tmp_path: Path) -> None:
 )
 def test_ranks(tmp_path: Path, rank: str, valid: bool) -> None:
     text = f"1 Q0 a {rank} 3 t\n"
-    said = [f"rank '{rank}' is not an integer from 0 to 2147483647"] * (not valid)
+    said = [f"rank must be an integer from 0 to 2147483647, got '{rank}'"] * (not valid)
     assert [one.message for one in checked(tmp_path, text).faults] == said
     assert not checked(tmp_path, text, replace(TASK, rank="off")).faults
 
@@ -404,7 +404,7 @@ def test_text_of_a_run_cannot_command_a_terminal(tmp_path: Path) -> None:
 def test_packed_files_are_hashed_as_they_are(pack: object, tmp_path: Path) -> None:
     data = pack(b"1 Q0 a 1 1 t\n")  # type: ignore[operator]
     report = checked(tmp_path, data)
-    assert report.accepted
+    assert report.is_accepted
     assert report.object == hashlib.sha256(data).hexdigest()
     assert found(checked(tmp_path, data[:-5])) == [("archive", None, 1)]
 
@@ -434,7 +434,7 @@ def test_a_bomb_is_told_by_its_size_and_takes_no_memory(tmp_path: Path) -> None:
     assert [one.message for one in small.faults] == ["the file has more than 12 bytes"]
     assert checked(
         tmp_path, "1 Q0 a 1 1 t\n", replace(TASK, max_bytes=13, max_decompressed_bytes=13)
-    ).accepted
+    ).is_accepted
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
@@ -475,7 +475,7 @@ def test_a_pipe_is_read_once_and_has_no_hash(tmp_path: Path) -> None:
     writer.start()
     report = check_run(pipe, TASK)
     writer.join()
-    assert report.accepted
+    assert report.is_accepted
     assert report.object is None
 
 
@@ -521,7 +521,7 @@ HEADER = "topic Q0 doc rank score tag\n"
         ("q{t} Q0 d{k} 1 {k},5 t", [("score", 1, 90)], "decimal point instead of a comma"),
         (HEADER + "q{t} Q0 d{k} 1 {s} t", [("columns", 1, 1)], "remove the header"),
         ("q{t} Q0 x{k} 1 {s} t", [("document-unknown", 1, 90)], r"collection \(90 lines\)"),
-        ("q{t} Q0 d{k} 1.5 {s} t", [("rank", 1, 90)], r"2147483647 \(90 lines\)"),
+        ("q{t} Q0 d{k} 1.5 {s} t", [("rank", 1, 90)], r"got '1.5' \(90 lines\)"),
         (
             "Q{t} Q0 d{k} 1 {s} t",
             [("topic-missing", None, 9), ("topic-unknown", 1, 90)],
@@ -581,6 +581,15 @@ def test_the_ranking_is_that_of_topics_and_documents_in_their_order(tmp_path: Pa
 
 
 # Lists.
+
+
+def test_presets_order_ties_as_in_scores(tmp_path: Path) -> None:
+    text = "1 Q0 a 1 1 t\n1 Q0 b 2 1 t\n1 Q0 c 3 9 t\n"
+    hashes = {}
+    for name in ("trec", "file", "ntcireval"):
+        judging = {"compat": name} if name == "ntcireval" else {"ties": name}
+        hashes[name] = checked(tmp_path, text, TaskRules("adhoc", judging=judging)).ranking
+    assert hashes["ntcireval"] == hashes["file"] != hashes["trec"]
 
 
 def test_first_words_of_a_list_count_in_whatever_form_it_comes(tmp_path: Path) -> None:

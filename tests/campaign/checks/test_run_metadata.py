@@ -79,7 +79,7 @@ def test_a_bare_header_is_no_fault_of_lines(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_text("ir_metadata.start\ntag: a\nir_metadata.end\n" + LINES)
     report = check_run(tmp_path / "a.run", TaskRules("adhoc"))
     assert report.faults == ()
-    assert report.lines == 5
+    assert report.n_lines == 5
 
 
 PRIVATE = """\

@@ -43,7 +43,7 @@ def test_no_tag_is_published(
     campaign.create(tmp_path / "news", tmp_path / "rules.toml")
     opened = campaign.open(tmp_path / "news")
     opened.add_team("padua")
-    assert opened.submit(tmp_path / "a.run", team="padua").report.accepted
+    assert opened.submit(tmp_path / "a.run", team="padua").report.is_accepted
     opened.add_judgments(tmp_path / "qrels", version="1")
     data = opened.release(anonymous=True, date="2026-01-01").path / "data"
     between = ";" if form == "ntcir" else " "

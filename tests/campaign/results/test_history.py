@@ -125,7 +125,7 @@ def test_releases_are_sources_until_they_are_retracted(tmp_path: Path) -> None:
         )
         assert released.select(columns).equals(own.select(columns))
     with pytest.raises(
-        PolicyError, match="has no scores by ERR; it has scores by AP, nDCG@10, P@5"
+        PolicyError, match="has no scores by ERR; expected one of: AP, nDCG@10, P@5"
     ):
         cf.campaign.history(releases, "ERR")
     about = campaign.folder / "releases/adhoc-1/data/about.json"

@@ -155,10 +155,10 @@ def test_the_rules_choose_what_is_pooled(tmp_path: Path) -> None:
     assert [one.tag for one in campaign.submissions() if one.pooled] == ["first"]
     pool(campaign, mark=True)
     assert [one.action for one in campaign.registry.events()].count("pool") == 1
-    assert campaign.registry.pool_depths("adhoc") == {"first": 10}
+    assert campaign.registry.get_pool_depths("adhoc") == {"first": 10}
     for depth, recorded in ((5, 10), (20, 20)):
         pool(campaign, depth=depth, mark=True)
-        assert campaign.registry.pool_depths("adhoc") == {"first": recorded}
+        assert campaign.registry.get_pool_depths("adhoc") == {"first": recorded}
 
 
 def test_only_topics_of_the_task_are_pooled(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_messages_about_a_stored_run_name_its_tag_and_its_file(tmp_path: Path) -
     campaign.add_team("padua")
     lines = ["q1\tQ0\tx\t1\t9\tgam", "q1\tQ0\td 4\t2\t8\tGAM"]
     (tmp_path / "g.run").write_text("\n".join(lines))
-    assert campaign.submit(tmp_path / "g.run", team="padua", priority=1).report.accepted
+    assert campaign.submit(tmp_path / "g.run", team="padua", priority=1).report.is_accepted
     with pytest.warns(CranfieldWarning) as told:
         campaign.pool()
     texts = [str(one.message) for one in told]

@@ -142,6 +142,13 @@ def test_a_large_board_has_no_groups(campaign: cf.campaign.Campaign) -> None:
     assert "the first 2 of 4 runs are shown" in shown
 
 
+def test_the_maximum_of_a_campaign_can_be_raised(
+    campaign: cf.campaign.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module.separate_runs, "__defaults__", (0.05, 3))
+    assert task_leaderboard(campaign, max_runs=4).separation is not None
+
+
 def test_where_low_scores_are_good_they_stand_first(campaign: cf.campaign.Campaign) -> None:
     found = task_leaderboard(campaign, measures=["Unjudged@10"]).to_polars()
     assert found["Unjudged@10"].is_sorted()

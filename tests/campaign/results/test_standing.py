@@ -98,7 +98,7 @@ def test_what_is_unjudged_is_said_first(tmp_path: Path, campaign: cf.campaign.Ca
     assert found.unjudged == {10: 1.0}
     assert str(found).startswith("unknown: unjudged documents: 100.0% of the first 10\n")
     assert found.position == "below the median"
-    assert found.lost is None
+    assert found.losses is None
 
 
 def test_ranks_that_contradict_scores_are_noted(
@@ -121,7 +121,7 @@ def test_what_unpooled_runs_lose(
     pool(campaign, depth=depth, mark=True)
     path = written(tmp_path, "new", planted(6, 40))
     found = campaign.standing(path)
-    assert found.lost is not None
+    assert found.losses is not None
     pooled = {one.tag: one for one in campaign.submissions() if one.pooled}
     runs = {
         tag: cf.read_run(campaign.folder / "objects" / one.object[:2] / one.object, name=tag)
@@ -131,13 +131,13 @@ def test_what_unpooled_runs_lose(
     left = cf.meta.leave_one_out(
         runs, qrels(), "P@10", teams=teams, depth=depth, lists="raw"
     ).summary
-    assert found.lost["runs"] == len(pooled) == 6
+    assert found.losses["runs"] == len(pooled) == 6
     for name in ("mean drop", "largest drop", "largest rank change"):
-        assert found.lost[name] == left[name][0]
+        assert found.losses[name] == left[name][0]
     assert "up to" in str(found).splitlines()[1]
     # It is kept.
     files = len(campaign.registry.score_files("adhoc"))
-    assert campaign.standing(path).lost == found.lost
+    assert campaign.standing(path).losses == found.losses
     assert len(campaign.registry.score_files("adhoc")) == files
 
 

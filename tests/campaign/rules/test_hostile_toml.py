@@ -102,7 +102,7 @@ HEAD = b'[campaign]\nid = "a"\ntitle = "b"\n[tasks.c]\n'
         (HEAD + b"opens = 07:30:00", "time, got '07:30:00'"),
         (HEAD + b'opens = "2026-01-01T00:00:00+99:00"', "such as"),
         (HEAD + b"max_per_topic = " + b"9" * 5000, "valid TOML"),
-        (HEAD + b"max_per_topic = " + b"9" * 50, "integer >= 1"),
+        (HEAD + b"max_per_topic = " + b"9" * 50, "integer from 1 to 10.15"),
         (HEAD + b"[tasks.c.questions.type]\nask = 'x'", "key types"),
         (HEAD + b"[tasks.c.questions.'a/b']\nask = 'x'", "'a/b'"),
         (HEAD + b'title = """b\n[a' + b" " * 900_000 + b'x"""', "one line of text"),

@@ -132,7 +132,7 @@ def test_a_check_by_the_pack_says_what_the_organisers_check_says(
     run.write_text("1 Q0 d1 1 2.0 a\n1 Q0 d3 2 nan a\n7 Q0 d1 x 1.0 b/c\n")
     for name in ("adhoc", "small"):
         assert check_run(run, made.task(name)) == check_run(run, opened.rules.task(name))
-        assert not check_run(run, made.task(name)).accepted
+        assert not check_run(run, made.task(name)).is_accepted
 
 
 def test_a_pack_is_made_whole_or_not_at_all(opened: OpenedCampaign, tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ CHANGES = [
     ('topics = "none.txt"', ":7: tasks.adhoc.topics: .*'none.txt'"),
     ('topics = ""', "valid file name, got ''"),
     ("pool = {depth = 100, priorities = [1, 6]}", ":26: tasks.adhoc.pool.priorities: .*priority 6"),
-    ("pool = {depth = 0}", "tasks.adhoc.pool.depth: .*integer >= 1, got '0'"),
+    ("pool = {depth = 0}", "tasks.adhoc.pool.depth: .*integer from 1 to 10.15, got '0'"),
     ("pool = {dept = 100}", "tasks.adhoc.pool.dept: .*'dept'; did you mean depth"),
     ('categories = ["typ"]', "question 'typ'; did you mean type"),
     ('choices = ["title", "title"]', "'title' twice"),

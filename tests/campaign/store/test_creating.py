@@ -46,7 +46,7 @@ def test_rules_and_the_files_that_they_name_are_copied(rules: Path, tmp_path: Pa
     files = {p.relative_to(made.folder).as_posix() for p in made.folder.rglob("*") if p.is_file()}
     assert files == {"campaign.toml", "given/topics.txt", "campaign.sqlite"}
     assert (made.folder / "campaign.toml").read_bytes() == rules.read_bytes()
-    assert made.registry.rules_files() == dict(made.rules.files)
+    assert made.registry.get_rules_files() == dict(made.rules.files)
     assert [one.action for one in made.registry.events()] == ["rules", "create"]
     assert made.verify().ok
     assert not made.verify().remarks

@@ -58,7 +58,7 @@ def test_what_cannot_be_exported_is_said(
         news.export(tmp_path / "news.tar")
     with pytest.raises(PolicyError, match="outside"):
         news.export(news.folder / "news.zip")
-    records.object_path(news.folder, run.object).unlink()
+    records.find_object(news.folder, run.object).unlink()
     with pytest.raises(InputError, match="is missing"):
         news.export(tmp_path / "news.zip")
     assert not (tmp_path / "news.zip").exists()

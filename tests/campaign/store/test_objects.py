@@ -20,14 +20,14 @@ def test_bytes_come_back(tmp_path_factory: pytest.TempPathFactory, data: bytes) 
     sha256, size = records.put_object(folder, data)
     assert (sha256, size) == (hashlib.sha256(data).hexdigest(), len(data))
     assert records.read_object(folder, sha256) == data
-    assert records.object_path(folder, sha256) == folder / "objects" / sha256[:2] / sha256
+    assert records.find_object(folder, sha256) == folder / "objects" / sha256[:2] / sha256
 
 
 def test_a_file_is_copied_and_its_damage_healed(tmp_path: Path) -> None:
     source = tmp_path / "bm25.run"
     source.write_bytes(b"x" * 3_000_000)
     sha256, size = records.put_object(tmp_path, source)
-    kept = records.object_path(tmp_path, sha256)
+    kept = records.find_object(tmp_path, sha256)
     assert (kept.read_bytes(), size) == (source.read_bytes(), 3_000_000)
     kept.write_bytes(b"damaged")
     with pytest.raises(
@@ -48,7 +48,7 @@ def test_an_object_is_on_the_disk_with_its_name_and_folders(
     synced: list[int] = []
     monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_ino))
     sha256, _ = records.put_object(tmp_path, b"x")
-    kept = records.object_path(tmp_path, sha256)
+    kept = records.find_object(tmp_path, sha256)
     expected = [kept.parent.parent, kept, kept.parent]
     if os.name != "posix":
         expected = [kept]

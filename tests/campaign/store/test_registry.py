@@ -192,7 +192,7 @@ def test_an_object_is_forgotten_when_nobody_needs_it(
     first = record_run("a")
     with news.registry.change("submit", "twin") as tx:
         twin = tx.insert(replace(first, tag="twin"))
-    path = records.object_path(news.folder, first.object)
+    path = records.find_object(news.folder, first.object)
     for run, there in ((first, True), (twin, False)):
         with news.registry.change("purge", run.tag) as tx:
             tx.update(replace(run, state="withdrawn", is_stored=False))
@@ -257,14 +257,14 @@ def test_a_newer_registry_is_refused(news: campaign.Campaign) -> None:
 
 
 def test_new_rules_are_recorded_by_the_change_they_are_used_for(news: campaign.Campaign) -> None:
-    was = news.registry.rules_files()
+    was = news.registry.get_rules_files()
     assert was == dict(news.rules.files)
     path = news.folder / "campaign.toml"
     path.write_text(path.read_text() + "\n# later\n")
     again = campaign.Campaign(news.folder, clock=news.clock)
     with again.registry.change("without rules"):
         pass
-    assert again.registry.rules_files() == was
+    assert again.registry.get_rules_files() == was
     assert [one.file for one in again.verify().problems] == ["campaign.toml"]
     assert again.rules.id
     with (
@@ -274,7 +274,7 @@ def test_new_rules_are_recorded_by_the_change_they_are_used_for(news: campaign.C
         again.registry.change("with rules"),
     ):
         pass
-    assert again.registry.rules_files() == dict(again.rules.files)
+    assert again.registry.get_rules_files() == dict(again.rules.files)
     assert [one.action for one in again.registry.events()[-2:]] == ["rules", "with rules"]
     assert again.verify().ok
 

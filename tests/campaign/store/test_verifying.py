@@ -81,9 +81,9 @@ def test_a_whole_campaign_is_whole(whole: campaign.Campaign) -> None:
     found = whole.verify()
     assert found.ok
     assert not found.findings
-    assert found.events == len(whole.registry.events())
+    assert found.n_events == len(whole.registry.events())
     # Without the files of tags of the bags and the registry: rules, 4 objects, scores, the note.
-    assert found.files >= len(files(whole.folder))
+    assert found.n_files >= len(files(whole.folder))
     assert repr(found).startswith("Verification(intact: ")
     assert found.to_polars().columns == ["kind", "file", "reason"]
     assert found.to_csv() == "kind,file,reason\n"
@@ -349,7 +349,7 @@ def test_an_object_that_a_repair_took_away_is_missed_in_time(news: campaign.Camp
         news.registry.change("submit") as tx,
     ):
         run = entered(tx, news.folder, "a")
-        records.object_path(news.folder, run.object).unlink()
+        records.find_object(news.folder, run.object).unlink()
         tx.update(run)
     assert news.verify().ok
 

@@ -70,7 +70,7 @@ def test_runs_are_found_by_tag(news: News, runs: Path, tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="unknown team 'ghent'; add it with"):
         submitted(opened, listed)
     done = submitted(opened, listed, add_teams=True)
-    assert all(one.accepted for one in done)
+    assert all(one.is_accepted for one in done)
     about = [
         (one.tag, one.team, one.type, one.priority, one.description, one.answers, one.source)
         for one in opened.submissions()
@@ -94,7 +94,7 @@ def test_one_bad_run_does_not_stop_the_others(news: News, runs: Path, tmp_path: 
     table = tmp_path / "runs.csv"
     table.write_text("tag,file\nbad,\nnone,\na,\n01,runs/missing.run\n1,\n")
     done = submitted(opened, table_of(opened, table, runs))
-    assert [one.accepted for one in done] == [False, False, False, False, True]
+    assert [one.is_accepted for one in done] == [False, False, False, False, True]
     assert done[0].run_outcome is not None
     assert [one.code for one in done[0].run_outcome.report.errors] == ["score"]
     assert (
@@ -116,14 +116,14 @@ def test_all_or_none(news: News, runs: Path, tmp_path: Path) -> None:
     before = opened.registry.events()
     listed = table_of(opened, table, runs, team="")
     done = submitted(opened, listed, add_teams=True, all_or_none=True)
-    assert [one.accepted for one in done] == [False, False]
+    assert [one.is_accepted for one in done] == [False, False]
     assert done[1].reason == "not submitted, because other runs were refused"
     assert opened.registry.events() == before
     assert opened.registry.team("ghent") is None
     assert opened.verify().ok and not opened.verify().left_over
     (runs / "1").write_text("q1 Q0 d1 1 1 1\n")
     done = submitted(opened, listed, add_teams=True, all_or_none=True)
-    assert [one.accepted for one in done] == [True, True]
+    assert [one.is_accepted for one in done] == [True, True]
     assert opened.verify().ok and len(opened.submissions()) == 2
     assert [one.action for one in opened.registry.events()][len(before) :] == ["submit archive"]
 
@@ -145,7 +145,7 @@ def test_threads_change_nothing(news: News, runs: Path, tmp_path: Path) -> None:
     table = tmp_path / "runs.csv"
     rows = (f"{'tT'[k % 2]}{k // 4},runs/f{k}\n" for k in range(12))
     table.write_text("tag,file\n" + "".join(rows))
-    states = [one.accepted for one in submitted(opened, table_of(opened, table, team="delft"))]
+    states = [one.is_accepted for one in submitted(opened, table_of(opened, table, team="delft"))]
     assert states == [k % 4 == 0 for k in range(12)]
 
 
@@ -195,7 +195,7 @@ def test_through_the_campaign(news: News, runs: Path, tmp_path: Path) -> None:
     opened = news()
     (tmp_path / "runs.csv").write_text("tag\n1\n01\n")
     done = opened.submit_archive(tmp_path / "runs.csv", [runs], team="delft", jobs=1)
-    assert [one.accepted for one in done] == [True, True]
+    assert [one.is_accepted for one in done] == [True, True]
     assert [one.team for one in opened.submissions()] == ["delft", "delft"]
 
 

@@ -37,7 +37,7 @@ def test_anywhere_on_earth_to_the_second(
     clock.now = when.astimezone(timezone(timedelta(hours=5, minutes=45)))
     done = opened.submit(write(), team="padua")
     assert [one.message for one in done.report.faults] == [said] * bool(said)
-    assert done.accepted is not bool(said)
+    assert done.is_accepted is not bool(said)
 
 
 def test_late_runs_are_marked_where_the_rules_say_so(
@@ -48,7 +48,7 @@ def test_late_runs_are_marked_where_the_rules_say_so(
     assert not opened.submit(write("a", "ab"), team="padua").submission.late
     clock.now += SECOND
     done = opened.submit(write("b", "ba"), team="padua")
-    assert done.accepted and done.submission.late
+    assert done.is_accepted and done.submission.late
     assert [one.text("b.run") for one in done.report.faults] == [
         "b.run: warning: the task closed at 2026-08-16 11:59:59 UTC, 1 second ago; the run is"
         " marked as late and not pooled [closed]"
@@ -58,7 +58,7 @@ def test_late_runs_are_marked_where_the_rules_say_so(
 def test_a_time_that_is_given_decides(news: News, write: Write, clock: Clock) -> None:
     opened = news(AOE)
     clock.now = CLOSES + timedelta(days=30)
-    assert opened.submit(write(), team="padua", received=CLOSES).accepted
+    assert opened.submit(write(), team="padua", received=CLOSES).is_accepted
     with pytest.raises(PolicyError, match="in the future, got '2026-09-15 12:00:00 UTC'"):
         opened.submit(write("b", "ba"), team="padua", received=clock.now + SECOND)
     with pytest.raises(PolicyError, match="must have an offset from UTC"):
@@ -84,9 +84,9 @@ def test_a_clock_that_goes_back(news: News, write: Write, clock: Clock) -> None:
     """Runs stay in the order in which they came; each is judged by its own time."""
     opened = news(AOE + "runs_per_day = 2\n")
     clock.now = CLOSES + SECOND
-    assert not opened.submit(write("a", "ab"), team="padua").accepted
+    assert not opened.submit(write("a", "ab"), team="padua").is_accepted
     clock.go(seconds=-1)
-    assert opened.submit(write("b", "ba"), team="padua").accepted
+    assert opened.submit(write("b", "ba"), team="padua").is_accepted
     third = opened.submit(write("c", "xy"), team="padua")
     assert [one.code for one in third.report.errors] == ["limit"]
     times = [one.received for one in opened.submissions(states=["accepted", "refused"])]
@@ -96,26 +96,26 @@ def test_a_clock_that_goes_back(news: News, write: Write, clock: Clock) -> None:
 def test_days_are_those_of_utc(news: News, write: Write, clock: Clock) -> None:
     opened = news("runs_per_day = 1\n")
     clock.now = datetime(2026, 8, 15, 23, 59, 59, 999_999, tzinfo=UTC)
-    assert not opened.submit(write("../x"), team="padua").accepted
+    assert not opened.submit(write("../x"), team="padua").is_accepted
     done = opened.submit(write("a", "ab"), team="padua")
     assert [one.message for one in done.report.faults] == [
         "team 'padua' already submitted 1 run on 2026-08-15 (UTC), including refused runs;"
         " the maximum is 1"
     ]
-    assert opened.submit(write("b", "ba"), team="delft").accepted
+    assert opened.submit(write("b", "ba"), team="delft").is_accepted
     clock.now += timedelta(microseconds=1)
-    assert opened.submit(write("a", "ab"), team="padua").accepted
+    assert opened.submit(write("a", "ab"), team="padua").is_accepted
 
 
 def test_what_counts_for_a_team(news: News, write: Write) -> None:
     opened = news("runs_per_team = 2\n[tasks.other]\nmissing_topics = 'allow'\n")
     for tag in "ab":
-        assert opened.submit(write(tag, f"{tag}x"), "adhoc", team="padua").accepted
+        assert opened.submit(write(tag, f"{tag}x"), "adhoc", team="padua").is_accepted
     third = opened.submit(write("c", "cx"), "adhoc", team="padua")
     assert [one.message for one in third.report.faults] == [
         "team 'padua' already has 2 accepted runs; the maximum is 2"
     ]
-    assert opened.submit(write("c", "cx"), "other", team="padua").accepted
-    assert opened.submit(write("d", "dx"), "adhoc", team="padua", replaces="a").accepted
+    assert opened.submit(write("c", "cx"), "other", team="padua").is_accepted
+    assert opened.submit(write("d", "dx"), "adhoc", team="padua", replaces="a").is_accepted
     opened.withdraw("b", "a bug")
-    assert opened.submit(write("e", "ex"), "adhoc", team="padua").accepted
+    assert opened.submit(write("e", "ex"), "adhoc", team="padua").is_accepted

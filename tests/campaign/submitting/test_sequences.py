@@ -96,7 +96,7 @@ def test_sequences(news: News, clock: Clock, tmp_path: Path, seed: int) -> None:
                 wanted = model.submit(clock.now, team, tag, data, replaces)
                 done = opened.submit(path, team=team, replaces=replaces)
                 found = "again" if done.is_repeat else done.submission.state
-                if done.is_repeat and not done.accepted:
+                if done.is_repeat and not done.is_accepted:
                     found = "past"
             elif action == "withdraw":
                 wanted = model.withdraw(tag)

@@ -25,7 +25,7 @@ def codes(submitted: SubmissionOutcome) -> list[str]:
 def test_an_accepted_run_is_kept_as_it_came(news: News, write: Write) -> None:
     opened, run = news(), write()
     done = opened.submit(run, team="padua")
-    assert done.accepted and not done.is_repeat
+    assert done.is_accepted and not done.is_repeat
     assert repr(done) == "SubmissionOutcome('bm25', accepted)"
     one = done.submission
     assert one.object == hashlib.sha256(run.read_bytes()).hexdigest()
@@ -40,7 +40,7 @@ def test_an_accepted_run_is_kept_as_it_came(news: News, write: Write) -> None:
 def test_a_refused_run_leaves_its_faults_and_no_bytes(news: News, write: Write) -> None:
     opened = news()
     done = opened.submit(write("../x"), team="padua")
-    assert not done.accepted
+    assert not done.is_accepted
     assert codes(done) == ["tag error"]
     assert opened.submissions() == ()
     [one] = opened.submissions(states=["refused"])
@@ -59,7 +59,7 @@ def test_what_a_team_does_again_changes_nothing(news: News, write: Write) -> Non
     first = opened.submit(write(), team="padua", description="mine")
     events = opened.registry.events()
     again = opened.submit(write(), team="padua", description="mine")
-    assert again.is_repeat and again.accepted
+    assert again.is_repeat and again.is_accepted
     assert again.submission == first.submission
     assert opened.registry.events() == events
     other = opened.submit(write(), team="padua", description="not the same")
@@ -76,14 +76,14 @@ def test_a_tag_is_taken_and_nobody_is_told_by_whom(news: News, write: Write) -> 
     others = opened.submit(write("BM25", "xy"), team="delft")
     assert [one.message for one in others.report.faults] == ["tag 'BM25' is taken"]
     opened.withdraw("bm25", "a bug")
-    assert opened.submit(write("BM25", "xy"), team="delft").accepted
+    assert opened.submit(write("BM25", "xy"), team="delft").is_accepted
 
 
 def test_the_same_ranking_of_another_team_is_for_organisers(news: News, write: Write) -> None:
     opened = news()
     opened.submit(write("one"), team="padua")
     done = opened.submit(write("two"), team="delft")
-    assert done.accepted
+    assert done.is_accepted
     assert done.report.faults == ()
     assert "padua" not in str(done.report) and "one" not in str(done.report)
     assert opened.registry.faults(done.submission.id) == ()
@@ -125,7 +125,7 @@ def test_all_that_is_wrong_with_what_is_said(news: News, write: Write) -> None:
     right: dict[str, Any] = {"type": "manual", "priority": 3}
     right["answers"] = {"fields": "all", "note": " "}
     done = opened.submit(write(), team="padua", **right)
-    assert done.accepted and done.submission.answers == {"fields": "all"}
+    assert done.is_accepted and done.submission.answers == {"fields": "all"}
     second = opened.submit(write("b", "xy"), team="padua", **right)
     [fault] = second.report.faults
     assert fault.message == "run 'bm25' already has priority 3; use another priority"
@@ -145,7 +145,7 @@ def test_a_replacement_may_have_the_tag_of_what_it_replaces(news: News, write: W
     taken = opened.submit(write("A", "xz"), team="delft")
     assert codes(taken) == ["tag-taken error"]
     refused = opened.submit(write("../x"), team="padua", replaces="b")
-    assert not refused.accepted and opened.submissions() == (third,)
+    assert not refused.is_accepted and opened.submissions() == (third,)
     for team, tag in (("delft", "b"), ("padua", "a"), ("padua", "nothing")):
         with pytest.raises(PolicyError, match=f"team '{team}' has no accepted run '{tag}'"):
             opened.submit(write("c", "pq"), team=team, replaces=tag)
@@ -232,7 +232,7 @@ def test_refused_bytes_are_kept_where_the_rules_say_so(
         and records.read_object(opened.folder, one.object) == write("../x").read_bytes()
     )
     assert not opened.purge("../x", "private things in it").is_stored
-    assert not records.object_path(opened.folder, one.object).exists()
+    assert not records.find_object(opened.folder, one.object).exists()
 
 
 def test_a_wrong_pattern_is_an_error_of_the_rules_with_its_line(
@@ -269,7 +269,7 @@ def test_metadata_of_a_header_or_beside_the_run(news: News, write: Write, tmp_pa
         "# ir_metadata.start\n# actor:\n#   team: Delft\n# ir_metadata.end\n" + run.read_text()
     )
     done = opened.submit(run, team="delft")
-    assert (done.accepted, done.submission.metadata) == (True, "actor:\n  team: Delft\n")
+    assert (done.is_accepted, done.submission.metadata) == (True, "actor:\n  team: Delft\n")
     assert "tag-taken" in [one.code for one in opened.check(run, team="padua").faults]
 
 
@@ -281,8 +281,8 @@ def test_a_tag_that_can_be_no_file_is_refused_whatever_the_rules_say(
     for tag in ("../x", "CON", "a/b", ".x", "x" * 300):
         done = opened.submit(write(tag), team="padua")
         assert "tag error" in codes(done), tag
-    assert opened.submit(write("a", "ab"), team="padua").accepted
-    assert not opened.submit(write("A", "ba"), team="padua").accepted
+    assert opened.submit(write("a", "ab"), team="padua").is_accepted
+    assert not opened.submit(write("A", "ba"), team="padua").is_accepted
 
 
 def test_what_the_reader_of_scores_refuses_is_refused(
@@ -310,7 +310,7 @@ def test_a_run_without_its_last_column_is_refused_and_blanks_are_no_column(
     text = path.read_text()
     path.write_text((text.removesuffix("\n") if end in BLANKS else text) + end, newline="")
     done = news("").submit(path, team="padua")
-    assert done.accepted is (end in BLANKS)
+    assert done.is_accepted is (end in BLANKS)
     assert [(one.code, one.line) for one in done.report.faults] == [("columns", 3)] * (
         end not in BLANKS
     )

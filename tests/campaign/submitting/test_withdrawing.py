@@ -13,7 +13,7 @@ from tests.campaign.submitting.conftest import Clock, News, Write
 def test_withdrawn_and_purged(news: News, write: Write) -> None:
     opened = news()
     run = opened.submit(write(), team="padua").submission
-    kept = records.object_path(opened.folder, run.object)
+    kept = records.find_object(opened.folder, run.object)
     with pytest.raises(PolicyError, match="run 'bm25' is accepted; withdraw it first"):
         opened.purge("bm25", "private")
     gone = opened.withdraw("BM25", "a bug")
@@ -45,23 +45,27 @@ def test_a_repeated_command_does_not_restore_a_run(news: News, write: Write, clo
     opened.withdraw("BM25", "a bug")
     events = opened.registry.events()
     again = opened.submit(path, team="padua")
-    assert (again.accepted, again.is_repeat, again.submission.state) == (False, True, "withdrawn")
+    assert (again.is_accepted, again.is_repeat, again.submission.state) == (
+        False,
+        True,
+        "withdrawn",
+    )
     date = events[-1].at[:10]
     assert f"already submitted, withdrawn on {date}: not accepted again" in str(again)
-    assert not opened.check(path, team="padua").accepted
+    assert not opened.check(path, team="padua").is_accepted
     assert opened.registry.events() == events
     # Another declared tag is an error, as for every run.
     wrong_tag = opened.submit(path, team="padua", tag="bm26")
     assert (wrong_tag.is_repeat, wrong_tag.submission.state) == (False, "refused")
-    assert opened.submit(path, team="delft").accepted
+    assert opened.submit(path, team="delft").is_accepted
     opened.withdraw("bm25", "a bug")
-    assert opened.submit(path, team="padua", description="a new run").accepted
+    assert opened.submit(path, team="padua", description="a new run").is_accepted
     # A replaced run stays replaced, unless it explicitly replaces its replacement.
     opened.submit(write("new"), team="padua", replaces="bm25", description="a new run")
     again = opened.submit(path, team="padua", description="a new run")
-    assert "replaced by 'new'" in str(again) and not again.accepted and again.is_repeat
+    assert "replaced by 'new'" in str(again) and not again.is_accepted and again.is_repeat
     again = opened.submit(path, team="padua", description="a new run", replaces="new")
-    assert again.accepted and not again.is_repeat
+    assert again.is_accepted and not again.is_repeat
     # The newest of several past runs is named.
     opened.withdraw("bm25", "a bug")
     assert "withdrawn on" in str(opened.submit(path, team="padua", description="a new run"))
@@ -71,10 +75,10 @@ def test_what_became_of_a_run_is_not_what_became_of_another_teams(news: News, wr
     opened = news()
     opened.submit(write(), team="padua")
     opened.withdraw("bm25", "a bug")
-    assert not opened.submit(write(docs="aa"), team="delft").accepted
+    assert not opened.submit(write(docs="aa"), team="delft").is_accepted
     with pytest.raises(PolicyError, match="the run of team 'padua' .* is already withdrawn"):
         opened.withdraw("bm25", "again")
-    assert not opened.submit(write("dense", "aa"), team="delft").accepted
+    assert not opened.submit(write("dense", "aa"), team="delft").is_accepted
     with pytest.raises(PolicyError, match="'dense'; submissions with this tag were refused"):
         opened.withdraw("dense", "again")
 
@@ -87,12 +91,12 @@ def test_bytes_that_another_run_needs_stay(news: News, write: Write) -> None:
     other = opened.submit(write(), team="delft").submission
     assert other.object == run.object
     assert opened.purge("bm25", "private").team == "padua"
-    assert records.object_path(opened.folder, run.object).exists()
+    assert records.find_object(opened.folder, run.object).exists()
     opened.withdraw("bm25", "a bug")
     with pytest.raises(PolicyError, match=r"such as id=2: 1 .*, already purged\), 2 "):
         opened.purge("bm25", "private")
     assert opened.purge("bm25", "private", id=2).team == "delft"
-    assert not records.object_path(opened.folder, run.object).exists()
+    assert not records.find_object(opened.folder, run.object).exists()
     assert opened.verify().ok
 
 
@@ -101,8 +105,8 @@ def test_a_replaced_run_is_purged_beside_its_replacement(news: News, write: Writ
     old = opened.submit(write("a", "ab"), team="padua").submission
     new = opened.submit(write("a", "ba"), team="padua", replaces="a").submission
     assert opened.purge("a", "names in it").id == old.id
-    assert not records.object_path(opened.folder, old.object).exists()
-    assert records.object_path(opened.folder, new.object).exists()
+    assert not records.find_object(opened.folder, old.object).exists()
+    assert records.find_object(opened.folder, new.object).exists()
     with pytest.raises(PolicyError, match="withdraw it first"):
         opened.purge("a", "names in it")
 
@@ -115,7 +119,7 @@ def test_no_run_of_another_team_is_purged(news: News, write: Write) -> None:
         run = Campaign(opened.folder).submit(write("R1", "ab"), team="delft").submission
     opened = Campaign(opened.folder)
     for tag, docs in (("r1", "bc"), ("R1", "cd")):
-        assert not opened.submit(write(tag, docs), team="padua").accepted
+        assert not opened.submit(write(tag, docs), team="padua").is_accepted
     opened.withdraw("R1", "their wish")
     with pytest.raises(
         PolicyError, match=r"^2 runs have the tag 'R1'; .* 1 \(withdrawn, of 'delft'"

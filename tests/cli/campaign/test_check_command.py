@@ -36,8 +36,8 @@ def check(folder: Path, *arguments: str, status: int = 0, stdin: bytes = b"") ->
 
 SAID = """\
 bad.run:2: document twice in one topic, first in line 1 (topic '1', document 'a') [document-twice]
-bad.run:2: score 'nan' is not a finite number (topic '1', document 'a') [score]
-bad.run:3: second column '0' is not 'Q0' (1 line) [second-column]
+bad.run:2: score must be a finite number, got 'nan' (topic '1', document 'a') [score]
+bad.run:3: second column must be 'Q0', got '0' (1 line) [second-column]
 bad.run: refused: 3 errors
 """
 
@@ -68,15 +68,15 @@ def test_standard_input_and_what_was_declared(pack: Path) -> None:
 def test_json(pack: Path) -> None:
     out, _ = check(pack, "good.run", "bad.run", "--format", "json", status=1)
     good, bad = json.loads(out)
-    assert (good["accepted"], good["verdict"], good["tag"]) == (True, "accepted", "good")
-    assert (good["lines"], good["topics"], good["faults"], good["counts"]) == (2, 2, [], {})
+    assert (good["is_accepted"], good["verdict"], good["tag"]) == (True, "accepted", "good")
+    assert (good["n_lines"], good["n_topics"], good["faults"], good["counts"]) == (2, 2, [], {})
     assert (len(good["object"]), len(good["ranking"])) == (64, 64)
     assert bad["counts"] == {"score": 1, "document-twice": 1, "second-column": 1}
     assert bad["ranking"] is None
     assert bad["faults"][1] == {
         "code": "score",
         "severity": "error",
-        "message": "score 'nan' is not a finite number",
+        "message": "score must be a finite number, got 'nan'",
         "line": 2,
         "topic": "1",
         "doc": "a",
@@ -132,9 +132,9 @@ def test_25_of_a_kind_are_shown_unless_all_are_asked_for(pack: Path) -> None:
     lines = [f"{1 + k % 2} Q0 d{k} {'x' if k < 1_000 else 1} 1 t\n" for k in range(2_000)]
     (pack / "many.run").write_text("".join(lines))
     out, _ = check(pack, "many.run", status=1)
-    assert out.count("is not an integer") == 25
+    assert out.count("must be an integer") == 25
     assert out.endswith(
         "many.run: ... and 975 more [rank]\nmany.run: refused: 1,000 errors, 1 warning\n"
     )
     check(pack, "many.run", "--all", "-o", "out.txt", status=1)
-    assert (pack / "out.txt").read_text().count("is not an integer") == 1_000
+    assert (pack / "out.txt").read_text().count("must be an integer") == 1_000

@@ -52,7 +52,7 @@ def test_release_and_retract(tmp_path: Path) -> None:
     file = tmp_path / "copy/objects" / old.object[:2] / old.object
     names = ("team", "type", "priority", "answers")
     declared: dict[str, Any] = {name: getattr(old, name) for name in names}
-    assert copy.submit(file, description="again", **declared).accepted
+    assert copy.submit(file, description="again", **declared).is_accepted
     withdraw = ("run", "withdraw", "copy", "bm25-a", "--reason", "x")
     assert cranfield(tmp_path, "campaign", *withdraw)[0].count("\n") == 1
     cranfield(tmp_path, "campaign", "release", "retract", "copy", "adhoc-2", "--reason", "x")

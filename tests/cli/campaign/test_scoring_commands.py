@@ -133,7 +133,7 @@ def test_standing(folder: Path) -> None:
     out, _ = command(folder, "standing", "news", "new.run", "--format", "json")
     found = json.loads(out)
     assert [row["against"] for row in found["comparisons"]] == ["best", "median"]
-    assert found["runs"] == 4
+    assert found["n_runs"] == 4
     _, err = command(folder, "standing", "news", "new.run", "-o", "new.run", status=2)
     assert err == "cranfield: error: --output 'new.run' would overwrite an input file\n"
 

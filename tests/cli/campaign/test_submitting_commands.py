@@ -62,7 +62,8 @@ def test_a_life_of_runs(folder: Path) -> None:
     out, _ = submit(folder, "-", stdin=b"1 Q0 x 1 nan ../x\n", status=1)
     assert out.splitlines() == [
         "standard input:1: tag '../x' does not match the pattern [A-Za-z0-9_.-]{1,20} [tag]",
-        "standard input:1: score 'nan' is not a finite number (topic '1', document 'x') [score]",
+        "standard input:1: score must be a finite number, got 'nan' (topic '1', document 'x')"
+        " [score]",
         "refused: 2 errors, ../x",
     ]
     (folder / "new.run").write_text("1 Q0 new 1 2.5 bm25\n")

@@ -130,7 +130,7 @@ def test_no_run_can_be_read(tmp_path: Path) -> None:
     campaign = made(tmp_path / "news")
     judged(campaign, qrels())
     record = handed_in(campaign, "only", rankings(0))
-    records.object_path(campaign.folder, record.object).unlink()
+    records.find_object(campaign.folder, record.object).unlink()
     for command in ("score", "pool", "release make", "release overview"):
         output = ["-o", "o"] if command.endswith("overview") else []
         words = ["campaign", *command.split(), "news", *output]

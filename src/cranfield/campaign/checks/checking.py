@@ -33,6 +33,7 @@ from cranfield.collection.judged.ranking import RunOrder, order_documents
 from cranfield.collection.metadata.metadata import Metadata
 from cranfield.collection.metadata.reading import MetadataLocation, find_header
 from cranfield.collection.pairs import DocIndex, number_values
+from cranfield.collection.policies import make_policies
 from cranfield.collection.run import Run
 from cranfield.sources.archives import path_is
 from cranfield.sources.chunks import CHUNK_BYTES, CHUNKS_AT_ONCE, Source
@@ -83,6 +84,8 @@ def check_run(
     InputError
         For a missing file, a list of topics or documents that cannot be read, and a pattern of the
         rules that does not compile.
+    PolicyError
+        For unknown values in `judging`.
 
     Examples
     --------
@@ -91,12 +94,12 @@ def check_run(
     ...     run = Path(folder) / "a.run"
     ...     _ = run.write_text("1 Q0 d1 1 0.9 bm25\\n1 Q0 d1 2 nan bm25\\n")
     ...     report = check_run(run, TaskRules("adhoc"))
-    >>> report.accepted
+    >>> report.is_accepted
     False
     >>> for fault in report.faults:
     ...     print(fault.line, fault.message)
     2 document twice in one topic, first in line 1
-    2 score 'nan' is not a finite number
+    2 score must be a finite number, got 'nan'
     """
     return check_with_metadata(path, task, tag, team, all_faults=all_faults)[0]
 
@@ -129,7 +132,7 @@ def check_with_metadata(
     is_complete = error is None and rows.height > 0
     run_tag = _check_tag(rows, task, tag, team, faults)
     metadata = check_metadata(replace(metadata_source, tag=run_tag), task, run_tag, faults)
-    topics = _check_topics(rows, task, faults, is_complete=is_complete)
+    n_topics = _check_topics(rows, task, faults, is_complete=is_complete)
     # This drops the columns of text, which may be large.
     rows = _check_values(rows, task, faults)
     rows = _check_documents(rows, task, faults)
@@ -148,8 +151,8 @@ def check_with_metadata(
         source=Source(name).name,
         tag=run_tag,
         faults=faults.sort_faults(),
-        lines=n_lines,
-        topics=topics,
+        n_lines=n_lines,
+        n_topics=n_topics,
         object=file_sha256(name) if is_rereadable else None,
         ranking=ranking if faults.is_readable else None,
     )
@@ -216,9 +219,9 @@ def _check_topics(rows: pl.DataFrame, task: TaskRules, faults: Faults, *, is_com
 
 
 def _check_unknown_topics(counts: pl.DataFrame, expected: Sequence[str], faults: Faults) -> None:
-    """Check that topics are topics of the task; by default, if most are not, add one fault."""
+    """Check that topics are topics of the task; by default, add one fault if most are not."""
     unknown = counts.filter(~pl.col("topic").is_in(expected), pl.col("lines") > 0)
-    if faults.lists_all or unknown.height <= max(3, counts.height / 2):
+    if faults.is_unlimited or unknown.height <= max(3, counts.height / 2):
         for topic, _, n_lines, first_line, _ in unknown.iter_rows():
             message = f"topic {quoted(topic)} is not one of the task's {len(expected):,} topics"
             faults.add("topic-unknown", message, first_line, topic, count=n_lines)
@@ -250,7 +253,7 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
         invalid_rows = rows.filter(~pl.col("q0").is_in(task.second_column))
         if invalid_rows.height:
             expected = " or ".join(map(quoted, task.second_column))
-            message = f"second column {quoted(invalid_rows['q0'][0])} is not {expected}"
+            message = f"second column must be {expected}, got {quoted(invalid_rows['q0'][0])}"
             message += f" ({counted(invalid_rows.height, 'line')})"
             faults.add("second-column", message, invalid_rows["line"][0], count=invalid_rows.height)
     values = rows.select(
@@ -263,10 +266,10 @@ def _check_values(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> pl.Dat
     if task.rank != "off" or task.ranks_decide:
         is_invalid = pl.col("rank").is_null() | (pl.col("rank") < 0)
         invalid_rows = values.filter(is_invalid, pl.col("rank_text").is_not_null())
-        message = "rank {rank_text} is not an integer from 0 to 2147483647"
+        message = "rank must be an integer from 0 to 2147483647, got {rank_text}"
         faults.add_rows("rank", invalid_rows, message)
     invalid_rows = values.filter(pl.col("score").is_null(), pl.col("score_text").is_not_null())
-    message = "score {score_text} is not a finite number"
+    message = "score must be a finite number, got {score_text}"
     if invalid_rows["score_text"].str.contains(r"^[+-]?\d+,\d+$").all():
         message += "; write a decimal point instead of a comma" if invalid_rows.height else ""
     faults.add_rows("score", invalid_rows, message)
@@ -317,10 +320,10 @@ def describe_contradictions(n_contradictions: int, n_pairs: int) -> str:
 
 def describe_ties(n_tied: int, n_documents: int, ties: str = "trec") -> str:
     """Describe the number of tied documents of a run, and what breaks the ties."""
-    breaks = "lines" if ties == "input" else "document ids"
+    tie_breaker = "the order of lines breaks" if ties == "input" else "document ids break"
     return (
         f"{n_tied:,} of {counted(n_documents, 'document')} are tied with another document of the"
-        f" topic; {breaks} break the ties"
+        f" topic; {tie_breaker} the ties"
     )
 
 
@@ -341,7 +344,7 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
         scores=rows["score"].to_numpy(),
         ranks=rows["rank"].fill_null(0).to_numpy(),
     )
-    ties = str(task.judging.get("ties", "trec"))
+    ties = make_policies(**dict[str, Any](task.judging)).ties
     order = order_documents(run, ties)
     if ties not in {"rank", "file"}:
         has_rank = (rows["rank"] >= 0).fill_null(False).to_numpy()

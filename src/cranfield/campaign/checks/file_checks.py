@@ -56,7 +56,7 @@ def check_qrels_lines(path: str, *, all_faults: bool) -> CheckReport:
     rows, n_lines, _ = read_lines(chunks, faults, kind="judgment")
     grade = pl.col("grade")
     invalid_rows = rows.filter(parse_integers(grade).is_null(), grade.is_not_null())
-    faults.add_rows("grade", invalid_rows, "grade {grade} is not an integer")
+    faults.add_rows("grade", invalid_rows, "grade must be an integer of 32 bits, got {grade}")
     rows = rows.filter(~pl.col("is_broken"))
     check_duplicates(rows.filter(pl.col("doc").is_not_null()), ["topic", "subtopic", "doc"], faults)
     return CheckReport(
@@ -82,12 +82,12 @@ class FileChecks(Result):
     files: tuple[CheckReport, ...]
 
     @property
-    def accepted(self) -> bool:
+    def is_accepted(self) -> bool:
         """True if no file has an error; also the truth value of this object."""
-        return all(report.accepted for report in self.files)
+        return all(report.is_accepted for report in self.files)
 
     def __bool__(self) -> bool:
-        return self.accepted
+        return self.is_accepted
 
     def _frame(self) -> pl.DataFrame:
         return pl.concat(
@@ -97,7 +97,7 @@ class FileChecks(Result):
 
     def heading(self) -> list[str]:
         """Return one line: numbers of files, of refused files, and of faults by severity."""
-        n_refused = sum(not report.accepted for report in self.files)
+        n_refused = sum(not report.is_accepted for report in self.files)
         faults = Counter(fault.severity for report in self.files for fault in report.faults)
         counts = "".join(f", {counted(n, name)}" for name, n in sorted(faults.items()))
         return [f"{counted(len(self.files), 'file')}, {n_refused} refused{counts}"]
@@ -147,12 +147,15 @@ def check(
     -------
     FileChecks
         Faults of each file or system; readers refuse files with errors. Every line of a file of
-        TREC text in UTF-8 is checked; of other files only the first fault is reported.
+        TREC text in UTF-8 is checked; of other files, and of standard input, only the first line
+        that cannot be read is reported.
 
     Raises
     ------
     InputError
         For a folder or a pattern without files.
+    PolicyError
+        For an invalid option.
 
     Examples
     --------
@@ -201,7 +204,7 @@ def check(
         "a run, got judgments" if run is None and can_be_read(path, "qrels", **options) else ""
         for path, run in zip(paths, loaded_runs, strict=True)
     ]
-    is_suspect = any(order_problems) or not reports[0].accepted
+    is_suspect = any(order_problems) or not reports[0].is_accepted
     is_run = is_suspect and can_be_read(fspath(qrels), "run", **options)
     order_problems.insert(0, "judgments, got a run" if is_run else "")
     run_faults = _compare(judgments, loaded_runs, reports[1:])
@@ -253,7 +256,7 @@ def _check_file(
         faults = [
             replace(fault, severity="warning") if fault.severity == "error" else fault
             for fault in faults
-            if not (fault.code in UNREADABLE and counts[fault.code] >= report.lines)
+            if not (fault.code in UNREADABLE and counts[fault.code] >= report.n_lines)
         ]
     elif not report.errors:
         position = (error.line, error.topic, error.doc)
@@ -265,7 +268,7 @@ def _check_file(
     if isinstance(data, Run):
         report = replace(report, tag=data.name)
     if data is not None:
-        report = replace(report, topics=len(data.topics))
+        report = replace(report, n_topics=len(data.topics))
     return data, replace(report, faults=tuple(faults))
 
 
@@ -274,9 +277,9 @@ def _has_other_columns(report: CheckReport, error: InputError) -> bool:
     lines = [fault.line or 0 for fault in report.faults if fault.code == "columns"]
     n_invalid = report.counts().get("columns", 0)
     if error.line is None:
-        return n_invalid >= report.lines > 0
+        return n_invalid >= report.n_lines > 0
     # The reader accepted lines above the one that it refuses.
-    return 2 * n_invalid >= report.lines > 0 and min(lines, default=error.line) < error.line
+    return 2 * n_invalid >= report.n_lines > 0 and min(lines, default=error.line) < error.line
 
 
 def _compare(
@@ -311,7 +314,7 @@ def _compare(
             warnings["ranking-same"] = (
                 f"the run has the same ranking as {quoted(first_report.source)}"
             )
-        if not report.lines and (row := coverage.get(str(k))):
+        if not report.n_lines and (row := coverage.get(str(k))):
             # The check of lines of TREC text reports contradictions and ties.
             if row.contradictions:
                 n_pairs = len(run) - len(run.topics)

@@ -45,10 +45,10 @@ def read_lines(
 ) -> tuple[pl.DataFrame, int, InputError | None]:
     """Read the lines of a run or of judgments, and report lines that cannot be read.
 
-    Return the rows, the number of lines including empty lines, and the error that ended reading.
+    Return the rows, the number of lines including empty lines, and any error that ended reading.
     Rows have the columns as text, null where unknown, and the columns `line` (from 1), `width`
-    (number of columns) and `is_broken`: True if no reader can split the line, of which only the
-    first column is then known.
+    (number of columns) and `is_broken`: True if readers cannot split the line, so that only its
+    first column is known.
     """
     names = (*(RUN if kind == "run" else QRELS).columns,)
     schema = {"line": pl.Int64, "width": pl.UInt32, "is_broken": pl.Boolean}
@@ -99,7 +99,7 @@ def read_lines(
 
 
 def _find_other_format(line: bytes, n_columns: int, format: str) -> str:
-    """Return the kind of text if the first line is JSON or has other separators, or ''."""
+    """Return `JSON` or the kind of table if a first line is not text in columns, otherwise ''."""
     if line.lstrip().startswith((b'{"', b"[{")):
         return "JSON"
     words = line.split()

@@ -60,9 +60,9 @@ class Fault:
 
         Examples
         --------
-        >>> fault = Fault("score", "error", "score 'nan' is not a finite number", 7, "401", "d3")
+        >>> fault = Fault("score", "error", "score must be a finite number", 7, "401", "d3")
         >>> print(fault.text("a.run"))
-        a.run:7: score 'nan' is not a finite number (topic '401', document 'd3') [score]
+        a.run:7: score must be a finite number (topic '401', document 'd3') [score]
         """
         position = plain(source) if self.line is None else f"{plain(source)}:{self.line}"
         severity = f"{self.severity}: " if self.severity in {"warning", "note"} else ""
@@ -88,7 +88,7 @@ class CheckReport(Result):
     faults
         Faults of the whole file, then faults of single lines in order, then summaries of the
         unlisted faults of each kind. By default at most 25 faults of each kind are listed.
-    lines, topics
+    n_lines, n_topics
         Number of lines, including empty lines, and number of topics.
     object
         SHA-256 of the submitted bytes; None if the file is too large or can be read only once.
@@ -116,8 +116,8 @@ class CheckReport(Result):
     source: str
     tag: str | None
     faults: tuple[Fault, ...]
-    lines: int = 0
-    topics: int = 0
+    n_lines: int = 0
+    n_topics: int = 0
     object: str | None = None
     ranking: str | None = None
 
@@ -132,7 +132,7 @@ class CheckReport(Result):
         return tuple(fault for fault in self.faults if fault.severity == "warning")
 
     @property
-    def accepted(self) -> bool:
+    def is_accepted(self) -> bool:
         """True if the run has no error."""
         return not self.errors
 
@@ -145,7 +145,7 @@ class CheckReport(Result):
             is_summary = fault.message.startswith(MORE_FAULTS[:7])
             counts[fault.severity] += fault.count if is_summary else 1
         texts = [counted(counts[noun], noun) for noun in ("error", "warning") if counts[noun]]
-        verdict = "accepted" if self.accepted else "refused"
+        verdict = "accepted" if self.is_accepted else "refused"
         return f"{verdict}: {', '.join(texts)}" if texts else verdict
 
     def counts(self) -> dict[str, int]:
@@ -188,6 +188,7 @@ CODES |= {"too-few": "off"}
 """Default severity of each kind of fault of a run: `error`, `warning` or `off`.
 
 `always`: an error whatever the rules, because readers refuse the file, or it is too large to read.
+The rules cannot change `tag-taken` either, and `closed` only by the key `late`.
 """
 
 GRADE = "grade"
@@ -226,7 +227,7 @@ class Faults:
         return get_severity(code, self._task) != "off"
 
     @property
-    def lists_all(self) -> bool:
+    def is_unlimited(self) -> bool:
         """True if all faults of each kind are listed."""
         return self._max_listed is None
 
@@ -291,32 +292,32 @@ class Faults:
         return (*faults, *summaries)
 
 
-def reports_json(reports: Iterable[CheckReport]) -> str:
+def format_reports_as_json(reports: Iterable[CheckReport]) -> str:
     """Return reports as a JSON array with one object per run.
 
-    An object has `source`, `accepted`, `verdict`, `tag`, `lines`, `topics`, `object`, `ranking`,
-    `counts` (by code) and `faults`, whose keys are those of :class:`Fault`.
+    An object has `source`, `is_accepted`, `verdict`, `tag`, `n_lines`, `n_topics`, `object`,
+    `ranking`, `counts` (by code) and `faults`, whose keys are those of :class:`Fault`.
     """
     entries = []
     for report in reports:
         fields = asdict(report)
         source, faults = fields.pop("source"), fields.pop("faults")
-        verdict = {"accepted": report.accepted, "verdict": report.outcome}
+        verdict = {"is_accepted": report.is_accepted, "verdict": report.outcome}
         counts = report.counts()
         entries.append({"source": source, **verdict, **fields, "counts": counts, "faults": faults})
     return json.dumps(entries, indent=1, ensure_ascii=True)
 
 
-def errlog_path(report: CheckReport) -> Path:
+def get_errlog_path(report: CheckReport) -> Path:
     """Return the path where evalbase expects the messages of a checker: `<tag>.errlog`.
 
     The path is in the folder of the run. Without a safe tag, it has the name of the run's file.
 
     Examples
     --------
-    >>> errlog_path(CheckReport("runs/a.txt", "bm25", ())).as_posix()
+    >>> get_errlog_path(CheckReport("runs/a.txt", "bm25", ())).as_posix()
     'runs/bm25.errlog'
-    >>> errlog_path(CheckReport("runs/a.txt", "../../etc/x", ())).as_posix()
+    >>> get_errlog_path(CheckReport("runs/a.txt", "../../etc/x", ())).as_posix()
     'runs/a.errlog'
     """
     from cranfield.sources.chunks import Source

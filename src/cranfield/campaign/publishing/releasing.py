@@ -83,13 +83,13 @@ EXCLUDED = (
     "the log of events, and warnings of the checks of runs",
     "other versions of the judgments",
 )
-"""Data that no release contains; the README of a release lists them."""
+"""Data that are excluded from every release; its README lists them."""
 
 EXCLUDED_OF_HIDDEN = (
     "for runs of anonymous teams: descriptions, metadata, answers in free text, hashes and dates"
     " of submission"
 )
-"""Data of anonymous teams that no release contains."""
+"""Data of anonymous teams that are excluded from a release."""
 
 
 @dataclass(frozen=True)
@@ -103,21 +103,21 @@ class ReleasedRun:
 
 def make_released_runs(
     runs: Sequence[Submission],
-    hidden: Collection[str],
+    hidden_teams: Collection[str],
     task: TaskRules,
     secret: str,
     metadata: Mapping[int, str],
 ) -> tuple[ReleasedRun, ...]:
     """Return the runs of a release, in order of public tag.
 
-    The secret determines the order of `hidden` teams and of their runs. Anyone who knows it and the
-    ids of all teams can resolve the aliases. `metadata` has public metadata by submission id.
+    The secret determines the order of hidden teams and of their runs: with it and the ids of all
+    teams, the aliases can be resolved. `metadata` has the public metadata by submission id.
     """
-    names = _assign_aliases(runs, hidden, secret)
+    names = _assign_aliases(runs, hidden_teams, secret)
     free_text = {name for name, question in task.questions.items() if not question.choices}
     public_runs = []
     for run in runs:
-        is_hidden = run.team in hidden
+        is_hidden = run.team in hidden_teams
         team, tag = names[run.team, run.tag] if is_hidden else (run.team, run.tag)
         answers = {
             name: run.answers[name]
@@ -135,7 +135,7 @@ def make_released_runs(
 
 
 def _assign_aliases(
-    runs: Sequence[Submission], hidden: Collection[str], secret: str
+    runs: Sequence[Submission], hidden_teams: Collection[str], secret: str
 ) -> dict[tuple[str, str], tuple[str, str]]:
     """Return numbered aliases of hidden teams and runs, in an order that the secret decides."""
 
@@ -143,7 +143,7 @@ def _assign_aliases(
         return sha256(f"{secret}\n{name}".encode()).hexdigest()
 
     real_names = {name.casefold() for run in runs for name in (run.team, run.tag)}
-    hidden_runs = [run for run in runs if run.team in hidden]
+    hidden_runs = [run for run in runs if run.team in hidden_teams]
     teams = sorted({run.team for run in hidden_runs}, key=hash_name)
     width = max(2, len(str(len(teams))))
     numbers = (f"{k:0{width}}" for k in count(1))
@@ -366,12 +366,13 @@ class Release:
         Folder of the release, a BagIt bag.
     manifest
         SHA-256 of the tag manifest, which covers every byte of the bag; publish it.
-    runs, teams, hidden
+    n_runs, n_teams, n_hidden_teams
         Numbers of runs, teams and anonymous teams.
     excluded
         Descriptions of the excluded data.
     notes
-        Notes on ties, and on topics without judgments or without a relevant document.
+        Notes on runs accepted under earlier rules, on ties, and on topics without judgments or
+        without a relevant document.
     """
 
     id: str
@@ -379,17 +380,17 @@ class Release:
     judgments: str
     path: Path
     manifest: str
-    runs: int
-    teams: int
-    hidden: int
+    n_runs: int
+    n_teams: int
+    n_hidden_teams: int
     excluded: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:
         """The numbers of runs and teams, and the version of the judgments, as text."""
-        size = f"{counted(self.runs, 'run')} of {counted(self.teams, 'team')}"
-        hidden_text = f" ({self.hidden} anonymous)" if self.hidden else ""
+        size = f"{counted(self.n_runs, 'run')} of {counted(self.n_teams, 'team')}"
+        hidden_text = f" ({self.n_hidden_teams} anonymous)" if self.n_hidden_teams else ""
         return f"{size}{hidden_text}, judgments {self.judgments}"
 
     def __repr__(self) -> str:
@@ -410,7 +411,7 @@ def release(
     """Release a task: runs, judgments, scores and sheets, as a folder that never changes.
 
     Only fields that are known to be public are written. The same input gives the same bytes; if the
-    newest release of the task has these bytes, it is returned, and no new release is made.
+    newest release of the task that was not retracted has these bytes, no new release is made.
 
     Parameters
     ----------
@@ -521,9 +522,9 @@ def _describe_release(release_id: str, path: Path, manifest: str, payload: Paylo
         judgments=about["judgments"],
         path=path,
         manifest=manifest,
-        runs=about["runs"],
-        teams=about["teams"],
-        hidden=about["hidden_teams"],
+        n_runs=about["runs"],
+        n_teams=about["teams"],
+        n_hidden_teams=about["hidden_teams"],
         excluded=tuple(about["excluded"]),
         notes=tuple(about["notes"]),
     )
@@ -546,7 +547,8 @@ def _make_payload(
     inputs = make_sheet_inputs(campaign, rules.name, version.version)
     evaluation = inputs.evaluation
     runs = [run for run in select_intact(campaign, submissions) if run.tag in evaluation.systems]
-    if len(runs) + sum(run.id in campaign.unreadable for run in submissions) < len(submissions):
+    known_ids = {run.id for run in runs}.union(campaign.unreadable_runs)
+    if not known_ids.issuperset(run.id for run in submissions):
         raise _make_changed_error(rules.name)
     if not runs:
         raise make_no_readable_run_error(campaign, rules.name)

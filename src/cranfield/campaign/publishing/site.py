@@ -27,7 +27,7 @@ from cranfield.base.text import bibtex, counted
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName, check_outside
 from cranfield.campaign.pages import (
     STYLES,
-    link,
+    format_link,
     parse_decimal,
     render,
     replace_folder,
@@ -287,7 +287,7 @@ def collect_task_data(release: StoredRelease) -> TaskLeaderboard:
         team_of=lambda row: release.teams.get(row.get("team"), row.get("team")) or "–",
         # The file of each run's page, and the links to the pages of runs with a sheet.
         pages={tag: f"{name}.html" for tag, name in names.items()},
-        links={tag: link(f"{names[tag]}.html") for tag in sheets},
+        links={tag: format_link(f"{names[tag]}.html") for tag in sheets},
         sheets=sheets,
         groups=groups,
         # All rows show the interval of the first run.
@@ -311,7 +311,7 @@ def collect_task_data(release: StoredRelease) -> TaskLeaderboard:
         answer=answer_lines(section) if section else [],
         decimals=count_overall_decimals(section) if section else 4,
         # The first run, and the runs that are not significantly different from it.
-        not_separated=section.comparison.top_group if section and section.comparison else (),
+        top_group=section.comparison.top_group if section and section.comparison else (),
         # Retracted releases have no pages, but an interrupted retraction may have left a note.
         records=history([release.folder], measure, retracted=True)
         if any(row.get("received") for row in rows)
@@ -367,7 +367,7 @@ def make_task_pages(
         sortable=True,
         teams=group_runs_by_team(leaderboard),
         rules=release.rules,
-        rules_file=link("data", f"{release.id}-rules.toml", prefix="../"),
+        rules_file=format_link("data", f"{release.id}-rules.toml", prefix="../"),
         has_report=release.find_path("report.html").is_file(),
         lead=lead,
         leaderboard=leaderboard,
@@ -444,8 +444,7 @@ def make_topic_rows(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
         for row in leaderboard.release.read_table("topic-statistics").iter_rows(named=True)
         if row["measure"] == leaderboard.measure and row["group"] == "all"
     ]
-    section = leaderboard.measure_section
-    sign = 1 if section is not None and section.scores.lower_is_better else -1
+    sign = 1 if scores is not None and scores.lower_is_better else -1
     return sorted(
         topics, key=lambda topic: (sign * topic["median"], sign * topic["best"], topic["name"])
     )
@@ -454,26 +453,28 @@ def make_topic_rows(leaderboard: TaskLeaderboard) -> list[dict[str, Any]]:
 def find_best_runs(
     leaderboard: TaskLeaderboard, scores: Scores | None, topic: str
 ) -> dict[str, Any]:
-    """Return the runs with the best score for a topic, or a text if all are equal or missing."""
+    """Return the runs with the best score for a topic, or a text if all have it or none a score."""
     if scores is None or topic not in scores.topics:
         return {"text": "", "leading": []}
     row = scores.values[scores.topics.index(topic)]
     if np.isnan(row).all():
         return {"text": "–", "leading": []}
     is_best = is_best_value(row, scores.lower_is_better)
-    if (is_best | np.isnan(row)).all() and row.size > 1:
+    if is_best.all() and row.size > 1:
         return {"text": "all runs equal", "leading": []}
     tags = {scores.systems[k] for k in np.flatnonzero(is_best)}
     return {"text": "", "leading": [tag for tag in leaderboard.tags if tag in tags]}
 
 
 def make_heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[str, Any] | None:
-    """Return the heat map of scores: a row per topic, a column per run; None without scores."""
+    """Return the heat map of scores: a row per topic, a column per run; None without a score."""
     scores = leaderboard.release.scores.get(leaderboard.measure)
     if scores is None or not topics:
         return None
     values = order_scores(leaderboard, scores, topics)
-    if values.size == 0 or values.size > MAX_CELLS or not np.isfinite(values).any():
+    if not np.isfinite(values).any():
+        return None
+    if values.size > MAX_CELLS:
         return {"too_large": MAX_CELLS}
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     level = (values - low) / (high - low) if high > low else np.zeros(values.shape)
@@ -668,5 +669,5 @@ def make_site_files(
     main_links = [(link_text, f"../{name}") for link_text, name in MAIN_PAGES.items()]
     for task, leaderboard in leaderboards.items():
         pages = [(label(leaderboard.release.title), "index.html"), ("Topics", "topics.html")]
-        links = [(link_text, link(task, name, prefix="../")) for link_text, name in pages]
+        links = [(link_text, format_link(task, name, prefix="../")) for link_text, name in pages]
         yield from make_task_pages(leaderboard, task, main_links + links)

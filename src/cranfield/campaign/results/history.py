@@ -88,7 +88,7 @@ class _EntryReader:
     own: tuple[str, ...]
     retracted: bool
     used_options: set[str] = field(default_factory=set)  # options that apply to some source
-    unreadable: list[str] = field(default_factory=list)  # reasons why runs are excluded
+    unreadable_runs: list[str] = field(default_factory=list)  # reasons why runs are excluded
     notes: list[str] = field(default_factory=list)
 
     def read(self, source: PathName) -> pl.DataFrame:
@@ -125,7 +125,7 @@ class _EntryReader:
             values = _standardise(scores)
         else:
             values = pl.DataFrame({"entry": scores.systems, "score": scores.overall()})
-        self.unreadable.extend(campaign.unreadable.values())
+        self.unreadable_runs.extend(campaign.unreadable_runs.values())
         rows = [(run.tag, run.team, run.received) for run in scoring.submissions]
         runs = pl.DataFrame(rows, ["tag", "team", "received"], orient="row")
         collection = (campaign.rules.id, scoring.rules.name, scoring.judgments.version)
@@ -142,7 +142,7 @@ class _EntryReader:
         name = str(measure)
         if name not in measures:
             names = ", ".join(measures)
-            raise PolicyError(f"{folder} has no scores by {name}; it has scores by {names}")
+            raise PolicyError(f"{folder} has no scores by {name}; expected one of: {names}")
         if self.standardised:
             path = data / "scores" / "scores.parquet"
             frame = read_parquet_frame(path.read_bytes(), str(path))
@@ -184,7 +184,7 @@ class _EntryReader:
         requested_names = {role: name for role, name in self.columns.items() if role != "score"}
         indices = _LEADERBOARD.find_positions(names, str(path), requested_names)
         name_of = {role: names[k] for role, k in indices.items()}
-        name_of["score"] = self.columns.get("score") or _find_scores(names, self.measure, path)
+        name_of["score"] = self.columns.get("score") or _find_column(names, self.measure, path)
         if "mark" not in name_of and "" in names:
             name_of["mark"] = ""
         if fold_name(name_of["score"]) != fold_name(self.measure):
@@ -293,7 +293,7 @@ _QUALIFIER = re.compile(r"\s*[(\[].*[)\]]\s*$")
 """Text in brackets at the end of a column's name, such as `(Eval)`."""
 
 
-def _find_scores(names: list[str], measure: str, path: Path) -> str:
+def _find_column(names: list[str], measure: str, path: Path) -> str:
     """Return the column named like a measure, perhaps with a text in brackets at the end."""
     exact_names = [name for name in names if name == measure]
     exact_names = exact_names or [name for name in names if fold_name(name) == fold_name(measure)]
@@ -353,7 +353,7 @@ _ENTRY_COLUMNS: result.Columns = {
         "Name of the entry; for a campaign or release, the tag of the run.", key=True
     ),
     "team": result.Column("Team of the entry; empty or null if the source names no team."),
-    "score": result.Column("Score by the measure."),
+    "score": result.Column("Score by the measure, standardised if `History.standardised`."),
     "own": result.Column("Whether the entry is a run of the organisers."),
     "record": result.Column("Whether the entry is a record, as defined by `History.records`."),
     "source": result.Column("Folder or file that the entry comes from."),
@@ -377,7 +377,7 @@ class History(result.Result):
         One row per entry, in order of day.
     notes
         Notes on excluded entries, and on whether scores are comparable.
-    unreadable
+    unreadable_runs
         Reasons why runs of campaigns could not be read; these runs are excluded.
     """
 
@@ -390,7 +390,7 @@ class History(result.Result):
     standardised: bool
     frame: pl.DataFrame
     notes: tuple[str, ...]
-    unreadable: tuple[str, ...] = ()
+    unreadable_runs: tuple[str, ...] = ()
 
     def records(self) -> pl.DataFrame:
         """Return the entries that are better than all earlier entries.
@@ -413,7 +413,7 @@ class History(result.Result):
         return []
 
     def tables(self, name: str = "records") -> list[tabular.Table]:
-        """Return the records as a formatted table, without a constant source and empty teams.
+        """Return the records as a table, without a constant source or collection and empty teams.
 
         Parameters
         ----------
@@ -482,9 +482,10 @@ def history(
     Raises
     ------
     PolicyError
-        For several collections without standardisation, and an option that applies to no source.
+        For no source, several collections without standardisation, a table without `measure` or
+        with `standardised`, an unknown role in `columns`, and an option that applies to no source.
     InputError
-        For a source that cannot be read, an unknown column, and an invalid date.
+        For a source that cannot be read, a missing column, and an invalid date.
 
     Examples
     --------
@@ -552,7 +553,7 @@ def history(
         option = command_option("lower_is_better=True") or "lower_is_better=True"
         add_note(f"higher scores of {measure} count as better; {option} reverses this")
     frame = mark_records(scored_entries, lower_is_better)
-    return History(measure, standardised, frame, tuple(notes), tuple(reader.unreadable))
+    return History(measure, standardised, frame, tuple(notes), tuple(reader.unreadable_runs))
 
 
 def mark_records(entries: pl.DataFrame, lower_is_better: bool = False) -> pl.DataFrame:

@@ -139,7 +139,7 @@ class Leaderboard(TableResult):
     separation
         Result of the comparison of all pairs; None if runs were not compared.
     notes
-        Notes on the comparison and on runs that were not pooled, and the notes of
+        Notes on the comparison and on runs that were late or not pooled, and the notes of
         :func:`cranfield.evaluate` on runs and topics.
     task
         Title of the task; empty for runs outside a campaign.
@@ -187,7 +187,7 @@ class Leaderboard(TableResult):
         return []
 
     def tables(self, *, max_runs: int | None = None) -> list[Table]:
-        """Return the leaderboard as a formatted table, without empty columns and unused `late`.
+        """Return the leaderboard as a table, without empty columns, and `late` if no run is late.
 
         Parameters
         ----------
@@ -322,13 +322,13 @@ def task_leaderboard(
     evaluation = scoring.evaluate()
     notes = scoring.make_notes(evaluation)
     reason = explain_no_comparison(len(evaluation.systems), max_runs)
-    separation = reason or _separate_with_cache(scoring, alpha)
+    separation = reason or _separate_with_cache(scoring, alpha, max_runs)
     result = _make_leaderboard(evaluation, scoring.submissions, separation)
     title = scoring.rules.title or scoring.rules.name
     return replace(result, task=title, notes=(*result.notes, *notes))
 
 
-def _separate_with_cache(scoring: Scoring, alpha: float) -> Separation | str:
+def _separate_with_cache(scoring: Scoring, alpha: float, max_runs: int) -> Separation | str:
     """Compare runs by the first measure; the result is cached in a file."""
     measure, campaign, judgments = scoring.measures[0], scoring.campaign, scoring.judgments
     basis = hash_values("groups", scoring.compute_basis(all_runs=True), str(measure), alpha)
@@ -336,7 +336,7 @@ def _separate_with_cache(scoring: Scoring, alpha: float) -> Separation | str:
         frame, facts = cached_table
         return Separation(frame, facts["method"], facts["verdict"], (*facts["notes"].split("\n"),))
     scoring.measures = [measure]
-    result = separate_runs(scoring.evaluate()[str(measure)], alpha)
+    result = separate_runs(scoring.evaluate()[str(measure)], alpha, max_runs)
     if not isinstance(result, str):
         notes = "\n".join(result.notes)
         facts = {"method": result.method, "verdict": result.verdict, "notes": notes}

@@ -24,7 +24,7 @@ from cranfield.base.errors import (
 from cranfield.base.text import counted
 from cranfield.campaign.opened_campaign import OpenedCampaign, PathName
 from cranfield.campaign.pages import encode_text, render_page, replace_folder, write_files
-from cranfield.campaign.results.leaderboard import Leaderboard, leaderboard
+from cranfield.campaign.results.leaderboard import Leaderboard, compare_pairs, leaderboard
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.results.sheet_making import list_measures, sort_topics_naturally
 from cranfield.campaign.results.topic_statistics import topic_statistics
@@ -35,7 +35,6 @@ from cranfield.reporting import charts
 from cranfield.reporting.charts.saving import render_chart
 from cranfield.reporting.page.html import label
 from cranfield.reporting.page.report_page import report
-from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.tabular import Cell, Table, format_number
 
@@ -223,8 +222,7 @@ def make_charts(overview: Overview) -> Iterator[tuple[str, Any]]:
     yield "scores", charts.box_plot(scores)
     yield "topics", charts.difficulty_map(scores)
     if overview.leaderboard.separation is not None:
-        has_missing = np.isnan(scores.values).any()
-        comparison = compare(scores, missing="zero" if has_missing else None)
+        comparison = compare_pairs(scores)
         yield "separation", charts.significance_matrix(comparison)
         with suppress(PolicyError):
             # Not every comparison has intervals around means.

@@ -281,8 +281,8 @@ class Scoring:
                 [run for run in self.submissions if run.object in missing_objects],
                 [measure for measure in measures if scored_runs[str(measure)].has_nulls()],
             )
-            unreadable = self.campaign.unreadable
-            self.submissions = tuple(run for run in self.submissions if run.id not in unreadable)
+            excluded_ids = self.campaign.unreadable_runs
+            self.submissions = tuple(run for run in self.submissions if run.id not in excluded_ids)
             if not self.submissions:
                 raise make_no_readable_run_error(self.campaign, self.rules.name)
             if evaluation is not None:
@@ -304,8 +304,8 @@ class Scoring:
             # A run without a judged topic can only be judged with other runs.
             judged_runs = self._judge(self.submissions)
         # Scores are cached by the text form of the measure, not by its requested name.
-        canonical = [measure() for measure in measures]
-        return None if judged_runs is None else score(judged_runs, canonical, compat=self.compat)
+        measures = [measure() for measure in measures]
+        return None if judged_runs is None else score(judged_runs, measures, compat=self.compat)
 
     def _judge(self, runs: Sequence[Submission]) -> JudgedRuns | None:
         return apply_to_runs(
@@ -390,10 +390,10 @@ class Scoring:
     def _compute_coverage(self, table: pl.DataFrame) -> tuple[SystemCoverage, ...]:
         """Return the coverage of each run by the judgments."""
         run_rows = table.filter(pl.col("topic").is_null())
-        by_run = dict(zip(run_rows["object"], map(json.loads, run_rows["coverage"]), strict=True))
+        texts_by_run = dict(zip(run_rows["object"], run_rows["coverage"], strict=True))
         coverage = []
         for tag, sha256_text in self.objects.items():
-            fields = by_run[sha256_text] | {"system": tag}
+            fields = json.loads(texts_by_run[sha256_text]) | {"system": tag}
             topics = {name: tuple(fields[name]) for name in ("missing", "extra")}
             coverage.append(SystemCoverage(**fields | topics))
         return tuple(coverage)
@@ -422,15 +422,16 @@ def score_runs(
     Returns
     -------
     Evaluation
-        Scores of all accepted runs, in order of tag; they equal the scores of
-        :func:`cranfield.evaluate`. The folder `scores/` caches scores by the bytes of the run and
-        of the judgments, the measure, the policies and the version of cranfield. Scores by a
+        Scores of the accepted runs, in order of tag, as :func:`cranfield.evaluate` computes them
+        with the options of the rules. The folder `scores/` caches scores by the bytes of the run
+        and of the judgments, the measure, the policies and the version of cranfield. Scores by a
         measure that depends on other runs, such as `URisk`, are valid for one set of runs only.
 
     Raises
     ------
     CranfieldError
-        If the task has no accepted run, or no judgments.
+        If the task, the version or a measure is unknown, or the task has no accepted run or no
+        judgments.
     InputError
         If no run can be read.
 

@@ -31,7 +31,7 @@ class Category:
 
     key: str  # such as `type`; empty for all runs
     value: str  # such as `manual`; empty for all runs
-    runs: int  # number of runs, including the run itself
+    n_runs: int  # including the run itself
 
     def __str__(self) -> str:
         return f"{self.key} {self.value}" if self.key else "all runs"
@@ -42,7 +42,7 @@ class TopicScores:
     """Scores of a run for a topic, and the statistics of its category, if there is one."""
 
     topic: str
-    relevant: int  # number of relevant documents
+    n_relevant: int  # number of relevant documents
     score: Score
     best: Score = None
     median: Score = None
@@ -60,13 +60,13 @@ class SheetComparison:
     """Comparison of a run with all other runs by significance tests."""
 
     rank: int  # 1 + number of runs with a better mean
-    runs: int  # number of runs
+    n_runs: int
     groups: str = ""  # letters; runs that share a letter are not significantly different
     method: str = ""  # the test, its correction and its level
-    better: int = 0  # number of significantly better runs
-    worse: int = 0  # number of significantly worse runs
-    not_separated: int = 0  # number of runs that are not significantly different
-    names: tuple[str, ...] | None = None  # tags of these runs, the best first; None if hidden
+    n_better: int = 0  # number of significantly better runs
+    n_worse: int = 0  # number of significantly worse runs
+    n_not_different: int = 0  # number of runs that are not significantly different
+    names: tuple[str, ...] | None = None  # tags of the latter, the best first; None if hidden
     verdict: tuple[str, ...] = ()  # whether the result is meaningful on the scale of the measure
     not_compared: str = ""  # reason why runs are not compared; empty if they are
 
@@ -100,9 +100,9 @@ class Sheet:
         Notes on the scores of the run, such as the effect of ties.
     measure, lower_is_better
         Measure of charts, topics and comparisons, and whether lower is better.
-    topics
+    n_topics
         Number of scored topics.
-    retrieved, relevant, relevant_retrieved
+    n_retrieved, n_relevant, n_relevant_retrieved
         Numbers of documents over all topics.
     precision_at_recall
         Interpolated precision at recall 0, 0.1, ..., 1, shape (11,).
@@ -113,7 +113,7 @@ class Sheet:
     average_precision, r_precision
         Means over topics.
     measures
-        Overall values by the measures of the task.
+        Overall values by the measures of the task and by `measure`.
     unjudged
         Proportion of documents without a judgment in the top ranks, by depth.
     category
@@ -133,10 +133,10 @@ class Sheet:
     team: str
     team_name: str
     measure: str
-    topics: int
-    retrieved: int
-    relevant: int
-    relevant_retrieved: int
+    n_topics: int
+    n_retrieved: int
+    n_relevant: int
+    n_relevant_retrieved: int
     precision_at_recall: tuple[Score, ...]
     precision_at: Mapping[int, Score]
     average_precision: Score
@@ -210,7 +210,7 @@ class Sheet:
         return self.to_text()
 
     def __repr__(self) -> str:
-        rank = f"{self.comparison.rank} of {self.comparison.runs} by {self.measure}"
+        rank = f"{self.comparison.rank} of {self.comparison.n_runs} by {self.measure}"
         return f"Sheet({self.tag!r}, task {self.task}: rank {rank})"
 
 
@@ -241,6 +241,7 @@ def make_sheet_values(sheet: Sheet) -> dict[str, Any]:
         "differences": differences,
         "above": int((sign * differences > 0).sum()),
         "below": int((sign * differences < 0).sum()),
+        "equal": int((differences == 0).sum()),
         "category_text": describe_category(sheet),
         "heads": heads,
         "rows": format_topic_rows(sheet),
@@ -288,7 +289,7 @@ def format_team(sheet: Sheet) -> str:
 
 def format_rank(sheet: Sheet) -> str:
     value = format_number(sheet.measures.get(sheet.measure))
-    rank = f"{sheet.comparison.rank:,} of {counted(sheet.comparison.runs, 'run')}"
+    rank = f"{sheet.comparison.rank:,} of {counted(sheet.comparison.n_runs, 'run')}"
     late_text = " (submitted late)" if sheet.late else ""
     return f"Rank {rank}{late_text} by {sheet.measure}" + (f", {value}" if value else "")
 
@@ -298,20 +299,20 @@ def describe_category(sheet: Sheet) -> str:
     if sheet.category is None:
         return "too few other runs for a comparison"
     if not sheet.category.key:
-        return f"best, median and worst of all {counted(sheet.comparison.runs, 'run')}"
-    runs = counted(sheet.category.runs, "run")
+        return f"best, median and worst of all {counted(sheet.comparison.n_runs, 'run')}"
+    runs = counted(sheet.category.n_runs, "run")
     return f"best, median and worst of the {runs} of {sheet.category}"
 
 
 def format_topic_rows(sheet: Sheet) -> list[list[str]]:
     rows = []
     for topic in sheet.by_topic:
-        row = [topic.topic, f"{topic.relevant:,}", format_number(topic.score)]
+        row = [topic.topic, f"{topic.n_relevant:,}", format_number(topic.score)]
         if sheet.category is not None:
             row += map(format_number, (topic.best, topic.median, topic.worst))
             difference = topic.minus_median
             sign = "+" if difference is not None and difference > 0 else ""
-            row += [sign + format_number(difference), f"{topic.rank} of {sheet.category.runs}"]
+            row += [sign + format_number(difference), f"{topic.rank} of {sheet.category.n_runs}"]
         rows.append(row)
     return rows
 
@@ -321,15 +322,15 @@ def describe_comparison(sheet: Sheet) -> list[str]:
     comparison, by_measure = sheet.comparison, f"by {sheet.measure}"
     if comparison.not_compared:
         return [f"Runs are not compared: {comparison.not_compared}."]
-    verb = "is" if comparison.better == 1 else "are"
+    verb = "is" if comparison.n_better == 1 else "are"
     verdict = (
-        f"Of the {comparison.runs - 1:,} other runs, {comparison.better:,} {verb} significantly"
-        f" better {by_measure}, {comparison.worse:,} significantly worse, and"
-        f" {comparison.not_separated:,} not significantly different"
+        f"Of the {comparison.n_runs - 1:,} other runs, {comparison.n_better:,} {verb} significantly"
+        f" better {by_measure}, {comparison.n_worse:,} significantly worse, and"
+        f" {comparison.n_not_different:,} not significantly different"
     )
-    if comparison.runs == 2:
-        kind = "better" if comparison.better else "worse" if comparison.worse else "different"
-        negation = "" if comparison.better or comparison.worse else "not "
+    if comparison.n_runs == 2:
+        kind = "better" if comparison.n_better else "worse" if comparison.n_worse else "different"
+        negation = "" if comparison.n_better or comparison.n_worse else "not "
         verdict = f"The other run is {negation}significantly {kind} {by_measure}"
     lines = [f"{verdict} ({comparison.method})."]
     if comparison.groups:

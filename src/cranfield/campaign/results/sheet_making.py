@@ -113,10 +113,10 @@ NAMING_OF_OTHERS = ("named", "hidden")
 """Options for the names of runs that are not significantly different from the run of a sheet."""
 
 COUNTS = {
-    "topics": "NumQ",
-    "retrieved": "NumRet",
-    "relevant": "NumRel",
-    "relevant_retrieved": "NumRelRet",
+    "n_topics": "NumQ",
+    "n_retrieved": "NumRet",
+    "n_relevant": "NumRel",
+    "n_relevant_retrieved": "NumRelRet",
 }
 """Counts of a sheet, with the measures that compute them."""
 
@@ -162,12 +162,12 @@ def compare_each_run(scores: Scores) -> list[SheetComparison]:
         comparisons.append(
             SheetComparison(
                 rank=rank,
-                runs=n_runs,
+                n_runs=n_runs,
                 groups=letters[k],
                 method=f"{comparison.title}, alpha {comparison.alpha:g}",
-                better=int(is_better.sum()),
-                worse=int(is_worse.sum()),
-                not_separated=len(ties),
+                n_better=int(is_better.sum()),
+                n_worse=int(is_worse.sum()),
+                n_not_different=len(ties),
                 names=tuple(scores.systems[j] for j in ties),
                 verdict=_describe_verdict(statement, k),
             )
@@ -215,7 +215,7 @@ def make_sheet_inputs(
         warnings=warnings,
         metadata={run.tag: select_public_run_metadata(run)[0] for run in runs if run.metadata},
         ties=ties,
-        pool_depths=registry.pool_depths(rules.name),
+        pool_depths=registry.get_pool_depths(rules.name),
         measure=measure,
     )
 
@@ -367,7 +367,7 @@ def _make_overall_fields(
     unjudged: dict[int, Score] = {}
     for depth in _list_depths(task):
         n_retrieved = values[f"NumRet@{depth}"]
-        n_unjudged = values[f"Unjudged@{depth}"] * depth * counts["topics"]
+        n_unjudged = values[f"Unjudged@{depth}"] * depth * counts["n_topics"]
         unjudged[depth] = to_score(n_unjudged / n_retrieved) if n_retrieved else None
     return {
         **counts,
@@ -554,8 +554,8 @@ def _make_team_files(all_inputs: Iterable[SheetInputs], team: str) -> dict[str, 
     for inputs in all_inputs:
         if any(run.team == team for run in inputs.runs):
             sheets, folder = inputs.make_sheets("hidden", team), inputs.task.name
-            label = format_team(sheets[0])
-            readme = render_text("packet.txt", sheets=sheets, inputs=inputs, team=label)
+            values = {"sheets": sheets, "inputs": inputs, "team": format_team(sheets[0])}
+            readme = render_text("packet.txt", **values)
             statistics = _make_statistics_table(inputs, team).write_csv()
             files[f"{folder}/README.txt"] = encode_text(readme)
             files[f"{folder}/statistics.csv"] = statistics.encode()

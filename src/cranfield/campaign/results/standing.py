@@ -78,9 +78,10 @@ class Standing(Result):
         topics; the keys are 10 and `depth`.
     depth
         Depth of the pool.
-    lost
+    losses
         Losses of runs that were not pooled, estimated by leaving out each pooled team: `runs`,
-        `mean drop`, `largest drop`, `largest rank change`; None without two pooled teams.
+        `mean drop`, `largest drop`, `largest rank change`; None without two pooled teams, or
+        without `pooling`.
     rank, n_runs
         Rank among the reference runs and this run, and their number; equal means share a rank.
     mean
@@ -109,8 +110,14 @@ class Standing(Result):
         "against": Column("The other run: best, median or baseline.", key=True),
         "tag": Column("Tag of the other run."),
         "mean": Column("Mean score of the other run."),
-        "difference": Column("Mean score of the run minus mean score of the other run."),
-        "low": Column("Lower bound of the simultaneous confidence interval of the difference."),
+        "difference": Column(
+            "Mean score of the run minus that of the other run; with another statistic, such as the"
+            " mean ranks of `friedman`, the difference of this statistic."
+        ),
+        "low": Column(
+            "Lower bound of the confidence interval of the difference; NaN if it would contradict"
+            " the test decision."
+        ),
         "high": Column("Upper bound of the same confidence interval as `low`."),
         "raw p": Column("p-value without correction for multiple comparisons."),
         "p": Column("p-value, corrected for the comparisons of this run."),
@@ -125,7 +132,7 @@ class Standing(Result):
     judgments: str
     unjudged: dict[int, float]
     depth: int
-    lost: dict[str, float] | None
+    losses: dict[str, float] | None
     rank: int
     n_runs: int
     mean: float
@@ -146,13 +153,12 @@ class Standing(Result):
         """Return lines about the run and its baseline, starting with the unjudged documents."""
         texts = ", ".join(f"{rate:.1%} of the first {d}" for d, rate in self.unjudged.items())
         lines = [f"{self.run}: unjudged documents: {texts}"]
-        if self.lost is not None:
+        if (losses := self.losses) is not None:
             lines.append(
-                f"runs that were not pooled lose up to {format_number(self.lost['largest drop'])}"
-                f" of {self.measure} (mean {format_number(self.lost['mean drop'])}) and up to"
-                f" {counted(round(self.lost['largest rank change']), 'rank')}, estimated by"
-                f" leaving out each team of the {counted(int(self.lost['runs']), 'pooled run')} in"
-                " turn"
+                f"runs that were not pooled lose up to {format_number(losses['largest drop'])} of"
+                f" {self.measure} (mean {format_number(losses['mean drop'])}) and up to"
+                f" {counted(round(losses['largest rank change']), 'rank')}, estimated by leaving"
+                f" out each team of the {counted(int(losses['runs']), 'pooled run')} in turn"
             )
         z = "" if self.standardised is None else f", standardised {self.standardised:+.2f}"
         rank = f"rank {self.rank:,} of {self.n_runs:,} (judgments {self.judgments})"
@@ -177,11 +183,11 @@ class Standing(Result):
             "measure": self.measure,
             "judgments": self.judgments,
             "unjudged": {str(depth): rate for depth, rate in self.unjudged.items()},
-            "lost when not pooled": self.lost,
+            "losses when not pooled": self.losses,
             "mean": self.mean,
             "standardised": self.standardised,
             "rank": self.rank,
-            "runs": self.n_runs,
+            "n_runs": self.n_runs,
             "verdict": self.position,
             "method": self.comparison.method,
             "notes": list(self.notes),
@@ -199,7 +205,8 @@ def estimate_losses(scoring: Scoring) -> dict[str, float] | None:
     teams = {run.tag: run.team for run in pooled_runs}
     if len(set(teams.values())) < 2:
         return None
-    measure, depths = scoring.measures[0], scoring.campaign.registry.pool_depths(scoring.rules.name)
+    measure = scoring.measures[0]
+    depths = scoring.campaign.registry.get_pool_depths(scoring.rules.name)
     recorded_depths = (depths[run.tag] for run in pooled_runs if run.tag in depths)
     depth = max(recorded_depths, default=(scoring.rules.pool or PoolRules()).depth)
     policies = scoring.policies.describe()
@@ -297,7 +304,7 @@ def standing(
     evaluation = score(judge(new_runs, qrels, **scoring.policies.describe()), scoring.measures)
     # The evaluation also removes unreadable runs from the submissions.
     [campaign_scores] = scoring.evaluate().values()
-    lost = estimate_losses(scoring) if pooling else None
+    losses = estimate_losses(scoring) if pooling else None
     tags, type_text = _find_reference_tags(scoring, kind)
     campaign_tags = {run.tag for run in scoring.submissions}
     run_paths = zip(new_runs, paths, strict=True)
@@ -324,7 +331,7 @@ def standing(
         _compare_run, scoring, evaluation, scores, tags, type_text, notes, options
     )
     baseline_standing = None if baseline is None else compare_one(names[1])
-    return replace(compare_one(*names), lost=lost, baseline=baseline_standing)
+    return replace(compare_one(*names), losses=losses, baseline=baseline_standing)
 
 
 def _read_run(scoring: Scoring, text: str) -> Run:
@@ -411,7 +418,7 @@ def _compare_run(
         judgments=scoring.judgments.version,
         unjudged=_compute_unjudged(evaluation, run, depth),
         depth=depth,
-        lost=None,
+        losses=None,
         rank=1 + sum(key_of[tag] < key_of[run] for tag in other_tags),
         n_runs=len(other_tags) + 1,
         mean=means[run],

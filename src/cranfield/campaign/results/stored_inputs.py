@@ -259,7 +259,7 @@ def find_judgments(campaign: OpenedCampaign, task: str, version: str | None = No
 
 def read_stored_qrels(campaign: OpenedCampaign, rules: TaskRules, record: Judgments) -> Qrels:
     """Read a version of the judgments, without topics outside the task."""
-    path = records.object_path(campaign.folder, record.object)
+    path = records.find_object(campaign.folder, record.object)
     if file_sha256(path) != record.object:
         raise InputError(
             "the stored bytes differ from the added file", source=f"judgments {record.version}"
@@ -272,7 +272,7 @@ def read_stored_qrels(campaign: OpenedCampaign, rules: TaskRules, record: Judgme
     return read_qrels(frame.filter(frame["topic"].is_in(list(topics))))
 
 
-Output = TypeVar("Output")
+FunctionResult = TypeVar("FunctionResult")
 """Type of the results of a function of runs."""
 
 
@@ -281,7 +281,7 @@ def read_stored_runs(
 ) -> Runs:
     """Return the runs of submissions, by tag, without comparing their bytes with the hashes."""
     files = {
-        run.tag: Source(str(records.object_path(campaign.folder, run.object)), label=_name_run(run))
+        run.tag: Source(str(records.find_object(campaign.folder, run.object)), label=_name_run(run))
         for run in submissions
     }
     return read_runs(files, format=rules.format)
@@ -311,11 +311,11 @@ def apply_to_runs(
     campaign: OpenedCampaign,
     rules: TaskRules,
     submissions: Sequence[Submission],
-    function: Callable[[Runs], Output],
-) -> Output | None:
+    function: Callable[[Runs], FunctionResult],
+) -> FunctionResult | None:
     """Call a function with the runs that can be read, by tag; None if no run can be read.
 
-    Unreadable runs are excluded with a warning, and recorded in `campaign.unreadable`.
+    Unreadable runs are excluded with a warning, and recorded in `campaign.unreadable_runs`.
     """
     runs = select_intact(campaign, submissions)
     while runs:
@@ -332,12 +332,12 @@ def apply_to_runs(
 
 def make_no_readable_run_error(campaign: OpenedCampaign, task: str) -> InputError:
     """Return the error for a task without a readable run."""
-    reasons = some_of(campaign.unreadable.values(), 3)
+    reasons = some_of(campaign.unreadable_runs.values(), 3)
     return InputError(f"no accepted run can be read: {reasons}", source=f"task {quoted(task)}")
 
 
 def _check_object(campaign: OpenedCampaign, run: Submission) -> None:
-    path = records.object_path(campaign.folder, run.object)
+    path = records.find_object(campaign.folder, run.object)
     if not path.is_file():
         raise InputError("is missing from objects/")
     if file_sha256(path) != run.object:
@@ -354,15 +354,15 @@ def _try_each(
             reader(run)
         except InputError as error:
             reason = str(convert_error(error, InputError, f"run {quoted(run.tag)}"))
-            if run.id not in campaign.unreadable:
+            if run.id not in campaign.unreadable_runs:
                 warn(f"{reason}; the run is excluded")
-            campaign.unreadable[run.id] = reason
+            campaign.unreadable_runs[run.id] = reason
         else:
             readable.append(run)
     return readable
 
 
-def judging_policies(rules: TaskRules) -> Policies:
+def make_judging_policies(rules: TaskRules) -> Policies:
     """Return the policies of judging of a task."""
     return make_policies(**dict[str, Any](rules.judging))
 
@@ -441,15 +441,15 @@ def pool(
     rules = campaign.rules.task(task)
     submissions = select_pool_runs(campaign, rules.name, without)
     depth = (rules.pool or PoolRules()).depth if depth is None else depth
-    ties = ties or judging_policies(rules).ties
+    ties = ties or make_judging_policies(rules).ties
     function = partial(pool_runs, depth=depth, ties=ties, topics=read_topic_ids(rules))
     new_pool = apply_to_runs(campaign, rules, submissions, function)
     if new_pool is None:
         raise make_no_readable_run_error(campaign, rules.name)
-    readable = [run for run in submissions if run.id not in campaign.unreadable]
+    readable = [run for run in submissions if run.id not in campaign.unreadable_runs]
     _warn_of_blanks(campaign, rules, readable, new_pool)
     # A deeper pool of runs that were pooled before is recorded too.
-    depths = campaign.registry.pool_depths(rules.name) if mark else {}
+    depths = campaign.registry.get_pool_depths(rules.name) if mark else {}
     new_runs = [run for run in readable if not run.pooled or depths.get(run.tag, depth) < depth]
     if mark and (new_runs or without):
         tags = [run.tag for run in new_runs]

@@ -122,7 +122,7 @@ def topic_statistics(
     groups = groups or {}
     for system in groups:
         if system not in scores.systems:
-            raise PolicyError(f"groups: unknown run {quoted(system)}")
+            raise PolicyError(f"unknown run {quoted(system)} in groups")
     if ALL in groups.values():
         raise PolicyError(f"a group must not be named {ALL}; this name is reserved for all runs")
     values, missing_notes = _fill_missing(scores)

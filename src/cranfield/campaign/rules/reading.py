@@ -92,7 +92,8 @@ def read_rules(path: str | PathLike[str]) -> Rules:
 def hash_rules(rules: Rules) -> str:
     """Return a single SHA-256 of the rules and all files that they name.
 
-    The hashed text has a line `sha256  path` for each file, as `sha256sum` writes it, in order.
+    The hashed text has a line `sha256  path` for each file, as `sha256sum` writes it, in
+    ascending order.
     """
     lines = sorted(f"{digest}  {name}\n" for name, digest in rules.files.items())
     return sha256("".join(lines).encode()).hexdigest()

@@ -52,7 +52,7 @@ def parse_time(value: object) -> datetime:
     Raises
     ------
     InputError
-        For an invalid time, and for a time or a date without an offset.
+        For an invalid time, a time without an offset, and a date without a time.
 
     Examples
     --------
@@ -123,7 +123,7 @@ ValueCheck = Callable[[Any], Any]
 """A function that checks a TOML value and converts it to the value of a field."""
 
 MAX_INTEGER = 10**15
-"""Maximum value of integers."""
+"""Maximum value of integers in the rules."""
 
 
 class WrongValueError(Exception):
@@ -168,7 +168,8 @@ check_text_line = _make_check(
 )
 check_boolean = _make_check("true or false", lambda value: isinstance(value, bool))
 check_positive_integer = _make_check(
-    "an integer >= 1", lambda value: type(value) is int and 1 <= value <= MAX_INTEGER
+    "an integer from 1 to 10^15",
+    lambda value: type(value) is int and 1 <= value <= MAX_INTEGER,
 )
 check_table = _make_check("a table", lambda value: isinstance(value, dict))
 check_fraction = _make_check(

@@ -14,7 +14,7 @@ from cranfield.sources.schemas import fold_name
 from cranfield.sources.text import decode_text, parse_json, parse_json_lines, read_xml, split_lines
 
 ID_NAMES = ("number", "num", "id", "_id", "qid", "query_id", "topic_id", "topic", "identifier")
-"""Names of the id of a topic in XML and JSON."""
+"""Names of the id of a topic in XML, JSON and headers of text."""
 
 _NUM = re.compile(r"<num>\s*(?:Number:)?\s*([^\s<]*)", re.IGNORECASE)
 
@@ -24,8 +24,9 @@ def read_topic_ids(task: TaskRules) -> tuple[str, ...] | None:
 
     Formats: text, with an id as the first word of each line, except comment lines (`#`); TREC, with
     `<num> Number: 401`; XML, with `<topic number="401">` or, as in CLEF,
-    `<topic><identifier>401</identifier>`; JSON, as an object by id or a list of objects; and JSON
-    lines. Files may be compressed. `irds:...` names the topics of a dataset of ir_datasets.
+    `<topic><identifier>401</identifier>`; JSON (`.json`), as an object by id or a list of objects;
+    and JSON lines (`.jsonl`, `.ndjson`). Files may be compressed. `irds:...` names the topics of a
+    dataset of ir_datasets.
 
     Raises
     ------
@@ -35,23 +36,24 @@ def read_topic_ids(task: TaskRules) -> tuple[str, ...] | None:
     if task.topics is None:
         return None
     name = task.topics.name if isinstance(task.topics, Path) else task.topics
-    line_of: dict[str, int | None] = {}
+    lines_by_topic: dict[str, int | None] = {}
     try:
         for topic, line in _iterate_ids_and_lines(task.topics):
             if not topic or re.search(r"\s", topic):
                 raise InputError(
                     f"a topic id must be text without blanks, got {quoted(topic)}", line=line
                 )
-            if topic in line_of:
-                suffix = f", first in line {line_of[topic]}" if line_of[topic] else ""
+            if topic in lines_by_topic:
+                first_line = lines_by_topic[topic]
+                suffix = f", first in line {first_line}" if first_line else ""
                 raise InputError(f"duplicate topic {quoted(topic)}{suffix}", line=line)
-            line_of[topic] = line
+            lines_by_topic[topic] = line
     except InputError as error:
         # The path on the organisers' machine is private.
         raise InputError(error.reason, source=name, line=error.line) from error
-    if not line_of:
+    if not lines_by_topic:
         raise InputError("has no topics", source=name)
-    return tuple(line_of)
+    return tuple(lines_by_topic)
 
 
 def _iterate_ids_and_lines(topics: Path | str) -> Iterator[tuple[str, int | None]]:

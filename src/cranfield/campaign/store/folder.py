@@ -72,8 +72,9 @@ class Verification(Result):
     ----------
     findings
         Problems first, then files left over by killed processes, notes, and repairs.
-    files, events
-        Number of checked files, including the registry, and number of events in the chain.
+    n_files, n_events
+        Number of checked files, including the registry, and number of events in the chain, which
+        is 0 if the registry is damaged.
     """
 
     name: ClassVar[str] = "findings"
@@ -84,8 +85,8 @@ class Verification(Result):
     }
 
     findings: tuple[Finding, ...]
-    files: int = 0
-    events: int = 0
+    n_files: int = 0
+    n_events: int = 0
 
     @property
     def problems(self) -> tuple[Finding, ...]:
@@ -116,7 +117,7 @@ class Verification(Result):
 
     def heading(self) -> list[str]:
         """Return one line: the numbers of problems, if any, of compared files, and of events."""
-        sizes = f"{counted(self.files, 'file')}, {counted(self.events, 'event')}"
+        sizes = f"{counted(self.n_files, 'file')}, {counted(self.n_events, 'event')}"
         return [f"{counted(len(self.problems), 'problem') if not self.ok else 'intact'}: {sizes}"]
 
     def _frame(self) -> pl.DataFrame:
@@ -150,13 +151,13 @@ _Records = dict[str, _Record]
 
 
 def _find_recorded_files(registry: RegistryReader) -> _Records:
-    rules = registry.rules_files().items()
+    rules = registry.get_rules_files().items()
     files = {path: _Record(sha256, "rules as they were last used") for path, sha256 in rules}
     runs = (run for run in registry.submissions(None, None) if run.is_stored)
     objects = {run.object: f"run {quoted(run.tag)}" for run in runs}
     objects |= {item.object: f"judgments {quoted(item.version)}" for item in registry.judgments()}
     for sha256, description in objects.items():
-        path = records.object_path(Path(), sha256).as_posix()
+        path = records.find_object(Path(), sha256).as_posix()
         files[path] = _Record(sha256, description)
     for file in registry.score_files():
         description = "scores; remove the file to have them computed again"
@@ -234,10 +235,10 @@ def _verify(folder: Path) -> Verification:
             if attempt == MAX_TRIES - 1:
                 raise
             continue
-        if verification.ok or not verification.events:
+        if verification.ok or not verification.n_events:
             break
         with open_registry(folder) as connection:
-            if find_last_event(connection)[0] == verification.events:
+            if find_last_event(connection)[0] == verification.n_events:
                 break
     return verification
 

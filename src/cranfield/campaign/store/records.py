@@ -35,16 +35,16 @@ class Submission:
     Attributes
     ----------
     object, bytes
-        SHA-256 of the submitted bytes, which names their file in `objects/`, and their number; of a
-        file that is too large, those of its beginning.
+        SHA-256 of the submitted bytes, which is the name of the stored file in `objects/`, and the
+        number of bytes. Of a file that is too large, only the beginning is read.
     ranking
-        SHA-256 of the topics and the ranked documents, without the tag.
+        SHA-256 of the topics and the ranked documents, without the tag; None for an unreadable run.
     rules
         SHA-256 of the rules that the run was checked by, and of the files that they name.
     answers
         Answers to the task's questions, by name.
     metadata
-        Metadata of the run, as YAML text.
+        Metadata of the run, as YAML text; None without metadata, or if the file has errors.
     is_stored
         Whether the submitted bytes are in `objects/`; refused runs are stored only if the rules say
         so, and purged runs are not.
@@ -114,7 +114,7 @@ class ReleaseRecord:
 
 @dataclass(frozen=True)
 class Event:
-    """An event of the hash chain; `sha256` covers it and the previous event."""
+    """An event; `sha256` is the hash of the other fields, `previous` that of the previous event."""
 
     seq: int
     at: str
@@ -154,7 +154,7 @@ CHUNK_BYTES = 1 << 20
 """Number of bytes that are read at a time."""
 
 
-def object_path(folder: Path, sha256: str) -> Path:
+def find_object(folder: Path, sha256: str) -> Path:
     """Return the path of the object with a hash; the file need not exist."""
     return folder / OBJECTS / sha256[:2] / sha256
 
@@ -165,7 +165,7 @@ def put_object(folder: Path, source: Path | bytes) -> tuple[str, int]:
     On return, the object is on the disk. Verifications report it as left over until it is recorded.
     """
     sha256 = file_sha256(source) if isinstance(source, Path) else hashlib.sha256(source).hexdigest()
-    target = object_path(folder, sha256)
+    target = find_object(folder, sha256)
     if not target.parent.is_dir():
         (folder / OBJECTS).mkdir(mode=0o700, exist_ok=True)
         target.parent.mkdir(mode=0o700, exist_ok=True)
@@ -186,9 +186,9 @@ def put_object(folder: Path, source: Path | bytes) -> tuple[str, int]:
 def read_object(folder: Path, sha256: str) -> bytes:
     """Return the bytes of an object, after checking their hash."""
     try:
-        data = object_path(folder, sha256).read_bytes()
+        data = find_object(folder, sha256).read_bytes()
     except OSError as error:
-        raise InputError("is missing", source=f"{OBJECTS}/{sha256}") from error
+        raise InputError("is missing or cannot be read", source=f"{OBJECTS}/{sha256}") from error
     if hashlib.sha256(data).hexdigest() != sha256:
         reason = "the stored bytes differ from the submitted file"
         raise InputError(reason, source=f"{OBJECTS}/{sha256}")

@@ -32,7 +32,7 @@ LOCK_TIMEOUT = 30.0
 """Maximum number of seconds to wait while another process changes the registry."""
 
 PRAGMAS = ("foreign_keys = ON", "synchronous = FULL", "secure_delete = ON", "trusted_schema = OFF")
-"""Pragmas of each connection."""
+"""SQLite settings; `secure_delete` erases the bytes of removed contacts."""
 
 Row = dict[str, Any]
 
@@ -225,7 +225,7 @@ KEYS["fault"] = ("submission", "number")
 
 
 def hash_event(event: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of all other fields of an event, with the hash of the previous one."""
+    """Return the SHA-256 of the fields of an event except `sha256`, as JSON with sorted keys."""
     text = format_canonical_json({name: value for name, value in event.items() if name != "sha256"})
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -350,22 +350,22 @@ class RegistryReader:
         """Return the chain of events."""
         return self._select_records(Event)
 
-    def rules_files(self) -> dict[str, str]:
+    def get_rules_files(self) -> dict[str, str]:
         """Return the SHA-256 of the files of the most recently used rules, by path."""
         with self._connect() as connection:
             query = "SELECT details FROM event WHERE action = 'rules' ORDER BY seq DESC LIMIT 1"
             row = connection.execute(query).fetchone()
         return {} if row is None else dict(json.loads(row["details"])["about"])
 
-    def withdrawal_time(self, run: Submission) -> str:
-        """Return the time at which a withdrawn run was withdrawn."""
+    def find_withdrawal_time(self, run: Submission) -> str:
+        """Return the time of the withdrawal of a run that was withdrawn."""
         with self._connect() as connection:
             query = "SELECT at, details FROM event WHERE action = 'withdraw'"
             events = connection.execute(query).fetchall()
         rows = ((event["at"], json.loads(event["details"])["rows"]) for event in events)
         return next(str(at) for at, [(_, row), *_] in rows if row["id"] == run.id)
 
-    def pool_depths(self, task: str) -> dict[str, int]:
+    def get_pool_depths(self, task: str) -> dict[str, int]:
         """Return the depth of the last recorded pool of each pooled run, by tag."""
         with self._connect() as connection:
             query = "SELECT details FROM event WHERE action = 'pool' AND subject = ? ORDER BY seq"
@@ -462,12 +462,12 @@ class Transaction(RegistryReader):
             runs = self.submissions(None, None, object=sha256)
             versions = self._select_records(Judgments, object=sha256)
             if not versions and not any(run.is_stored for run in runs):
-                records.object_path(self._folder, sha256).unlink(missing_ok=True)
+                records.find_object(self._folder, sha256).unlink(missing_ok=True)
 
     def _check_file(self, record: object) -> None:
         # A repair may have removed the unregistered file before this change began.
         if isinstance(record, Judgments) or (isinstance(record, Submission) and record.is_stored):
-            path = records.object_path(self._folder, record.object)
+            path = records.find_object(self._folder, record.object)
         elif isinstance(record, ScoreFile | ReleaseRecord):
             path = self._folder / record.path
         else:

@@ -116,7 +116,7 @@ def read_archive_table(
     files, files_without_row = _find_files_by_tag(runs, {*frame["tag"]})
     folder = Path(fspath(table)).parent
     rows = []
-    line_of: dict[tuple[str | None, ...], int | None] = {}
+    lines_by_key: dict[tuple[str | None, ...], int | None] = {}
     for k, values in enumerate(frame.iter_rows(named=True)):
         row = {name: value for name, value in values.items() if value is not None}
         line = None if source.lines is None else source.lines[k]
@@ -125,11 +125,12 @@ def read_archive_table(
         except (InputError, PolicyError) as error:
             raise InputError(str(error), source=source.source, line=line) from None
         key = (row["tag"], declaration.team, row.get("task", task), row.get("file"))
-        if key in line_of:
-            suffix = "" if line_of[key] is None else f", first in line {line_of[key]}"
+        if key in lines_by_key:
+            first_line = lines_by_key[key]
+            suffix = "" if first_line is None else f", first in line {first_line}"
             reason = f"duplicate run {quoted(row['tag'])}{suffix}"
             raise InputError(reason, source=source.source, line=line)
-        line_of[key] = line
+        lines_by_key[key] = line
         file, reason = _choose_file(row["tag"], files.get(row["tag"], []))
         if "file" in row:
             file, reason = str(folder / row["file"]), ""
@@ -215,9 +216,9 @@ class RowOutcome:
     reason: str = ""
 
     @property
-    def accepted(self) -> bool:
+    def is_accepted(self) -> bool:
         """True if the run was accepted."""
-        return self.run_outcome is not None and self.run_outcome.accepted
+        return self.run_outcome is not None and self.run_outcome.is_accepted
 
 
 def submit_archive(
@@ -310,16 +311,16 @@ def _submit_all_or_none(
                 else:
                     outcome = record_run_in_transaction(tx, campaign, run, is_trial=is_trial)
                     outcomes.append(RowOutcome(row, outcome))
-            if is_trial or not all(outcome.accepted for outcome in outcomes):
+            if is_trial or not all(outcome.is_accepted for outcome in outcomes):
                 raise UnchangedError
-        if not all(outcome.accepted for outcome in outcomes):
+        if not all(outcome.is_accepted for outcome in outcomes):
             break
     else:
         return outcomes
     reason = "not submitted, because other runs were refused"
     return [
         RowOutcome(outcome.row, None, reason)
-        if outcome.accepted and outcome.run_outcome and not outcome.run_outcome.is_repeat
+        if outcome.is_accepted and outcome.run_outcome and not outcome.run_outcome.is_repeat
         else outcome
         for outcome in outcomes
     ]

@@ -146,7 +146,7 @@ def copy_and_check(
             team = declaration.team or None
             report, ir_metadata = check_with_metadata(copy, task, declaration.tag, team)
             report = replace(report, source=source.name, object=sha256)
-            if report.accepted and ir_metadata is not None:
+            if report.is_accepted and ir_metadata is not None:
                 metadata = ir_metadata.to_yaml()
         yield CheckedCopy(task, declaration, copy, size, sha256, arrival, report, metadata)
 
@@ -190,12 +190,12 @@ def get_submission_time(declaration: Declaration, now: datetime) -> datetime:
     return received
 
 
-def decide(
+def decide_submission(
     registry: RegistryReader, copy: CheckedCopy
 ) -> tuple[SubmissionOutcome, Sequence[Fault], Submission | None]:
     """Accept or refuse a run by the rules and the registry, without writing.
 
-    Return the outcome, all faults (including faults about other teams), and the run to replace.
+    Return the outcome, all faults (including faults about other teams), and any run to replace.
     """
     task, declaration, team, tag = copy.task, copy.declaration, copy.declaration.team, copy.tag
     received = get_submission_time(declaration, copy.arrival)
@@ -267,7 +267,7 @@ def _describe_past_run(
 ) -> Fault:
     """Return the fault of a run that is the same as a withdrawn or replaced run."""
     if run.state == WITHDRAWN:
-        state = f"withdrawn on {registry.withdrawal_time(run)[:10]}"
+        state = f"withdrawn on {registry.find_withdrawal_time(run)[:10]}"
     else:
         tags = {other.id: other.tag for other in submissions}
         state = f"replaced by {quoted(tags[run.replaced_by or run.id])}"
@@ -418,7 +418,7 @@ class SubmissionOutcome:
     is_repeat: bool = False
 
     @property
-    def accepted(self) -> bool:
+    def is_accepted(self) -> bool:
         """True if the run was accepted."""
         return self.submission.state == ACCEPTED
 
@@ -426,9 +426,9 @@ class SubmissionOutcome:
         report, run = self.report, self.submission
         lines = [fault.text(report.source) for fault in report.faults]
         tag = plain(run.tag) or plain(report.source)
-        if self.is_repeat and self.accepted:
+        if self.is_repeat and self.is_accepted:
             lines.append(f"already submitted: {tag} (sha256 {run.object})")
-        elif self.accepted:
+        elif self.is_accepted:
             late_text = ", late" if run.late else ""
             counts = report.outcome.removeprefix("accepted").replace(": ", ", ")
             lines.append(f"accepted as {tag}{late_text}{counts} (sha256 {run.object})")
@@ -492,7 +492,7 @@ def check_submission(
         if not team:
             return copy.report
         require_team(campaign.registry, team)
-        return decide(campaign.registry, copy)[0].report
+        return decide_submission(campaign.registry, copy)[0].report
 
 
 def record_run(campaign: OpenedCampaign, copy: CheckedCopy) -> SubmissionOutcome:
@@ -510,7 +510,7 @@ def record_run_in_transaction(
     tx: Transaction, campaign: OpenedCampaign, copy: CheckedCopy, *, is_trial: bool = False
 ) -> SubmissionOutcome:
     """Accept or refuse a run, and record it in a transaction; a trial stores no bytes."""
-    outcome, faults, replaced_run = decide(tx, copy)
+    outcome, faults, replaced_run = decide_submission(tx, copy)
     if outcome.is_repeat:
         return outcome
     run = replace(outcome.submission, rules=hash_rules(campaign.rules), is_stored=False)

@@ -108,7 +108,7 @@ def change_team(
     contact: str | None = None,
     anonymous_until: str | None = None,
 ) -> Team:
-    """Change values of a team; an empty text removes a contact or date; an empty name is the id.
+    """Change values of a team; an empty contact or date is removed, an empty name becomes the id.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ import click
 
 import cranfield as cf
 from cranfield.cli.options.declaring import INPUT_FILE, Decorator, option, with_options
-from cranfield.cli.options.output import format_option, output_option, write
+from cranfield.cli.options.output import make_format_option, output_option, write
 from cranfield.cli.options.signatures import options_of, parse_pairs
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def campaign_argument(function: Callable[..., int | None]) -> Any:
     def run_command(folder: str, **options: Any) -> int:
         campaign = cf.campaign.open(folder)
         status = function(campaign, **options)
-        return int(bool(campaign.unreadable)) if status is None else status
+        return int(bool(campaign.unreadable_runs)) if status is None else status
 
     return click.argument("folder", type=INPUT_FILE)(run_command)
 
@@ -45,7 +45,7 @@ def make_output_option(metavar: str, help: str) -> Decorator:
 
 reason_option = option("--reason", required=True, help="Reason, recorded in the log.")
 
-listing_options = with_options((format_option(("text", "csv", "json")), output_option))
+listing_options = with_options((make_format_option(("text", "csv", "json")), output_option))
 
 
 def write_listing(frame: pl.DataFrame, text: str, format: str, output: str | None) -> None:

@@ -321,7 +321,7 @@ def with_options(options: Iterable[Decorator]) -> Decorator:
 
 
 def in_group(group: str, options: Iterable[Decorator]) -> tuple[Decorator, ...]:
-    """Set the group in help of options."""
+    """Return the options with a group, under which help lists them."""
 
     def declare_in_group(declare: Decorator, command: Any) -> Any:
         command = declare(command)
@@ -377,7 +377,7 @@ OUTPUT_FILE = OutputFile()
 
 
 class Command(click.Command):
-    """A command whose help is in groups; if there are many, `--help` shows `common` flags only.
+    """A command with its options in groups; of many flags, `--help` shows the `common` ones only.
 
     Commands refuse to overwrite their inputs. They also refuse an option that is given twice, or,
     for options with several values, a value that is given twice.
@@ -392,7 +392,7 @@ class Command(click.Command):
         return [*super().get_params(ctx), _HELP_ALL]
 
     def list_options(self, ctx: click.Context, *, show_all: bool) -> list[Option]:
-        """Return the options that the help shows: all, flags, or the common of many flags."""
+        """Return all options, or those of `--help`: flags or, of many flags, the `common` ones."""
         options = [opt for opt in self.params if isinstance(opt, Option)]
         options = [opt for opt in options if opt.get_help_record(ctx) is not None]
         if show_all:

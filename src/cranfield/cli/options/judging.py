@@ -152,7 +152,7 @@ class ReadingOptions:
     def read_judges(
         self, qrels: str, judges: tuple[str, ...], format: str | None, has_runs: bool
     ) -> tuple[cf.Qrels, tuple[cf.assess.Judge, ...]]:
-        """Read judgments and labels of judges, by the names in --columns that apply to each."""
+        """Read judgments, and labels of judges whose columns may have other names."""
         from cranfield.collection.files.grade_maps import GradeMap
         from cranfield.collection.files.named_columns import RequestedColumns, request_columns
 
@@ -274,7 +274,7 @@ def list_measures() -> list[str]:
     return [*MODULES, *(f"{name}@{depth}" for name in names for depth in (5, 10, 20, 100, 1000))]
 
 
-def measures_option(default: tuple[str, ...], **attributes: Any) -> declaring.Decorator:
+def make_measures_option(default: tuple[str, ...], **attributes: Any) -> declaring.Decorator:
     return declaring.option(
         "--measure",
         "measures",
@@ -375,7 +375,7 @@ def compute_from_runs(
     reading: ReadingOptions | None = None,
     **options: Any,
 ) -> Value:
-    """Check the options of judging, read runs and judgments, and call a function with all."""
+    """Check the options of judging, read runs and judgments, and pass all to a function."""
     from cranfield.collection.judged.judging import hint_at_order
 
     reading, judging = reading or ReadingOptions.from_options(options), omit_reading(options)

@@ -113,7 +113,7 @@ output_option = option(
 )
 
 
-def format_option(
+def make_format_option(
     formats: Iterable[str],
     default: str = "text",
     help: str = "Output format.",
@@ -166,7 +166,7 @@ class ResultOutput:
             sys.stderr.writelines(f"{plain(line)}\n" for line in lines)
 
 
-def result_options(
+def make_result_options(
     tables: Iterable[str] = (), output: Decorator | None = output_option
 ) -> Decorator:
     """Make a decorator that adds options of results; a command gets them as `result_output`."""
@@ -177,7 +177,7 @@ def result_options(
         else "Write this table only; all: write every table."
     )
     options = (
-        format_option(WRITERS),
+        make_format_option(WRITERS),
         option("--table", help=help_text),
         *(() if output is None else (output,)),
     )
@@ -316,7 +316,7 @@ class Output:
         return write_scores(scores, by_topic=self.by_topic)
 
 
-def output_options(unit: str = "topic", formats: Sequence[str] = FORMATS) -> Decorator:
+def make_output_options(unit: str = "topic", formats: Sequence[str] = FORMATS) -> Decorator:
     """Make a decorator that adds options for writing scores; each score belongs to a `unit`."""
     rounded_formats = ",".join(format for format in formats if format in ROUNDED_FORMATS)
     markup_formats = ",".join(MARKUP)
@@ -328,7 +328,7 @@ def output_options(unit: str = "topic", formats: Sequence[str] = FORMATS) -> Dec
             help=f"Also write the scores of each {unit}.",
             group="Output",
         ),
-        format_option(formats, "table"),
+        make_format_option(formats, "table"),
         output_option,
         *options_of(
             f"{__name__}.Output",

@@ -98,7 +98,7 @@ class ScoreInput:
         return with_directions(by_measure, judging["lower"])
 
 
-def score_input(measures: declaring.Decorator) -> declaring.Decorator:
+def make_score_input(measures: declaring.Decorator) -> declaring.Decorator:
     """Make a decorator that adds QRELS, RUN, measures and --scores; a command gets a `source`."""
     options = (
         click.argument("qrels", metavar="[QRELS]", required=False, type=declaring.INPUT_FILE),
@@ -133,8 +133,8 @@ _COMPARISON_OPTIONS = declaring.in_group(
         declaring.option(
             "--correction",
             type=declaring.KnownName(lambda: CORRECTIONS),
-            help="Correction for multiple comparisons, such as holm. Default: Tukey's HSD,"
-            " bootstrapped over topics, for ANOVA; for most other tests, Holm's method.",
+            help="Correction for multiple comparisons, such as holm. Default: Tukey's HSD for"
+            " ANOVA, for anova-2 bootstrapped over topics; for most tests of pairs, Holm's method.",
             detail=f"Corrections: {', '.join(CORRECTIONS)}.",
         ),
         *options_of(

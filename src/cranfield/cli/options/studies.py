@@ -22,7 +22,7 @@ from cranfield.cli.options.judging import (
 from cranfield.cli.options.output import (
     ResultOutput,
     gather_options,
-    result_options,
+    make_result_options,
     show_progress_bar,
 )
 from cranfield.cli.options.signatures import options_of
@@ -160,7 +160,7 @@ STUDY_SETTINGS = f"{JUDGING_SETTINGS} rel compat seed alpha missing resamples"
 """Options of studies that are set in the file of --settings, not by flags."""
 
 
-def study_options(*, seed: bool = True, resumable: bool = True) -> Decorator:
+def make_study_options(*, seed: bool = True, resumable: bool = True) -> Decorator:
     """Add the options of studies, and those of reading and judging, to a command.
 
     The command gets them as `options`, a :class:`StudyOptions`. `--jobs` applies to the judging of
@@ -171,7 +171,7 @@ def study_options(*, seed: bool = True, resumable: bool = True) -> Decorator:
     options = (
         *(options_of("cranfield.compare", "seed") if seed else ()),
         *(resume if resumable else ()),
-        result_options(),
+        make_result_options(),
         *options_of(options_class, "plot=chart", group="Output"),
         gather_options(dict, "judging", (judging_options,)),
     )

@@ -122,10 +122,10 @@ def make_sheet(
         team=team,
         team_name=team.upper(),
         measure=measure,
-        topics=len(topics),
-        retrieved=1000,
-        relevant=100,
-        relevant_retrieved=50,
+        n_topics=len(topics),
+        n_retrieved=1000,
+        n_relevant=100,
+        n_relevant_retrieved=50,
         precision_at_recall=tuple(1 - k / 10 for k in range(11)),
         precision_at={5: 0.5, 10: 0.4},
         average_precision=float(scores.mean()),
@@ -136,7 +136,7 @@ def make_sheet(
             TopicScores(topic, 5, float(one), best=0.9, median=0.4, worst=0.0, rank=1)
             for topic, one in zip(topics, scores, strict=True)
         ),
-        comparison=SheetComparison(rank=1, runs=3, groups="a", names=(tag, team)),
+        comparison=SheetComparison(rank=1, n_runs=3, groups="a", names=(tag, team)),
         category=Category("type", said or "automatic", 3),
         description=said,
         metadata=f"actor:\n  team: {said}\n" if said else "",

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.campaign.pages import link
+from cranfield.campaign.pages import format_link
 from cranfield.campaign.publishing.site import make_file_names
 from cranfield.campaign.rules.task_rules import is_safe_name
 
@@ -50,6 +50,6 @@ def test_a_tag_that_is_the_name_of_anothers_page() -> None:
 
 @given(st.text(), st.text(min_size=1))
 def test_links_lead_back(folder: str, name: str) -> None:
-    made = link(folder, name, prefix="../")
+    made = format_link(folder, name, prefix="../")
     assert [unquote(part) for part in made.removeprefix("../").split("/")] == [folder, name]
     assert not set(made) & set("<>\"' #?:\\")

@@ -6,7 +6,9 @@ import hashlib
 import re
 import shutil
 import stat
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import unquote
 
 import numpy as np
@@ -19,7 +21,10 @@ from cranfield.campaign.publishing.bag import write_bag
 from cranfield.campaign.publishing.releasing import release, retract
 from cranfield.campaign.publishing.site import (
     collect_task_data,
+    find_best_runs,
     find_newest_releases,
+    make_heat_map,
+    make_topic_rows,
     read_releases,
     write_release_site,
     write_site,
@@ -146,7 +151,7 @@ def test_the_board_says_what_compare_says(releases: Path, tmp_path: Path) -> Non
         if best in {one, two} and p <= 0.05
     }
     assert 0 < len(apart) < 8
-    assert set(board.not_separated) == {*tags} - apart
+    assert set(board.top_group) == {*tags} - apart
     # The legend: whose interval does not overlap with that of the first differs from it.
     left_out = {
         tag
@@ -157,7 +162,7 @@ def test_the_board_says_what_compare_says(releases: Path, tmp_path: Path) -> Non
     write_release_site(releases, tmp_path / "public")
     page = read(tmp_path / "public/adhoc/index.html")
     shown = page.shown
-    others = board.not_separated[1:]
+    others = board.top_group[1:]
     verb = "is" if len(others) == 1 else "are"
     assert f"{verb} not significantly different from the first run" in " ".join(shown.split())
     for line in cf.meaningfulness(found).lines()[1:]:
@@ -447,7 +452,7 @@ def test_the_site_of_a_real_release(campaign: OpenedCampaign, tmp_path: Path) ->
     found = cf.compare(one.scores[shown.measure])
     letters = {tag: shorten_letters(some) for tag, some in found.groups().items()}
     assert shown.groups == letters
-    assert set(shown.not_separated) == set(found.top_group)
+    assert set(shown.top_group) == set(found.top_group)
 
 
 def test_no_releases(releases: Path, tmp_path: Path) -> None:
@@ -500,3 +505,22 @@ def test_a_retraction_without_its_note_is_refused(campaign: OpenedCampaign, tmp_
     (folder / "releases/adhoc-1.retracted.json").unlink()
     with pytest.raises(InputError, match="retracted"):
         write_site(OpenedCampaign(folder), tmp_path / "public")
+
+
+def test_topics_are_in_order_of_median_without_a_comparison(releases: Path) -> None:
+    make_release(releases, tags=("only",), measures=("Unjudged@10", "AP"))
+    board = collect_task_data(read_releases(releases)[0])
+    assert board.measure_section is None
+    medians = [topic["median"] for topic in make_topic_rows(board)]
+    assert medians == sorted(medians)
+
+
+def test_missing_scores_are_neither_equal_nor_a_map() -> None:
+    scores = cf.Scores(np.array([[0.5, np.nan], [0.2, 0.2]]), ("1", "2"), ("a", "b"), "AP")
+    release = SimpleNamespace(scores={"AP": scores})
+    board = SimpleNamespace(release=release, measure="AP", tags=["a", "b"])
+    assert find_best_runs(board, scores, "1") == {"text": "", "leading": ["a"]}
+    assert find_best_runs(board, scores, "2") == {"text": "all runs equal", "leading": []}
+    assert make_heat_map(board, ["1", "2"]) is not None
+    release.scores["AP"] = replace(scores, values=np.full((2, 2), np.nan))
+    assert make_heat_map(board, ["1", "2"]) is None

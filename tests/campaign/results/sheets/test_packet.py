@@ -88,11 +88,11 @@ def test_few_other_teams_are_not_shown(small: Make, tmp_path: Path) -> None:
     campaign = small()
     held = unpacked(campaign.packet("westlab", tmp_path / "westlab.zip"))
     sheet = json.loads(held["adhoc/runs/tag-westlab-1.json"])
-    assert sheet["category"] == {"key": "", "value": "", "runs": 10}
+    assert sheet["category"] == {"key": "", "value": "", "n_runs": 10}
     assert sheet["comparison"]["names"] is None
     held = unpacked(campaign.packet("northlab", tmp_path / "northlab.zip"))
     sheet = json.loads(held["adhoc/runs/tag-northlab-1.json"])
-    assert sheet["category"] == {"key": "type", "value": "automatic", "runs": 6}
+    assert sheet["category"] == {"key": "type", "value": "automatic", "n_runs": 6}
     # To all, the four manual runs are enough.
     [named] = (
         one for one in make_sheet_inputs(campaign).make_sheets() if one.tag == "tag-westlab-1"
@@ -187,7 +187,7 @@ def test_groups_for_all_are_large_enough(rows: list[tuple[str, str, str]], least
 def test_rules_say_how_small(small: Make, tmp_path: Path) -> None:
     campaign = small(rules=RULES.replace("min_category = 3", "min_category = 2"))
     held = unpacked(campaign.packet("westlab", tmp_path / "westlab.zip"))
-    assert json.loads(held["adhoc/runs/tag-westlab-1.json"])["category"]["runs"] == 4
+    assert json.loads(held["adhoc/runs/tag-westlab-1.json"])["category"]["n_runs"] == 4
 
 
 def test_the_median_is_said_as_the_rules_have_it(small: Make, tmp_path: Path) -> None:

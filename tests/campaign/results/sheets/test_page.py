@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ import pytest
 
 import cranfield as cf
 from cranfield.campaign.pages import render, write_files
+from cranfield.campaign.results.leaderboard import compare_pairs
 from cranfield.campaign.results.overview import (
+    make_charts,
     make_leaderboard_table,
     make_overview,
     make_overview_page,
@@ -85,7 +88,7 @@ def test_each_picture_has_its_numbers_in_a_table() -> None:
     assert "Interpolated precision at levels of recall" in captions
     for row in sheet.by_topic:
         assert f"{row.score:.4f}" in page.shown
-        assert f"{row.rank} of {sheet.category.runs if sheet.category else 0}" in page.shown
+        assert f"{row.rank} of {sheet.category.n_runs if sheet.category else 0}" in page.shown
     # One bar a topic that differs from the median, drawn twice: for wide and narrow screens.
     bars = [str(one.get("d")) for one in page.all("path") if one.get("class") != "grid"]
     apart = sum(row.score != row.median for row in sheet.by_topic)
@@ -173,3 +176,29 @@ def test_any_name_is_text_in_an_overview() -> None:
     assert [str(one["src"])[:26] for one in page.all("img")] == ["data:image/svg+xml;base64,"]
     assert "\x1b" not in page.html
     assert r"\textless{}img" in make_leaderboard_table(found).to_latex(caption=True, long=True)
+
+
+def test_topics_without_a_score_are_not_equal_to_the_median() -> None:
+    sheet = next(one for one in made.sheets() if one.category is not None)
+    first, second, *others = sheet.by_topic
+    topics = (replace(first, score=None), replace(second, score=second.median), *others)
+    values = make_sheet_values(replace(sheet, by_topic=topics))
+    signs = [np.sign(row.minus_median) for row in topics if row.minus_median is not None]
+    assert (values["above"], values["below"], values["equal"]) == tuple(
+        signs.count(sign) for sign in (1, -1, 0)
+    )
+    assert values["equal"] > 0
+
+
+def test_charts_show_the_comparison_of_the_leaderboard(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A missing score must not count as 0, the best score, where lower is better.
+    values = np.random.default_rng(1).random((20, 3))
+    values[0, 0] = np.nan
+    topics, systems = tuple(map(str, range(20))), ("a", "b", "c")
+    scores = cf.Scores(values, topics, systems, "latency", lower_is_better=True)
+    leaderboard = SimpleNamespace(measures=["latency"], separation=True)
+    overview: Any = SimpleNamespace(evaluation={"latency": scores}, leaderboard=leaderboard)
+    drawn: list[Any] = []
+    monkeypatch.setattr("cranfield.reporting.charts.significance_matrix", drawn.append)
+    assert "separation" in dict(make_charts(overview))
+    assert drawn == [compare_pairs(scores)]

@@ -21,7 +21,7 @@ topics = st.builds(TopicScores, texts, st.integers(0, 9), shares, shares, shares
 sures = st.builds(
     SheetComparison,
     rank=st.integers(1, 9),
-    runs=st.integers(1, 9),
+    n_runs=st.integers(1, 9),
     groups=texts,
     names=st.none() | st.lists(texts, max_size=3).map(tuple),
     verdict=st.lists(texts, max_size=3).map(tuple),
@@ -84,11 +84,11 @@ def test_what_is_sure_is_what_compare_finds() -> None:
         apart = {ev.systems[j] for j in np.flatnonzero(p[k] <= 0.05)}
         assert sure.names is not None
         assert {*sure.names} == {*ev.systems} - apart - {tag}
-        assert sure.better + sure.worse == len(apart)
-        assert len(sure.names) == sure.not_separated
+        assert sure.n_better + sure.n_worse == len(apart)
+        assert len(sure.names) == sure.n_not_different
         assert [one for one in groups if one in sure.names] == [*sure.names]
         better = sum(comparison.means[ev.systems.index(one)] > comparison.means[k] for one in apart)
-        assert sure.better == better
+        assert sure.n_better == better
 
 
 def test_the_overall_block_is_that_of_trec_eval() -> None:
@@ -97,7 +97,7 @@ def test_the_overall_block_is_that_of_trec_eval() -> None:
     ev = cf.evaluate(covid.runs[:5], covid.qrels, asked)
     for k, tag in enumerate(ev.systems):
         sheet = made.sheet_of(tag, made.sheets())
-        shown = [sheet.topics, sheet.retrieved, sheet.relevant, sheet.relevant_retrieved]
+        shown = [sheet.n_topics, sheet.n_retrieved, sheet.n_relevant, sheet.n_relevant_retrieved]
         shown += [sheet.average_precision, sheet.r_precision]  # type: ignore[list-item]
         shown += [*sheet.precision_at_recall, *sheet.precision_at.values()]  # type: ignore[list-item]
         assert shown == [float(one.overall()[k]) for one in ev.values()]

@@ -98,7 +98,7 @@ def test_one_run_is_compared_with_none(small: Make, tmp_path: Path) -> None:
     sheet = Sheet.from_json((tmp_path / "sheets/runs/alone.json").read_text())
     assert sheet.category is None
     assert sheet.comparison.not_compared == "there is only one run"
-    assert (sheet.retrieved, sheet.topics) == (2, 6)
+    assert (sheet.n_retrieved, sheet.n_topics) == (2, 6)
 
 
 def test_low_scores_that_are_good(small: Make) -> None:

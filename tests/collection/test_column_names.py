@@ -275,7 +275,7 @@ def test_answers_without_a_grade_are_not_grade_0() -> None:
         refuses("'result_status' .'1', '0'. may be the status", read, frame)
         assert len(read(frame.drop("result_status"))) == 2
     (judge,) = cf.assess.read_judges({"gpt": frame})
-    assert (len(judge.labels), judge.unparsed) == (1, 1)
+    assert (len(judge.labels), judge.n_unparsed) == (1, 1)
 
 
 @pytest.mark.parametrize(

@@ -35,10 +35,10 @@ LIMITS = {
 """Default limits, by the environment variable that sets the limit.
 
 `RATIO` limits the ratio of decompressed to compressed size, which is 5 to 20 for runs. `LINE`
-limits the number of bytes of a line, except in JSON. `BLANK` limits the number of blanks and zero
-bytes at the beginning of a file that is read as a whole, and of bytes of consecutive blank lines
-and comments. `PARTS` limits the numbers of JSON objects, of JSON arrays and of XML tags, which take
-far more memory than their text.
+limits the number of bytes of a line, except in JSON files. `BLANK` limits the number of blanks and
+zero bytes at the beginning of a file that is read as a whole, and of bytes of consecutive blank
+lines and comments. `PARTS` limits the numbers of JSON objects, of JSON arrays and of XML tags,
+which take far more memory than their text.
 """
 
 _ALWAYS_ALLOWED = 32 << 20
@@ -59,7 +59,8 @@ def read_limit(name: str) -> int:
     if text is None:
         return LIMITS[name]
     if not (text.isascii() and text.isdigit() and 0 < len(text) <= 18 and int(text) > 0):
-        raise PolicyError(f"environment variable {name} must be an integer > 0, got {quoted(text)}")
+        expected = "must be an integer > 0 of at most 18 digits"
+        raise PolicyError(f"environment variable {name} {expected}, got {quoted(text)}")
     return int(text)
 
 
@@ -283,7 +284,7 @@ def _call_fsspec(url: str, function: Callable[[], T]) -> T:
 
 _TAR_MAGIC_OFFSET = 257
 _MAX_NAMES = 3  # maximum number of file names in a message about an archive
-_MAX_SKIPPED = 1 << 24  # maximum size of a file in a tar archive to skip for the next name
+_MAX_SKIPPED = 1 << 24  # maximum size of a file in a tar archive to skip before the next name
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 """Magic number of a skippable frame of Zstandard, which may precede any frame."""

@@ -86,10 +86,10 @@ class Columns:
         """Select the columns of a schema by the names that the user set, or by usual names."""
         positions = schema.find_positions(self.names, self.source, own_names)
         self.check_unused(schema, [*positions.values()], own_names)
-        return self.cells_of(schema, positions)
+        return self.get_cells(schema, positions)
 
-    def cells_of(self, schema: Schema, positions: Mapping[str, int]) -> dict[str, Cells]:
-        """Return the cells of columns by position; between semicolons, commas become points."""
+    def get_cells(self, schema: Schema, positions: Mapping[str, int]) -> dict[str, Cells]:
+        """Return the cells of columns; in tables with semicolons, decimal commas become points."""
         cells = {name: self.cells(k) for name, k in positions.items()}
         kinds = {column.name: column.kind for column in schema.columns if column.name in cells}
         if self.has_semicolons:
@@ -115,10 +115,10 @@ class Columns:
         numbers = pl.concat(texts)
         warn_of_thousands(numbers, self.source)
         has_points = any(map(is_number, numbers.filter(numbers.str.contains(".", literal=True))))
-        column = self.cells if has_points else self.with_points
+        column = self.cells if has_points else self.get_cells_with_points
         return {name: column(k) for name, k in positions.items()}
 
-    def with_points(self, k: int) -> Cells:
+    def get_cells_with_points(self, k: int) -> Cells:
         """Return the cells of a column; in tables with semicolons, decimal commas become points."""
         return replace_decimal_commas(self.cells(k)) if self.has_semicolons else self.cells(k)
 
@@ -153,7 +153,10 @@ class Columns:
         reported = [k for k in unused[:_MAX_CHECKED] if self._varies(k, schema)]
         reported += self._find_second_ids(others, own_names, schema)
         for k, (used_k, column) in others.items():
-            texts, used_texts = _to_texts(self.with_points(k)), _to_texts(self.with_points(used_k))
+            texts, used_texts = (
+                _to_texts(self.get_cells_with_points(k)),
+                _to_texts(self.get_cells_with_points(used_k)),
+            )
             if not (texts != used_texts).any():
                 continue
             is_descriptive = schema.is_descriptive(self.names[k])
@@ -859,7 +862,7 @@ def convert_columns(
             except (ValueError, OverflowError) as error:
                 # For a time beyond the range of Python dates.
                 cell = str(error)
-            reason = column.kind.reason(noun, cell)
+            reason = column.kind.describe_invalid(noun, cell)
             raise error_at_row(bad_row, reason, source, lines, topic)
         is_id = column.name not in _TEXT_COLUMNS | {"user"}
         missing_texts = _MISSING_IDS if is_id else _MISSING_TEXTS

@@ -293,7 +293,10 @@ DESCRIPTIVE_NAMES = (
     " description name comment comments note notes passage query question answer prediction"
     " explanation reason reasoning rationale reference response ground_truth"
 )
-"""Names of columns that only describe rows; except `id`, they are ignored without a warning."""
+"""Names of columns that only describe rows.
+
+They are ignored without a warning, except `id` and names with the meaning of a column that is used.
+"""
 
 NAMED_FORMATS = frozenset({"csv", "tsv", "json", "jsonl", "parquet"})
 """Formats with named columns."""
@@ -364,10 +367,10 @@ class Column:
 
     def find_in(self, names: Sequence[object]) -> list[int]:
         """Return the positions of the names of the first group that occurs among these names."""
-        spelt_names = [fold_name(name) for name in names]
+        folded_names = [fold_name(name) for name in names]
         for group in self.groups:
             usual = {*map(fold_name, group)}
-            positions = [k for k, name in enumerate(spelt_names) if name in usual]
+            positions = [k for k, name in enumerate(folded_names) if name in usual]
             if positions:
                 return positions
         return []
@@ -531,7 +534,7 @@ class Schema:
             columns.append(column)
         return columns
 
-    def own_names(self, columns: Mapping[str, str] | None) -> dict[str, str]:
+    def find_own_names(self, columns: Mapping[str, str] | None) -> dict[str, str]:
         """Return the names that the user set, by column; keys of `columns` are any usual names."""
         names = columns or {}
         return dict(zip(self.find_columns(names), map(str, names.values()), strict=True))

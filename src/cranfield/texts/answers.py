@@ -421,7 +421,7 @@ def _read_labels(
         if not isinstance(text, str) or not text.strip():
             raise make_error(f"expected a nugget with a text, got {quoted(nugget)}")
         if is_broken_text(text):
-            raise make_error(NUGGET.kind.reason("nugget", text))
+            raise make_error(NUGGET.kind.describe_invalid("nugget", text))
         labels: list[Any] = []
         for name, default_label, noun, kind in (
             ("importance", "okay", "importance", IMPORTANCE),
@@ -434,7 +434,7 @@ def _read_labels(
                 n_failed += 1
                 label = default_label
             elif kind.read(label) is None:
-                raise make_error(kind.reason(noun, label))
+                raise make_error(kind.describe_invalid(noun, label))
             labels.append(label)
         counts[text] += 1
         numbered_text = text if counts[text] == 1 else f"{text} #{counts[text]}"

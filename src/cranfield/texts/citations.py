@@ -157,9 +157,9 @@ class JudgedCitations(Scorable):
         Position of the citation in its sentence, from 1; shape (citations,).
     support
         Support of the sentence by the citation alone, from 0 to 1; shape (citations,).
-    without
-        Whether the other citations of the sentence support it without this one: 1, 0, or NaN if
-        unknown; shape (citations,).
+    is_supported_without
+        Whether the other citations of the sentence support it without this one (column `without`):
+        1, 0, or NaN if unknown; shape (citations,).
     """
 
     noun = "answers with citations"
@@ -171,7 +171,7 @@ class JudgedCitations(Scorable):
     sentence: Ints
     place: Ints
     support: Floats
-    without: Floats
+    is_supported_without: Floats
 
     def total(self, cell: Ints, values: Floats) -> Floats:
         """Sum values by answer, for the answer indices `cell`; shape (topics, systems)."""
@@ -180,16 +180,16 @@ class JudgedCitations(Scorable):
         return sums.reshape(shape).astype(np.float64)
 
     @property
-    def sentences(self) -> Floats:
+    def n_sentences(self) -> Floats:
         """Number of sentences of each answer; shape (topics, systems)."""
         return self.total(self.cell, np.ones(len(self.cell)))
 
     @property
-    def citations(self) -> Ints:
+    def n_citations(self) -> Ints:
         """Number of citations of each sentence; shape (sentences,)."""
         return np.bincount(self.sentence, minlength=len(self.cell))
 
-    def missing_error(self, measure: object, fact: str, sentence: int) -> MeasureError:
+    def make_missing_error(self, measure: object, fact: str, sentence: int) -> MeasureError:
         """Make the error for a measure that requires a fact which is missing for a sentence."""
         topic, system = divmod(int(self.cell[sentence]), len(self.systems))
         return MeasureError(
@@ -210,13 +210,13 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
     data
         A table with a row for each citation, in the order of the answer, with the columns `topic`,
         `sentence` (any label), `citation` (the document), `support` (full, partial, none, or a
-        number from 0 to 1), and optionally `system`, `joint` and `without` (yes or no, as in
-        :class:`JudgedCitations`). A sentence without citations has one row, whose citation and
-        support are empty. An empty answer has one row, whose sentence, citation and support are
-        empty. Or JSON of TREC RAG with a record for each answer: `topic_id`, `run_id`, `references`
-        and `answer` (or `responses`), a list of sentences with `citations`; or a list of such
-        files. Or a mapping `{system: {topic: sentences}}`, where a sentence is a list with the
-        support of each of its citations.
+        number from 0 to 1), and optionally `system`, `joint` and `without` (yes or no, the
+        attributes `joint` and `is_supported_without` of :class:`JudgedCitations`). A sentence
+        without citations has one row, whose citation and support are empty. An empty answer has one
+        row, whose sentence, citation and support are empty. Or JSON of TREC RAG with a record for
+        each answer: `topic_id`, `run_id`, `references` and `answer` (or `responses`), a list of
+        sentences with `citations`; or a list of such files. Or a mapping `{system: {topic:
+        sentences}}`, where a sentence is a list with the support of each of its citations.
     name
         Name of the system, if the data do not name it; by default the stem of the file.
     support
@@ -324,9 +324,9 @@ def _iterate_citations(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
                 yield {"system": system, "topic": topic, "sentence": None}
             for k, supports in enumerate(_check_list(sentences, topic), 1):
                 row = {"system": system, "topic": topic, "sentence": k}
-                cited = list(enumerate(_check_list(supports, topic), 1))
-                yield from ({**row, "citation": c, "support": value} for c, value in cited)
-                if not cited:
+                citations = list(enumerate(_check_list(supports, topic), 1))
+                yield from ({**row, "citation": c, "support": value} for c, value in citations)
+                if not citations:
                     yield row
 
 
@@ -384,5 +384,5 @@ def _build_citations(table: Table) -> JudgedCitations:
         sentence=citations["number"].cast(pl.Int64).to_numpy(),
         place=citations["place"].cast(pl.Int64).to_numpy(),
         support=citations["support"].to_numpy(),
-        without=citations["without"].fill_null(np.nan).to_numpy(),
+        is_supported_without=citations["without"].fill_null(np.nan).to_numpy(),
     )

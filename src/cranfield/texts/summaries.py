@@ -264,7 +264,8 @@ def judge_summaries(
         references, for a value that is not text, and for a text with letters or digits in which a
         tokeniser other than `squad` finds no word.
     PolicyError
-        For an unknown tokeniser, or one that does not return a list of words.
+        For an unknown tokeniser, a tokeniser that does not return a list of words, and if `name`
+        has no effect.
 
     Warns
     -----

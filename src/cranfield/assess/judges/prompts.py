@@ -28,7 +28,7 @@ def _read_answer(cell: Any) -> str | None:
 
 
 _NESTING_KEYS = {"body", "choices", "message", "candidates", "content", "parts", "output"}
-"""Keys under which the interfaces of OpenAI, Anthropic and Gemini nest the text of an answer."""
+"""Keys under which the APIs of OpenAI, Anthropic and Gemini nest the text of an answer."""
 
 _FAILURE_KEYS = {"error", "type", "finishReason", "promptFeedback"}
 """Keys of responses without a text."""
@@ -40,7 +40,7 @@ _INCOMPLETE_ENDS = (
     " recitation blocklist prohibited_content language other error errored failed timeout expired"
     " cancelled canceled"
 )
-"""Values of the keys above, in lower case, for answers that failed or were truncated."""
+"""Values of `_END_KEYS`, in lower case, for answers that failed or were truncated."""
 
 
 def _is_incomplete(record: Mapping[Any, Any]) -> bool:
@@ -51,7 +51,7 @@ def _is_incomplete(record: Mapping[Any, Any]) -> bool:
 
 
 def _extract_text(cell: Any) -> Any:
-    """Extract the text of a response of an LLM's interface; None if it failed or was truncated."""
+    """Extract the text of a response of an LLM's API; None if it failed or was truncated."""
     if isinstance(cell, list) and all(isinstance(item, Mapping) for item in cell):
         # Parts of one message: reasoning has no text, or is marked as a thought.
         texts = [text for item in cell if isinstance(text := _extract_text(item), str)]
@@ -229,7 +229,7 @@ class ParsedAnswers(TableResult):
         Data frame with a row for each prompt.
     rule
         Rule by which grades were parsed.
-    duplicates
+    n_duplicates
         Number of answers replaced by a later answer to the same prompt.
     """
 
@@ -244,7 +244,7 @@ class ParsedAnswers(TableResult):
     }
 
     rule: str
-    duplicates: int
+    n_duplicates: int
 
     @property
     def labels(self) -> pl.DataFrame:
@@ -260,7 +260,7 @@ class ParsedAnswers(TableResult):
         return [
             f"parse rate {100 * n_parsed / n_prompts:.1f}%: {n_parsed:,} of"
             f" {counted(n_prompts, 'prompt')} have a grade; {n_answered:,} answered,"
-            f" {other_counts}; {counted(self.duplicates, 'duplicate answer')}",
+            f" {other_counts}; {counted(self.n_duplicates, 'duplicate answer')}",
             f"rule: {self.rule}",
         ]
 
@@ -287,7 +287,7 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     Raises
     ------
     InputError
-        For an answer to an unknown prompt, and for unreadable input.
+        For an answer to an unknown prompt, a prompt that occurs twice, and unreadable input.
 
     Examples
     --------

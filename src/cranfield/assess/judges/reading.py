@@ -58,7 +58,7 @@ class Judge:
         Name of the judge.
     labels
         Grades of the judge, as judgments.
-    unparsed
+    n_unparsed
         Number of answers without a grade: `result_status` is 0, or `judgment` is missing or has no
         grade by `grades`.
     n_clipped
@@ -67,18 +67,20 @@ class Judge:
 
     name: str
     labels: Qrels
-    unparsed: int = 0
+    n_unparsed: int = 0
     n_clipped: int = 0
 
     def __repr__(self) -> str:
-        counts = f", {self.unparsed:,} unparsed" * bool(self.unparsed)
+        counts = f", {self.n_unparsed:,} unparsed" * bool(self.n_unparsed)
         counts += f", {self.n_clipped:,} clipped" * bool(self.n_clipped)
         return f"Judge({quoted(self.name)}: {counted(len(self.labels), 'label')}{counts})"
 
 
 def describe_unparsed(judge: Judge) -> str:
     """Return the end of a message on missing labels: the number of answers without a grade."""
-    return f"; answers of {judge.name} without a grade: {judge.unparsed:,}" * bool(judge.unparsed)
+    return f"; answers of {judge.name} without a grade: {judge.n_unparsed:,}" * bool(
+        judge.n_unparsed
+    )
 
 
 def read_judges(
@@ -108,15 +110,15 @@ def read_judges(
     -------
     tuple of Judge
         Judges in the order of `data`; those of a folder by name. The default name of a judge is the
-        stem of its file.
+        stem of its file, or `judge` for labels in memory.
 
     Raises
     ------
     InputError
-        With file, line and reason, for labels that cannot be read: a grade that is not an integer,
-        a document with two labels, a file without labels.
+        With file, line and reason, for labels that cannot be read, such as a grade that is not an
+        integer (without `grades`), a document with two labels, and a file without labels.
     PolicyError
-        For two judges with the same name, an unknown format, or no judge.
+        For two judges with the same name, no judge, or an unknown or inapplicable option.
 
     Examples
     --------
@@ -237,7 +239,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     judgments = SystemTable(table, other_columns, "", rows=rows.to_numpy())
     qrels_options = {name: options[name] for name in ("separator", "on_duplicate")}
     labels = read_qrels(judgments, **qrels_options)
-    return Judge(name or "judge", labels, unparsed=n_answers - table.frame.height)
+    return Judge(name or "judge", labels, n_unparsed=n_answers - table.frame.height)
 
 
 def _check_ids(columns: Columns, own_names: Mapping[str, str]) -> None:
@@ -475,6 +477,6 @@ def count_grade_pairs(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]
         "missing": len(human_labels) - n_pairs,
         "extra": n_in_topics - n_pairs,
         "unknown": len(labels) - n_in_topics,
-        "unparsed": judge.unparsed,
+        "unparsed": judge.n_unparsed,
         "clipped": judge.n_clipped,
     }

@@ -332,7 +332,7 @@ def _unpivot(
 
 
 def _check_row_order(table: Columns, labels: pl.DataFrame) -> None:
-    """Refuse repeated labels whose rows are not in the order of a column of times."""
+    """Refuse repeated labels whose rows may not be in the order of a column of times."""
     key = [name for name in ("topic", "doc", "worker") if name in labels.columns]
     is_repeated = labels.select(pl.struct(key).is_duplicated()).to_series()
     column_index = next(
@@ -344,7 +344,7 @@ def _check_row_order(table: Columns, labels: pl.DataFrame) -> None:
         or not is_repeated.any()
     ):
         return
-    texts = pl.Series([str(cell).strip() for cell in table.with_points(column_index)])
+    texts = pl.Series([str(cell).strip() for cell in table.get_cells_with_points(column_index)])
     seconds = texts.cast(pl.Float64, strict=False)
     has_text = seconds.null_count() > 0
     times = labels.with_columns(time=texts if has_text else seconds).filter(is_repeated)
@@ -397,7 +397,7 @@ class _Reader:
             expected = "columns must be a mapping of column names, such as columns={'worker': ...}"
             raise PolicyError(f"for a table with a header, {expected}, got {quoted(columns)}")
         schema = set_grade_kind(schema, self.grade_map)
-        own_names = schema.own_names(columns)
+        own_names = schema.find_own_names(columns)
         if workers is not None and (surplus := {"worker", "grade"} & {*own_names}):
             reason = "worker_columns already names the columns of grades; remove from columns:"
             raise PolicyError(f"{reason} {', '.join(sorted(surplus))}")
@@ -598,7 +598,7 @@ def _read_gold_table(
     data: Any, columns: Mapping[str, str] | None = None, encoding: str = "utf-8"
 ) -> pl.DataFrame | None:
     """Read items and grades from a table without topics; None for other data."""
-    names = _GOLD_ITEMS.own_names({k: v for k, v in (columns or {}).items() if k != "topic"})
+    names = _GOLD_ITEMS.find_own_names({k: v for k, v in (columns or {}).items() if k != "topic"})
     if is_frame(data):
         table = read_frame_columns(data, "judgments")
     elif isinstance(data, (str, PathLike)) and Source(fspath(data)).suffix in FORMAT_OF_SUFFIX:
@@ -639,6 +639,6 @@ def match_gold(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
         reason = f"gold grade {grade} is outside the scale of the labels ({scale})"
         raise InputError(reason, source=qrels.origin.name, topic=topic, doc=doc)
     notes = [f"{counted(rows.size, 'pair')} with a gold grade"]
-    if unused := len(qrels) - rows.size:
-        notes.append(f"{counted(unused, 'gold judgment')} ignored, as the pair has no label")
+    if n_unused := len(qrels) - rows.size:
+        notes.append(f"{counted(n_unused, 'gold judgment')} ignored, as the pair has no label")
     return level, tuple(notes)

@@ -108,10 +108,12 @@ def read_archive_table(
     questions = {name for task in rules.tasks.values() for name in task.questions} - COLUMN_NAMES
     answers = (optional(name, NAME, None) for name in sorted(questions))
     schema = replace(_SCHEMA, columns=(*_COLUMNS, *answers))
-    column_indices = schema.find_positions(source.names, source.source, schema.own_names(columns))
+    column_indices = schema.find_positions(
+        source.names, source.source, schema.find_own_names(columns)
+    )
     # Refuse a column of states, as withdrawn runs may have rows; warn of unused columns below.
     source.check_unused(replace(schema, is_selected=True), column_indices.values())
-    cells = source.cells_of(schema, column_indices)
+    cells = source.get_cells(schema, column_indices)
     frame = convert_columns(cells, schema, source.source, source.lines).frame
     files, files_without_row = _find_files_by_tag(runs, {*frame["tag"]})
     folder = Path(fspath(table)).parent

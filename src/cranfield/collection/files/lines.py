@@ -695,7 +695,7 @@ def _parse_value(row: dict[str, str], name: str, layout: Layout) -> Any:
         return parse_integer(text)
     if dtype == pl.Float64:
         number: float | None = float(text) if is_number(text) else None
-        reason = NUMBER.reason(name, text)
+        reason = NUMBER.describe_invalid(name, text)
         if text.casefold() == name:
             reason += f"; {HEADER_HINT}"
     elif layout.has_levels:

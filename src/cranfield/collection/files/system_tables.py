@@ -232,7 +232,7 @@ def read_system_table(
     names_of_runs = columns.names if kind == "run" else ()
     system_like = [k for k, name in enumerate(names_of_runs) if is_system_like(name)]
     columns.check_unused(schema, [*positions.values(), *system_like], names or ())
-    cells = columns.cells_of(schema, positions)
+    cells = columns.get_cells(schema, positions)
     _refuse_nested(cells, columns.source, kind)
     if kind == "qrels" and "grade" not in cells:
         cells["grade"] = [1] * len(cells["doc"])

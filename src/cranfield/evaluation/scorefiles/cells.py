@@ -54,7 +54,7 @@ def read_labels(
     labels, invalid = LABEL.convert_column(kind, cells)
     if invalid is not None:
         line = None if lines is None else lines[invalid]
-        raise InputError(LABEL.reason(kind, cells[invalid]), line=line)
+        raise InputError(LABEL.describe_invalid(kind, cells[invalid]), line=line)
     return labels
 
 
@@ -237,7 +237,9 @@ def make_score_frame(
     """Return the scores of cells, null if missing or invalid, with labels, lines and problems."""
     scores, rows = read_numbers(cells)
     problems = pl.Series([None] * len(scores), dtype=pl.String)
-    problems = problems.scatter(rows, [NUMBER.reason("score", cells[row]) for row in rows])
+    problems = problems.scatter(
+        rows, [NUMBER.describe_invalid("score", cells[row]) for row in rows]
+    )
     values = {**labels, "score": scores, "problem": problems, "line": lines}
     return pl.DataFrame({name: values.get(name) for name in _COLUMNS}, _COLUMNS)
 

@@ -258,7 +258,7 @@ def read_unit_ids(units: Any) -> pl.Series:
         return pl.Series("unit", [], dtype=pl.String)
     ids, row = ID.convert_column("unit", cells)
     if row is not None:
-        raise CranfieldError(f"unit {row + 1}: {ID.reason('unit', cells[row])}")
+        raise CranfieldError(f"unit {row + 1}: {ID.describe_invalid('unit', cells[row])}")
     return ids
 
 

@@ -288,7 +288,7 @@ def _convert_times(times: pl.Series, source: str) -> pl.Series:
     if numeric_times.null_count() == times.null_count():
         dates, bad_row = LOG_TIME.convert_column("time", times)
         if bad_row is not None:
-            raise InputError(LOG_TIME.reason("time", times[bad_row]), source=source)
+            raise InputError(LOG_TIME.describe_invalid("time", times[bad_row]), source=source)
         has_dates = (dates.dt.year() >= _FIRST_YEAR).all()
         return dates.dt.strftime("%Y-%m-%dT%H:%M:%S%.6f") if has_dates else numeric_times
     if not (is_dated := times.str.contains(DATE_PATTERN)).all():

@@ -59,9 +59,9 @@ class Cell(ValueKind):
             return column.is_null() | column.is_nan()
         return column.is_null()
 
-    def reason(self, name: str, cell: Any) -> str:
+    def describe_invalid(self, name: str, cell: Any) -> str:
         is_empty = cell is None or (isinstance(cell, str) and not cell)
-        return f"has no {name}" if is_empty else super().reason(name, cell)
+        return f"has no {name}" if is_empty else super().describe_invalid(name, cell)
 
     def count_formats(self, sample: pl.Series) -> int | None:
         """Count the formats that a sample needs; None if it needs all, or none of them suffices."""

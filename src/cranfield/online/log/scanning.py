@@ -146,7 +146,7 @@ def _convert_columns(
     for name, kind in kinds.items():
         cells = sample[name]
         if kind.prepare is not None and not cells.equals(pl.Series(kind.prepare(cells))):
-            raise InputError(kind.reason(name, cells.drop_nulls()[0]), source=source)
+            raise InputError(kind.describe_invalid(name, cells.drop_nulls()[0]), source=source)
     while True:
         values, is_invalid = {}, {}
         for name, kind in kinds.items():
@@ -166,7 +166,7 @@ def _convert_columns(
         n_formats = dict.fromkeys(n_formats)
     bad_rows = lazy.select(bad_column.name).with_row_index().filter(is_invalid[bad_column.name])
     row, cell = bad_rows.head(1).collect().row(0)
-    reason = bad_column.kind.reason(bad_column.noun or bad_column.name, cell)
+    reason = bad_column.kind.describe_invalid(bad_column.noun or bad_column.name, cell)
     raise error_at_row(row, reason, source, range(2, row + 3) if has_lines else None)
 
 

@@ -151,8 +151,7 @@ def sheets(
         `document` (default): the documents of each topic, at random and as evenly as possible.
         `topic`: entire topics, largest first, each to the assessor with the fewest documents.
     overlap
-        Proportion, from 0 to 1, of the documents of each topic that several assessors judge,
-        rounded to a number of documents.
+        Proportion, from 0 to 1, of the documents of a topic (rounded) that several assessors judge.
     each
         Number of assessors who judge each of these documents; by default all.
     seed
@@ -161,8 +160,7 @@ def sheets(
     Raises
     ------
     PolicyError
-        For unknown or invalid options, no assessors, invalid or repeated names of assessors, and
-        documents that are not a data frame or occur twice for a topic.
+        For invalid options, no assessors, invalid or repeated names, and invalid or repeated pairs.
 
     Examples
     --------

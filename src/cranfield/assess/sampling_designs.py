@@ -146,8 +146,7 @@ def _make_stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Cell
     if n_below := int((pool.best_rank > ends[-1]).sum()):
         raise PolicyError(
             f"expected strata down to rank {pool.depth}, the depth of the pool, got {ends[-1]} with"
-            f" {counted(n_below, 'document')} below it; end the last stratum at rank {pool.depth},"
-            f" or pool to depth {ends[-1]}"
+            f" {counted(n_below, 'document')} below it"
         )
     (topic, label), doc_cell, size = _find_cells(pool, np.searchsorted(ends, pool.best_rank) + 1)
     sample_sizes = list(strata.values())

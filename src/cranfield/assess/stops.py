@@ -276,9 +276,7 @@ class Budget(Rule):
     source = _SOURCE
     template = "{value:g} documents judged; the rule stops at {bound:g}"
     bend: float = parameter(6.0, number(0), "minimum bend (slope ratio) of the gain curve")
-    draws: float = parameter(
-        10.0, number(0), "expected relevant documents in a random sample of as many judgments"
-    )
+    draws: float = parameter(10.0, number(0), "mean relevant documents in an equal random sample")
     proportion: float = parameter(
         0.75, number(0, 1), "proportion of the pool at which it always stops"
     )
@@ -430,8 +428,8 @@ def stopping(
     Raises
     ------
     PolicyError
-        For unknown rules, labels that are not numbers, more labels than `total`, and targets that
-        are missing or of another number than the labels.
+        For unknown rules, labels that are not numbers, more labels than `total`, or missing or
+        wrong targets.
 
     Examples
     --------

@@ -79,8 +79,7 @@ def fuse(
         Normalisation of the scores of each run and topic, for methods that use scores. By default
         `min-max`.
     weights
-        Weights of the runs, above 0, in the order of the runs or by name. By default all are 1.
-        `Condorcet` accepts no weights.
+        Weights of the runs, above 0, in their order or by name, except for `Condorcet`. Default: 1.
     depth
         Number of top documents to use from each ranking. By default all.
     limit
@@ -102,11 +101,9 @@ def fuse(
     Raises
     ------
     InputError
-        For fewer than two runs, runs of the same name, runs that cannot be read, and norm `max` if
-        the highest score of a run for a topic is not above 0.
+        For fewer than two runs, equal names, unreadable runs, or norm `max` without scores above 0.
     PolicyError
-        For an unknown method, an unknown or unused norm or option, for invalid weights, and for
-        infinite scores.
+        For an unknown method, an unknown or unused option, invalid weights, and infinite scores.
 
     Notes
     -----
@@ -114,10 +111,8 @@ def fuse(
     if the run ranks other documents of the topic: with method `Borda` or norm `borda` the run gives
     the document the mean of the remaining points, which counts like a score of a ranked document;
     with `CombMIN` and `CombMED` it gives the document a score of 0, unless `absent` is `out`; with
-    `Condorcet` it votes for the documents that it ranks. With `ISR`, `LogISR`, `CombMNZ` and
-    `CombGMNZ`, scores increase with the number of runs that rank the document. Fused scores are
-    rounded to 12 significant digits, so that equal sums are tied. Ties are broken by document id in
-    descending order, as by trec_eval.
+    `Condorcet` it votes for the documents that it ranks. Fused scores are rounded to 12 significant
+    digits, so that equal sums are tied. Ties are broken by descending document id, as by trec_eval.
 
     Sources: Cormack, Clarke and Büttcher (2009); Fox and Shaw (1994); Lee (1997); Aslam and
     Montague (2001); Montague and Aslam (2001, 2002); Renda and Straccia (2003); Mourão, Martins and
@@ -146,8 +141,7 @@ def fuse(
         )
     fusion = FUSIONS.parse(method)
     if norm is not None and not fusion.uses_scores:
-        expected = "norm requires a method that uses scores"
-        raise PolicyError(f"{expected}, got {fusion.name}, which uses ranks")
+        raise PolicyError(f"norm requires a method that uses scores, got {fusion.name} (ranks)")
     check_choice("ties", ties, TIES)
     if name is not None and not str(name).strip():
         raise PolicyError(f"name must not be empty, got {quoted(name)}")
@@ -233,7 +227,6 @@ def fusion_methods() -> pl.DataFrame:
 def _read_weights(
     weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]
 ) -> Floats:
-    """Read the weight of each run, in the order of names."""
     if weights is None:
         return np.ones(len(names))
     if isinstance(weights, Mapping):
@@ -315,8 +308,8 @@ def _warn_of_other_documents(
     nonempty_runs = [k for k, top in enumerate(tops) if top.docs.size]
     isolated_runs = [k for k in nonempty_runs if (n_runs[tops[k].docs] == 1).all()]
     if isolated_runs and len(nonempty_runs) > 1:
-        first_run = isolated_runs[0]
-        example = f"{quoted(names[first_run])} has {quoted(ids[int(tops[first_run].docs[0])])}"
+        k = isolated_runs[0]
+        example = f"{quoted(names[k])} has {quoted(ids[int(tops[k].docs[0])])}"
         warn(
             f"{describe_runs(isolated_runs, names)} no document in common with any other run"
             f" ({example}); check that document ids have the same form in all runs"
@@ -342,7 +335,7 @@ def _describe_fusion(
     has_weights: bool,
     weights: Floats,
 ) -> MetadataLocation:
-    """Describe the method and the runs in metadata of the fused run."""
+
     from cranfield.collection.metadata.metadata import Metadata
 
     runs = [

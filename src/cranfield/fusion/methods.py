@@ -160,8 +160,7 @@ def compute_borda_points(rankings: Rankings) -> Ints:
 class Condorcet(Fusion):
     """Number of documents that the document beats by a majority of votes.
 
-    A run votes for the higher of two documents, or for the only one that it ranks; a run that ranks
-    neither does not vote.
+    A run votes for the higher of two documents or the only one that it ranks; others do not vote.
     """
 
     name = "Condorcet"
@@ -293,9 +292,7 @@ def _reduce_rankings(rankings: Rankings, values: Floats, reduce: np.ufunc) -> Fl
     return reduced
 
 
-_ABSENT = parameter(
-    "zero", choice("zero", "out"), "score of unranked documents: 0 (zero) or none (out)"
-)
+_ABSENT = parameter("zero", choice("zero", "out"), "unranked documents: score 0, or excluded")
 
 
 @dataclass(frozen=True, eq=False)

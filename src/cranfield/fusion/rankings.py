@@ -34,9 +34,7 @@ class RunTop:
     docs: pl.Series
     scores: Floats  # score of each row; empty unless requested
     n_contradictions: int = 0  # number of adjacent scores with ranks in the opposite order
-    # Proportion of documents that have the score of another document of their topic; 0 if ties keep
-    # the order of the input
-    tied_proportion: float = 0.0
+    tied_proportion: float = 0.0  # proportion of tied documents; 0 if ties keep the input's order
     has_scores: bool = True  # False if the requested scores are negated ranks
 
 
@@ -67,9 +65,7 @@ def select_top_rows(
     scores = run.scores[rows] if uses_scores else np.zeros(0)
     docs = run.docs[rows]
     ranks = join_ranges(0 * sizes, sizes)[1] + 1 if run.ranks is None else run.ranks[rows]
-    has_scores = not (
-        uses_scores and sizes.max() > 1 and np.array_equal(scores, -ranks.astype(float))
-    )
+    has_scores = not (uses_scores and sizes.max() > 1 and np.array_equal(scores, -1.0 * ranks))
     tied_proportion = 0.0 if ties in BY_ROW else order.n_tied / max(len(run.docs), 1)
     order_checks = order.contradictions, tied_proportion
     return RunTop(run.name, stem, run.topics, sizes, docs, scores, *order_checks, has_scores)
@@ -149,9 +145,8 @@ class Rankings(PairTable):
     ranked: NDArray[np.int32]
     """Document at each rank, in order of topic, system and rank; shape (rows,)."""
     ranking_starts: Ints
-    """Start of each ranking: `ranked[ranking_starts[i]:ranking_starts[i + 1]]` with
-    `i = topic * len(systems) + system` is the ranking of a system for a topic, best document first;
-    shape (topics * systems + 1,)."""
+    """Ranking i, best document first, is `ranked[ranking_starts[i]:ranking_starts[i + 1]]`, with
+    `i = topic * len(systems) + system`; shape (topics * systems + 1,)."""
     scores: Floats  # score of each row of `ranked`; shape (rows,)
 
     @property

@@ -51,7 +51,7 @@ def read_system_table(
     key_index = key_schema.find_positions(columns.names, columns.source)["system"]
     names, notes = [], []
     for k, name in enumerate(map(str, columns.names)):
-        if k != key_index and is_used(columns.get_cells_with_points(k)):
+        if k != key_index and is_used(columns.get_column(k)):
             names.append(name)
         elif k != key_index:
             notes.append(

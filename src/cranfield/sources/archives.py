@@ -59,8 +59,7 @@ def read_limit(name: str) -> int:
     if text is None:
         return LIMITS[name]
     if not (text.isascii() and text.isdigit() and 0 < len(text) <= 18 and int(text) > 0):
-        expected = "must be an integer > 0 of at most 18 digits"
-        raise PolicyError(f"environment variable {name} {expected}, got {quoted(text)}")
+        raise PolicyError(f"{name} must be an integer > 0 (at most 18 digits), got {quoted(text)}")
     return int(text)
 
 

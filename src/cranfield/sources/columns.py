@@ -115,10 +115,10 @@ class Columns:
         numbers = pl.concat(texts)
         warn_of_thousands(numbers, self.source)
         has_points = any(map(is_number, numbers.filter(numbers.str.contains(".", literal=True))))
-        column = self.cells if has_points else self.get_cells_with_points
+        column = self.cells if has_points else self.get_column
         return {name: column(k) for name, k in positions.items()}
 
-    def get_cells_with_points(self, k: int) -> Cells:
+    def get_column(self, k: int) -> Cells:
         """Return the cells of a column; in tables with semicolons, decimal commas become points."""
         return replace_decimal_commas(self.cells(k)) if self.has_semicolons else self.cells(k)
 
@@ -153,10 +153,7 @@ class Columns:
         reported = [k for k in unused[:_MAX_CHECKED] if self._varies(k, schema)]
         reported += self._find_second_ids(others, own_names, schema)
         for k, (used_k, column) in others.items():
-            texts, used_texts = (
-                _to_texts(self.get_cells_with_points(k)),
-                _to_texts(self.get_cells_with_points(used_k)),
-            )
+            texts, used_texts = _to_texts(self.get_column(k)), _to_texts(self.get_column(used_k))
             if not (texts != used_texts).any():
                 continue
             is_descriptive = schema.is_descriptive(self.names[k])
@@ -253,7 +250,6 @@ class Columns:
         return 1 < n_values < len(texts) and not texts.str.contains("^[0-9]+$").all()
 
     def _find_header_rows(self, used: Collection[int]) -> list[int]:
-        """Return the rows that repeat the names of the columns."""
         rows: list[int] | None = None
         for name, cells in ((self.names[k], self.cells(k)) for k in used):
             if isinstance(cells, pl.Series) and (

@@ -42,8 +42,7 @@ class Tables:
     pairs: Floats
     units: Floats  # Coincidences divided by m, so that each unit has weight 1
     proportions: Floats  # Proportions of labels, summed over units with a label; (..., grades)
-    # Numbers of units by the grades of the first and the second assessor; None for more assessors
-    joint: Floats | None = None
+    joint: Floats | None = None  # Units by the grades of two assessors; None for more assessors
 
     def sum_weighted(self, weights: Floats) -> Tables:
         """Compute weighted sums over topics, for weights of shape (..., topics)."""
@@ -193,8 +192,7 @@ def read_ratings(
         if has_names and axis != 0:
             if names is not None:
                 raise PolicyError(
-                    "names cannot be combined with a data frame whose columns name the assessors;"
-                    " use axis=0 if rows are assessors"
+                    "the columns of a data frame name the assessors; names requires axis=0"
                 )
             is_id = [_is_unit_id(name, ratings, k) for k, name in enumerate(columns)]
             if any(is_id):
@@ -432,8 +430,7 @@ def compute_grade_distances(name: str, grades: Floats, frequencies: Floats | Non
     :math:`|c - v|`; for `quadratic` and `interval`, :math:`(c - v)^2`; for `ratio`,
     :math:`((c - v)/(c + v))^2`, all of grades divided by their range. For `ordinal` and c <= v, it
     is :math:`(\sum_{g=c}^{v} n_g - (n_c + n_v)/2)^2`, with :math:`n_g` the frequency of grade g.
-    `grades` are ascending. Sources: Cohen (1968) for weights, Krippendorff (2011) for levels of
-    measurement.
+    `grades` are ascending. Sources: Cohen (1968) for weights, Krippendorff (2011) for levels.
     """
     if name == "ordinal":
         assert frequencies is not None
@@ -472,8 +469,8 @@ def compute_cohen_kappa(tables: Tables, distance: str = "nominal") -> Floats:
     .. math:: \kappa = 1 - \frac{\sum o_{cv} d_{cv}}{\sum e_{cv} d_{cv}}, \qquad
         e_{cv} = \frac{r_c\, s_v}{N}
 
-    with o the numbers of units by the grades of the first and the second assessor, r and s the sums
-    of its rows and columns, N its total, and d the distances.
+    with o the numbers of units by the grades of both assessors, r and s their row and column sums,
+    N their total, and d the distances.
     """
     joint = tables.joint
     assert joint is not None, "two assessors are required"
@@ -501,8 +498,7 @@ def compute_krippendorff_alpha(tables: Tables, distance: str = "ordinal") -> Flo
     .. math:: \alpha = 1 - \frac{\sum o_{cv} d_{cv}}{\sum e_{cv} d_{cv}}, \qquad
         e_{cv} = \frac{n_c (n_v - [c = v])}{n - 1}
 
-    with o the coincidences of grades (:class:`Tables`), :math:`n_c` the sum of row c, n their
-    total, and d the distances.
+    with o the coincidences of grades, :math:`n_c` their row sums, n their total, d the distances.
     """
     frequency = tables.pairs.sum(axis=-1)
     # The distance on the diagonal is 0, so the -1 there does not matter.
@@ -516,9 +512,8 @@ def compute_gwet_ac(tables: Tables, distance: str = "nominal") -> Floats:
     .. math:: \frac{p_a - p_e}{1 - p_e}, \qquad
         p_e = \frac{\sum w_{cv}}{q(q-1)} \sum_c \pi_c (1 - \pi_c), \qquad w = 1 - d / \max d
 
-    with q grades on the scale, used or not, :math:`p_a` the weighted agreement of pairs of labels,
-    averaged over units, :math:`\pi_c` the proportion of grade c, averaged over units with a label,
-    and d the distances.
+    with q grades on the scale, used or not, :math:`p_a` the mean over units of w of the pairs of
+    labels, :math:`\pi_c` the mean proportion of grade c over units with a label, d the distances.
     """
     distances, n_grades = compute_grade_distances(distance, tables.grades), tables.grades.size
     if not (max_distance := distances.max(initial=0.0)) > 0:

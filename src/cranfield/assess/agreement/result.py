@@ -46,8 +46,8 @@ class Agreement(Result):
         Value of each coefficient, and bounds of its confidence interval; NaN if undefined; shape
         (comparisons, measures).
     units, topics
-        Number of units with at least two labels, and number of their topics; shape (comparisons,).
-        For differences, the smaller number of units, and the topics of either comparison.
+        Numbers of units with at least two labels and of their topics; shape (comparisons,). For
+        differences, the smaller number of units, and the topics of either comparison.
     interval
         `jackknife`, `bootstrap` or `none`.
     confidence
@@ -71,10 +71,7 @@ class Agreement(Result):
 
     name: ClassVar[str] = "agreement"
     columns: ClassVar[Columns] = {
-        "assessors": Column(
-            "Names of two assessors, or number of assessors; absent if pairs are compared.",
-            key=True,
-        ),
+        "assessors": Column("Assessors, or their number; absent if pairs are compared.", key=True),
         "first": Column("First assessor of a pair; absent unless pairs are compared.", key=True),
         "second": Column("Second assessor of a pair; absent unless pairs are compared.", key=True),
         "measure": Column("Measure of agreement.", key=True),
@@ -226,8 +223,9 @@ class Agreement(Result):
         if (self.topics == 1).any():
             notes.append("no confidence interval: at least two topics are required")
         if (has_several_topics & (self.topics < MIN_TOPICS)).any():
-            note = f"confidence intervals over fewer than {MIN_TOPICS} topics are approximate"
-            notes.append(note)
+            notes.append(
+                f"confidence intervals over fewer than {MIN_TOPICS} topics are approximate"
+            )
         has_no_interval = np.isnan(self.low) & ~is_undefined & has_several_topics[:, None]
         if n_without := int(has_no_interval.sum()):
             notes.append(
@@ -243,9 +241,7 @@ class Agreement(Result):
         return notes
 
     def matrix(self, measure: str | None = None) -> pl.DataFrame:
-        """Return a data frame with the agreement of each pair of assessors by one measure.
-
-        Rows and columns are the assessors; cells without a comparison are null.
+        """Return a data frame of the agreement of pairs; cells without a comparison are null.
 
         Parameters
         ----------
@@ -367,24 +363,22 @@ def agreement_of(
         with a row for each unit and a column of numbers for each assessor.
     measures
         Agreement coefficients: `observed`, `positive`, `negative`, `overlap`, `kappa` (two
-        assessors), `fleiss`, `alpha`, `AC1`, `AC2`. Arguments are `rel=GRADE`, which makes grades
-        binary, and, for `kappa`, `fleiss`, `alpha` and `AC2`, a distance (`nominal`, `linear`,
-        `quadratic` or `interval`, `ratio`, or `ordinal`, but not for `AC2`): `kappa(quadratic)`,
-        `alpha(nominal)`, `kappa(rel=2)`. By default observed agreement, kappa (Fleiss' kappa for
-        more than two assessors compared jointly), ordinal alpha and AC1.
+        assessors), `fleiss`, `alpha`, `AC1`, `AC2`. An argument `rel=GRADE` makes grades binary;
+        `kappa`, `fleiss`, `alpha` and `AC2` accept a distance (`nominal`, `linear`, `quadratic` or
+        `interval`, `ratio`, or, except `AC2`, `ordinal`): `kappa(quadratic)`, `kappa(rel=2)`. By
+        default `observed`, `kappa` (`fleiss` for more than two assessors jointly), `alpha`, `AC1`.
     pairs
         Whether to compare each pair of assessors with a unit in common, instead of all assessors
         jointly.
     reference
         Name of an assessor with whom each other assessor is compared, in pairs.
     rel
-        Lowest relevant grade, which makes grades binary, for coefficients that do not set it; by
-        default 1 for `positive`, `negative` and `overlap`, and no binary grades for others.
+        Lowest relevant grade, which makes grades binary, for coefficients that do not set it. By
+        default 1 for `positive`, `negative` and `overlap`; others then use all grades.
     grades
         Grades of the scale, if some do not occur: AC1 and AC2 depend on them.
     topics, names
-        For ratings: the topic of each unit, and the names of the assessors unless columns of a data
-        frame name them.
+        For ratings: the topic of each unit, and the names of assessors without named columns.
     axis
         For ratings: 0 if each row is an assessor, as in the package `krippendorff`; 1 if each
         column is. Required unless columns of a data frame name the assessors, or the array is not
@@ -451,8 +445,7 @@ def agreement_of(
     notes = ratings.notes
     # Units with a label add 1 to the proportions; those with several labels also to the units.
     n_single = round(float(tables.proportions.sum() - tables.units.sum()))
-    has_ac = any(str(measure).startswith("AC") for measure in coefficients)
-    if not is_pairwise and n_single and has_ac:
+    if not is_pairwise and n_single and any(str(c).startswith("AC") for c in coefficients):
         units = counted(n_single, "unit")
         note = f"AC1 and AC2: chance agreement is also estimated from {units} with only one label"
         notes = (*notes, note)

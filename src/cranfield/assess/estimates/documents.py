@@ -158,8 +158,7 @@ def collect_sampled_documents(
 
 def compute_error_terms(inclusion: Floats, stratum: Ints, values: Floats) -> Floats:
     """Compute error terms of an estimated sum; the sum of their squares is its variance."""
-    # With e the value of a document, (1 - pi) e^2 / pi^2 for an independently sampled document and
-    # N^2 (1 - n/N) s^2 / n for a stratum.
+    # (1 - pi) e^2 / pi^2 for an independent document of value e; N^2 (1 - n/N) s^2 / n for a stratum
     is_independent = stratum < 0
     _, code, sizes = np.unique(stratum, return_inverse=True, return_counts=True)
     n_sampled = sizes[code].astype(np.float64)
@@ -234,10 +233,7 @@ class DocumentEstimates:
 def estimate_scores(
     sample: SampledDocuments, n_documents: int, fixed_topics: bool, fit: Fit
 ) -> DocumentEstimates:
-    """Estimate the scores of each topic from the judge's labels and sampled human grades.
-
-    :func:`ppi_scores` has the formula.
-    """
+    """Estimate the scores of each topic by the formula of :func:`ppi_scores`."""
     n_topics, n_systems = sample.judge_scores.shape
     human_errors, judge_errors = (
         compute_error_terms(sample.inclusion, sample.stratum, values)

@@ -37,8 +37,7 @@ class PPIGrades(Result):
     alpha
         One minus the confidence level.
     notes
-        Notes on means without an interval, or with an interval as wide as by human labels alone,
-        and on how labels were read.
+        Notes on means without an interval or with a widened one, and on how labels were read.
     """
 
     name: ClassVar[str] = "ppi"

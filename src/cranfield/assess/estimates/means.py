@@ -77,8 +77,7 @@ class PPIMeans(Result):
             "Standard error; 0 if the sampled values do not vary, though the estimate is not exact."
         ),
         "low": Column(
-            "Lower bound of the confidence interval; NaN if the sampled values do not vary, unless"
-            " they are grades or all items are labelled."
+            "Lower confidence bound; NaN if sampled values do not vary, unless grades or complete."
         ),
         "high": Column("Upper bound of the same confidence interval as `low`."),
         "lambda": Column(
@@ -232,10 +231,7 @@ def compute_intervals(
 
 
 def compute_satterthwaite(variances: Floats, counts: Any) -> Floats:
-    """Compute Satterthwaite's degrees of freedom for a sum of variances, each of `counts` values.
-
-    They are infinite if all variances are 0.
-    """
+    """Compute Satterthwaite's degrees of freedom for sums of variances; infinite if all are 0."""
     denominator = ratio(variances**2, np.maximum(counts - 1, 1)).sum(axis=1)
     freedom = ratio(variances.sum(axis=1) ** 2, denominator)
     return np.where(freedom > 0, freedom, np.inf)
@@ -257,10 +253,7 @@ def sum_rows(values: Any, code: Ints, n_codes: int) -> Floats:
 def compute_out_of_fold_moments(
     label: Floats, pred: Floats, cell: Ints, fold: Ints, n_folds: int, shape: tuple[int, ...]
 ) -> tuple[Floats, Floats]:
-    """Compute cov(y, f) and var(f) of labels outside each fold, or of all labels if n_folds is 1.
-
-    Moments have shape (*shape, folds), and are 0 for fewer than two labels.
-    """
+    """Compute cov(y, f) and var(f) of labels outside each fold (all with one); (*shape, folds)."""
     products = (np.ones(label.size), label, pred, label * pred, pred * pred)
     sums = [sum_by_cell(values, cell * n_folds + fold, (*shape, n_folds)) for values in products]
     if n_folds > 1:
@@ -338,8 +331,7 @@ def ppi_mean(
     ------
     PolicyError
         For human labels of fewer than three items, or clusters, in a mean (two if lambda is set);
-        for labels that are not numbers of matching shapes; for missing labels of the judge; for an
-        option out of its range.
+        for invalid shapes; for missing labels of the judge; for an option out of its range.
 
     Examples
     --------
@@ -545,8 +537,8 @@ def stratified_mean(
     Raises
     ------
     PolicyError
-        For a stratum with fewer than two human labels that is not completely labelled; otherwise as
-        for :func:`ppi_mean`.
+        For a stratum with fewer than two human labels that is not complete, and for invalid shapes,
+        missing labels of the judge or an option out of its range.
 
     Examples
     --------

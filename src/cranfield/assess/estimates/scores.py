@@ -318,10 +318,9 @@ def ppi_scores(
     MeasureError
         For the unit `document` and a measure that is not a sum over documents.
     InputError
-        For the unit `topic`, for a topic that people judged but the judge did not, and if people
-        judged less than half as many of the top documents as the judge labelled. For the unit
-        `document`, for a topic without sampled documents, a stratum with a single one, or a
-        document without a required label, stratum or inclusion probability.
+        For a topic that people judged but the judge did not, or less than half as completely as the
+        judge; for the unit `document`, also for a topic without sampled documents, a stratum with a
+        single one, or a document without a required label, stratum or inclusion probability.
     PolicyError
         For an option that is out of its range or not for this unit; for labels of several judges;
         for a geometric mean; for the unit `topic` and fewer than three judged topics (two if lambda
@@ -577,8 +576,7 @@ class PPIAnswers(TableResult):
         Raises
         ------
         PolicyError
-            For an unknown baseline or a single system, or if people labelled answers to different
-            topics.
+            For an unknown or single system, or if people labelled answers to different topics.
         """
         systems, data, frames = self.rows["system"].to_list(), self._data, []
         if len(systems) < 2:
@@ -640,8 +638,8 @@ def ppi_answers(
     InputError
         For an answer that people labelled but the judge did not.
     PolicyError
-        For fewer than three labelled answers of a system (two if lambda is set), different types of
-        `human` and `judge`, or an option out of its range.
+        For fewer than three labelled answers of a system (two with `lambda_`), different types of
+        labels, or an option out of its range.
 
     Examples
     --------

@@ -102,8 +102,8 @@ class SelfPreference(TableResult):
             " All three are null without topics, or without systems in either group."
         ),
         "low": Column(
-            "Lower bound of the t interval of the bias; null if the bias is null, for one topic, or"
-            " if the bias is the same on every topic."
+            "Lower bound of the t interval of the bias; null if the bias is null or the same on"
+            " every topic."
         ),
         "high": Column("Upper bound of the t interval of the bias."),
         "simultaneous low": Column(
@@ -111,12 +111,10 @@ class SelfPreference(TableResult):
         ),
         "simultaneous high": Column("Upper bound of the simultaneous interval."),
         "p": Column(
-            "Two-sided p-value of the t-test of a bias of 0, without correction; null as `low`.",
-            pvalue=True,
+            "Two-sided p-value of the t-test of a bias of 0, uncorrected; null as low.", pvalue=True
         ),
         "own human rank": Column(
-            "Rank, by human labels, of the system with the judge's name; null if there is none."
-            " Absent if no judge is a system."
+            "Human rank of the system with the judge's name; null or absent if there is none."
         ),
         "own judge rank": Column("Rank of the same system by the judge's labels."),
     }
@@ -349,8 +347,7 @@ def score_bias(
 
     .. math:: b_{js} = \frac{1}{T} \sum_t \left( M_j(s, t) - M_{human}(s, t) \right)
 
-    with T topics, and :math:`M_j(s, t)` the score of system s on topic t by the labels of judge j,
-    negated if lower scores are better.
+    with symbols as for :func:`self_preference`, and scores negated if lower scores are better.
 
     Parameters
     ----------

@@ -201,8 +201,7 @@ class JudgeComparison(Result):
                 3,
             ),
             "low": Column(
-                "Lower bound of the Wilson interval, adjusted by the design effect of topics; null"
-                " if the judge never gave this grade.",
+                "Lower bound of the Wilson interval with the design effect; null as `proportion`.",
                 3,
             ),
             "high": Column("Upper bound of the Wilson interval.", 3),
@@ -416,9 +415,8 @@ def compare_judges(
         values[k], replicates = statistic(totals), statistic(leave_one_out)
         # Only the bias can exceed 1.
         on_scale = {"is_bounded": name != "bias", "is_proportion": name in PROPORTIONS}
-        bounds = compute_jackknife_intervals(
-            values[k], replicates, has_pairs, confidence, **on_scale
-        )
+        inputs = values[k], replicates, has_pairs, confidence
+        bounds = compute_jackknife_intervals(*inputs, **on_scale)
         # Clip bounds to the possible values of the statistic.
         min_value = 0.0 if name in PROPORTIONS else -np.inf if name == "bias" else -1.0
         low[k] = np.maximum(bounds[0], min_value)

@@ -189,26 +189,18 @@ class JudgeRankings(Result):
             "topics": Column(
                 "Number of topics that have a label of the judge and scores of all systems."
             ),
-            "tau": Column(
-                "Kendall's tau-b of the rankings by the judge and by human labels; null if"
-                " undefined.",
-                3,
-            ),
+            "tau": Column("Kendall's tau-b of the two rankings; null if undefined.", 3),
             "tau low": Column(
                 "Lower bound of the jackknife t interval of tau over topics; null if undefined.", 3
             ),
             "tau high": Column("Upper bound of the interval of tau.", 3),
             "tau AP": Column(
-                "Tau AP of the two rankings, with the ranking by human labels as the reference;"
-                " null if undefined.",
-                3,
+                "Tau AP, with the ranking by human labels as the reference; null if undefined.", 3
             ),
             "tau AP low": Column("Lower bound of the interval of tau AP; null if undefined.", 3),
             "tau AP high": Column("Upper bound of the interval of tau AP.", 3),
             "RBO": Column("Rank-biased overlap of the two rankings, extrapolated.", 3),
-            "tau by topic": Column(
-                "Mean of tau by topic, over topics where tau is defined; null if there are none.", 3
-            ),
+            "tau by topic": Column("Mean of tau over topics where it is defined; null if none.", 3),
             "flips": Column("Number of pairs of systems in opposite orders."),
             "largest change": Column(
                 "Largest change of rank up or down; above 0 if the judge ranks the system higher."
@@ -222,10 +214,9 @@ class JudgeRankings(Result):
             "judge": Column("Judge.", key=True),
             "system": Column("System.", key=True),
             "by human labels": Column(
-                "Mean score by human labels, negated if lower scores are better; mean logarithm for"
-                " a geometric mean."
+                "Mean score by human labels, negated if lower is better; of logarithms if geometric."
             ),
-            "by judge": Column("Mean score by the judge, negated or logarithmic likewise."),
+            "by judge": Column("Mean score by the judge's labels, computed in the same way."),
             "human rank": Column("Rank by human labels, from 1; equal means share a rank."),
             "judge rank": Column("Rank by the judge."),
             "change": Column("Rank by human labels minus rank by the judge."),

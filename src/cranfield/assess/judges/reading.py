@@ -78,9 +78,8 @@ class Judge:
 
 def describe_unparsed(judge: Judge) -> str:
     """Return the end of a message on missing labels: the number of answers without a grade."""
-    return f"; answers of {judge.name} without a grade: {judge.n_unparsed:,}" * bool(
-        judge.n_unparsed
-    )
+    n_unparsed = judge.n_unparsed
+    return f"; answers of {judge.name} without a grade: {n_unparsed:,}" * bool(n_unparsed)
 
 
 def read_judges(

@@ -157,10 +157,9 @@ class Decisions(TableResult):
             "`met` if the interval is within the tolerance, `not met` if outside, else `undecided`."
         ),
         "topics": Column(
-            "Number of topics at which the t interval would give a verdict, with the same estimate"
-            " and standard deviation; for `score-bias`, at which those of all undecided systems"
-            " would. Null if the verdict is not `undecided`, or the number is unknown or above a"
-            " million; absent if all are null."
+            "Number of topics at which the t interval (for `score-bias`, of each undecided system)"
+            " would give a verdict with the same estimate and standard deviation; null if decided,"
+            " unknown or above a million."
         ),
     }
 
@@ -235,8 +234,7 @@ def decide(tolerances: Mapping[str, Any], *results: Result) -> Decisions:
     Raises
     ------
     PolicyError
-        For an unknown quantity, or one that no result contains; for invalid tolerances; for no
-        results, or results with different confidence levels.
+        For a quantity that no result contains, invalid tolerances, or different confidence levels.
 
     Notes
     -----

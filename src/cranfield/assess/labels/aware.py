@@ -128,10 +128,9 @@ def aware(
         \sum_k a_{kt} = 1
 
     with M the score of run r on topic t, and :math:`a_{kt}` the weight of assessor k there. Scores
-    are combined, not grades: for a measure that is linear in gains, such as DCG, uniform weights
-    give the measure of mean gains; for other measures, such as AP, they do not. An assessor without
-    labels in a topic is excluded there, and the weights of the remaining assessors are scaled to
-    sum to 1; `settings` reports the number of these cases.
+    are combined, not grades: only for a measure that is linear in gains, such as DCG, uniform
+    weights give the measure of mean gains. An assessor without labels in a topic is excluded there,
+    and the other weights are scaled to sum to 1; `settings` reports the number of these cases.
 
     Parameters
     ----------
@@ -228,13 +227,11 @@ def aware(
         weight = weight**2 if squared else weight
     weight = np.where(is_assessed, weight[:, None] if weight.ndim == 1 else weight, 0.0)
     total_weight = weight.sum(axis=0)
-    normalised_weight = compute_proportions(weight, total_weight, 0.0)
-    assessed_values = np.where(is_assessed[:, :, None], values, 0.0)
-    means = np.einsum("kt,kts->ts", normalised_weight, assessed_values)
+    weight = compute_proportions(weight, total_weight, 0.0)
+    means = np.einsum("kt,kts->ts", weight, np.where(is_assessed[:, :, None], values, 0.0))
     means[total_weight <= 0] = np.nan
     # Means over the topics with labels of the assessor; NaN without such topics.
-    weight_sums = normalised_weight.sum(axis=1)
-    mean_weight = compute_proportions(weight_sums, is_assessed.sum(axis=1)).tolist()
+    mean_weight = compute_proportions(weight.sum(axis=1), is_assessed.sum(axis=1)).tolist()
     summary = {
         "weights": weights if is_named else "numeric",
         "seed": seed,

@@ -69,9 +69,8 @@ class Consensus(Result):
     prior
         Proportion of each grade among pairs, fixed or estimated; shape (grades,).
     objective
-        Objective after each step, for GLAD also at the start: the log-likelihood, plus the log
-        density of priors if the method has priors (for variational MACE, a lower bound). Empty for
-        `majority` and `wawa`.
+        Objective after each step (GLAD: and at the start): the log-likelihood, plus the log density
+        of priors if there are any (variational MACE: a lower bound). Empty for majority and wawa.
     converged
         Whether the iterations converged before their maximum number.
     tie, seed
@@ -219,10 +218,9 @@ class Consensus(Result):
 
         .. math:: \pi^w_{kl} = \frac{\sum_i T_{ik} n^w_{il}}{\sum_l \sum_i T_{ik} n^w_{il}}
 
-        the proportion of label l among the labels of worker w for pairs of grade k, with T the
-        probabilities `posterior` and :math:`n^w_{il}` the number of labels l for pair i. NaN if the
-        worker labelled no pair of grade k. For Dawid-Skene without smoothing, this is the estimate
-        of the model.
+        the proportion of label l among the worker's labels of pairs of grade k, with T the
+        `posterior` and :math:`n^w_{il}` the number of labels l of pair i. NaN if there are no such
+        labels. For Dawid-Skene without smoothing, this is the estimate of the model.
 
         Source: Dawid and Skene (1979), equation 2.3.
         """

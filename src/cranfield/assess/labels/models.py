@@ -159,11 +159,10 @@ def dawid_skene(
         \pi^w_{kl} = \frac{s + \sum_i T_{ik} n^w_{il}}{\sum_l (s + \sum_i T_{ik} n^w_{il})}, \qquad
         T_{ik} \propto p_k \prod_w \prod_l (\pi^w_{kl})^{n^w_{il}}
 
-    with \(T_{ik}\) the probability of grade k for pair i of I, \(n^w_{il}\) the number of
-    labels l by worker w for pair i, \(\pi^w_{kl}\) the probability that the worker labels a
-    pair of grade k with l, and p the prior of the grades (the formula is for an estimated prior). T
-    starts with the proportions of labels. The objective, which no step decreases, is the
-    log-likelihood \(\sum_i \log \sum_k p_k \prod_w \prod_l (\pi^w_{kl})^{n^w_{il}}\), plus
+    with \(T_{ik}\) the probability of grade k for pair i of I, \(n^w_{il}\) the number of labels l
+    of worker w for it, \(\pi^w_{kl}\) the worker's probability of label l for grade k, and p the
+    (estimated) prior. T starts as proportions of labels. The objective, which never decreases, is
+    the log-likelihood \(\sum_i \log \sum_k p_k \prod_w \prod_l (\pi^w_{kl})^{n^w_{il}}\), plus
     \(s \sum \log \pi\) with smoothing s.
 
     Parameters
@@ -323,13 +322,11 @@ def glad(
     .. math:: P(l = k) = \sigma(\alpha_w e^{b_i}), \qquad
         P(l \ne k) = \frac{1 - \sigma(\alpha_w e^{b_i})}{K - 1}
 
-    for the label l of a pair i with true grade k, with K grades, the ability \(\alpha_w\) of worker
-    w, the ease \(e^{b_i}\) of the pair, \(\sigma\) the logistic function, and normal priors of mean
-    1 on \(\alpha\) and b. The objective is the log-likelihood plus the log density of the priors,
-    without constants. It is maximised by L-BFGS, starting at the means of the priors. At the
-    current parameters the gradient of the expected log-likelihood, which expectation-maximisation
-    uses, equals the gradient of the log-likelihood, so both methods have the same stationary
-    points; L-BFGS takes fewer steps.
+    for label l and true grade k (of K) of pair i, with \(\alpha_w\) the ability of worker w,
+    \(e^{b_i}\) the ease of the pair, \(\sigma\) the logistic function, and normal priors of mean 1
+    on \(\alpha\) and b. The objective is the log-likelihood plus the log density of the priors,
+    without constants. It is maximised by L-BFGS, starting at the means of the priors, which has the
+    same stationary points as expectation-maximisation, and takes fewer steps.
 
     Parameters
     ----------
@@ -465,9 +462,8 @@ def mace(
     -------
     Consensus
         A worker's quality is its probability of copying, \(\theta_w\); `parameters` has it as
-        `copying`, \(\xi\), of shape (workers, grades), as `spam`, and the final objectives of the
-        random starts as `restarts`. With `variational` \(\theta\) and \(\xi\) are geometric means
-        under the posterior, scaled to sum to 1.
+        `copying`, \(\xi\), of shape (workers, grades), as `spam`, and the objectives of the starts
+        as `restarts`. With `variational`, \(\theta\) and \(\xi\) are scaled geometric means.
 
     Notes
     -----

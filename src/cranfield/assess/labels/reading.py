@@ -344,7 +344,7 @@ def _check_row_order(table: Columns, labels: pl.DataFrame) -> None:
         or not is_repeated.any()
     ):
         return
-    texts = pl.Series([str(cell).strip() for cell in table.get_cells_with_points(column_index)])
+    texts = pl.Series([str(cell).strip() for cell in table.get_column(column_index)])
     seconds = texts.cast(pl.Float64, strict=False)
     has_text = seconds.null_count() > 0
     times = labels.with_columns(time=texts if has_text else seconds).filter(is_repeated)

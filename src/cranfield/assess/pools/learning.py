@@ -269,10 +269,8 @@ class QueueState(MethodState):
         self._n_rankings = self._n_cells // n_groups
         self._ranked = np.ascontiguousarray(pool.ranked).data
         self._free_docs = self.is_free.data
-        self._next_rows, self._ends = (
-            pool.ranking_starts[:-1].tolist(),
-            pool.ranking_starts[1:].tolist(),
-        )
+        ranking_starts = pool.ranking_starts.tolist()
+        self._next_rows, self._ends = ranking_starts[:-1], ranking_starts[1:]
         self._source_cells = np.full(len(pool), -1, dtype=np.int64).data
         self._outcomes = np.zeros(len(pool), dtype=np.int8).data
         # Penalties are negated priorities; heap keys combine penalty and ranking in one integer.

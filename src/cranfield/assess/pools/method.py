@@ -174,10 +174,8 @@ class Combination(Method):
     source = "Fox and Shaw 1994"
 
     def scores(self, pool: Pool) -> NDArray[Any]:
-        values, starts = (
-            pool.sort_values(fusion.compute_min_max_norm(pool)),
-            pool.document_starts[:-1],
-        )
+        values = pool.sort_values(fusion.compute_min_max_norm(pool))
+        starts = pool.document_starts[:-1]
         n_positive = np.add.reduceat(values > 0, starts, dtype=np.int64)
         n_runs = pool.n_runs_by_topic[pool.topic]
         method = cast("fusion.Combination", fusion.FUSIONS[self.name]())

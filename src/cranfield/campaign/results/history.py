@@ -275,9 +275,7 @@ def _warn_of_unused_columns(table: Columns, used_indices: set[int]) -> None:
     unused_columns = []
     *_, decisive_indices = schema.find_unused(table.names, used_indices)
     for k in (k for k in range(len(table.names)) if k not in used_indices):
-        values = {
-            "" if cell is None else str(cell).strip() for cell in table.get_cells_with_points(k)
-        }
+        values = {"" if cell is None else str(cell).strip() for cell in table.get_column(k)}
         # Columns of other numbers are scores, such as an error rate.
         words = {value for value in values if parse_number(value) is None} - {""}
         is_flag = bool(words) and {word.lower() for word in words} <= _FLAGS

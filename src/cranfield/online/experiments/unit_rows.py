@@ -35,7 +35,7 @@ class UnitTable:
         self.positions = schema.find_positions(columns.names, columns.source)
         self.variant = None if variant is None else self.positions[variant]
         self.unused = [k for k in range(len(self.names)) if k not in self.positions.values()]
-        self.texts = cache(lambda column: _convert_to_text(columns.get_cells_with_points(column)))
+        self.texts = cache(lambda column: _convert_to_text(columns.get_column(column)))
 
     def is_number(self, column: int) -> bool:
         """Return whether all values of a column are numbers or missing."""

@@ -268,7 +268,7 @@ def open_table(data: Any, schema: Schema, may_be_empty: bool = False) -> Table:
     if schema in (FLAT, RESULTS) and "doc" in table.names and "rank" not in table.names:
         known_positions = schema.find_positions(columns.names, columns.source).values()
         unused = [k for k in range(len(columns.names)) if k not in known_positions]
-        cells = {str(columns.names[k]): columns.get_cells_with_points(k) for k in unused}
+        cells = {str(columns.names[k]): columns.get_column(k) for k in unused}
         page, doc = table.frame["page"], table.frame["doc"]
         _refuse_other_order(cells, page, doc.is_not_null(), columns.source)
     return table

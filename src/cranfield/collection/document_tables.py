@@ -16,7 +16,12 @@ from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.pairs import IndexedTable
 from cranfield.collection.qrels import number_sorted_values
 from cranfield.sources.columns import make_pair_reader, read_columns, read_table, transpose_rows
-from cranfield.sources.schemas import Column, make_line_schema, optional, refuse_negative
+from cranfield.sources.schemas import (
+    FileColumn,
+    declare_optional,
+    make_line_schema,
+    refuse_negative,
+)
 from cranfield.sources.values import ID, NUMBER
 
 
@@ -59,7 +64,7 @@ _LENGTHS = replace(
     make_line_schema(
         "table of lengths",
         DOC,
-        Column("length", NUMBER),
+        FileColumn("length", NUMBER),
         mapping=make_pair_reader("doc", "length"),
         suspicions={"document occurs twice in the lengths": pl.col("doc").is_duplicated()}
         | refuse_negative("length"),
@@ -69,8 +74,8 @@ _LENGTHS = replace(
 _GROUPS = make_line_schema(
     "table of groups",
     DOC,
-    Column("group", ID),
-    optional("weight", NUMBER),
+    FileColumn("group", ID),
+    declare_optional("weight", NUMBER),
     mapping=_convert_memberships,
     suspicions={"document occurs twice in one group": pl.struct("doc", "group").is_duplicated()}
     | refuse_negative("weight"),

@@ -26,12 +26,12 @@ from cranfield.sources.values import NAME, NUMBER, WHOLE, is_absent
 _TESTS = Schema(
     "table of published tests",
     (
-        schemas.Column("t", NUMBER),
-        schemas.Column("topics", WHOLE, "number of topics"),
-        schemas.optional("name", NAME, "name of a test"),
-        schemas.optional("test", NAME),
-        schemas.optional("alternative", NAME),
-        schemas.optional("alpha", replace(NUMBER, missing=is_absent)),
+        schemas.FileColumn("t", NUMBER),
+        schemas.FileColumn("topics", WHOLE, "number of topics"),
+        schemas.declare_optional("name", NAME, "name of a test"),
+        schemas.declare_optional("test", NAME),
+        schemas.declare_optional("alternative", NAME),
+        schemas.declare_optional("alpha", replace(NUMBER, missing=is_absent)),
     ),
     noun="the tests",
     default_format="csv",

@@ -21,8 +21,7 @@ from cranfield.significance.comparison.result import compute_paired_t_pvalues
 from cranfield.significance.differences import all_pairs, t_interval
 from cranfield.significance.prepare import as_scores, describe_replicates, index_of_baseline
 from cranfield.sources.columns import make_pair_reader, read_table
-from cranfield.sources.schemas import Column as FileColumn
-from cranfield.sources.schemas import make_line_schema
+from cranfield.sources.schemas import FileColumn, make_line_schema
 from cranfield.sources.values import ID
 
 _TOPIC_GROUPS = make_line_schema(

@@ -28,7 +28,7 @@ from cranfield.sources.schemas import (
     NO_OWN_NAMES,
     SUCCESS,
     TABLE_FORMATS,
-    Column,
+    FileColumn,
     Lines,
     Schema,
     Suspicions,
@@ -184,7 +184,7 @@ class Columns:
 
     def refuse_decisive(
         self, schema: Schema, used: Collection[int]
-    ) -> tuple[list[int], dict[int, tuple[int, Column]]]:
+    ) -> tuple[list[int], dict[int, tuple[int, FileColumn]]]:
         """Refuse unused columns that may change the meaning of rows; return the others."""
         unused, others, decisive = schema.find_unused(self.names, used)
         decisive |= self._find_decisive_values(schema, used)
@@ -218,7 +218,7 @@ class Columns:
 
     def _find_second_ids(
         self,
-        others: Mapping[int, tuple[int, Column]],
+        others: Mapping[int, tuple[int, FileColumn]],
         own_names: Collection[str],
         schema: Schema,
     ) -> list[int]:

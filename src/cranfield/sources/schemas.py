@@ -335,7 +335,7 @@ def _find_decisive_kind(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Column:
+class FileColumn:
     """A column: its name, the kind of its values, and its meaning.
 
     `meaning` is a key of :data:`~cranfield.sources.schemas.USUAL_NAMES`: by default the name of the
@@ -373,8 +373,10 @@ class Column:
         return []
 
 
-def optional(name: str, kind: ValueKind, meaning: str | None = "", noun: str = "") -> Column:
-    return Column(name, kind, meaning, required=False, noun=noun)
+def declare_optional(
+    name: str, kind: ValueKind, meaning: str | None = "", noun: str = ""
+) -> FileColumn:
+    return FileColumn(name, kind, meaning, required=False, noun=noun)
 
 
 Suspicions = dict[str, pl.Expr]
@@ -436,7 +438,7 @@ class Schema:
     """
 
     kind: str
-    columns: tuple[Column, ...]
+    columns: tuple[FileColumn, ...]
     noun: str = ""
     formats: frozenset[str] = NAMED_FORMATS
     lines: Lines | None = None
@@ -550,11 +552,11 @@ class Schema:
 
     def find_unused(
         self, names: Sequence[object], used: Collection[int]
-    ) -> tuple[list[int], dict[int, tuple[int, Column]], dict[int, str]]:
+    ) -> tuple[list[int], dict[int, tuple[int, FileColumn]], dict[int, str]]:
         """Return the positions of unused columns in three groups.
 
         First, columns to report, without columns that only describe rows. Second, columns with the
-        same meaning as a used column, each with the position of the used column and its `Column`.
+        same meaning as a used column, each with the position and `FileColumn` of the used column.
         Third, decisive columns, with their kind, a key of `DECISIVE`. If the user selected the
         columns, the first two groups are empty.
         """
@@ -572,7 +574,7 @@ class Schema:
         decisive = {k: kind for k, kind in kinds.items() if kind in self.decisive}
         if self.is_selected:
             return [], {}, decisive
-        others: dict[int, tuple[int, Column]] = {}
+        others: dict[int, tuple[int, FileColumn]] = {}
         for column in self.columns:
             usual = {*map(fold_name, column.names)}
             positions = [k for k in used if fold_name(names[k]) in usual]
@@ -585,7 +587,7 @@ class Schema:
         ]
         return reported, others, decisive
 
-    def _describe_missing_column(self, column: Column, names: Sequence[object]) -> str:
+    def _describe_missing_column(self, column: FileColumn, names: Sequence[object]) -> str:
         usual_names = dict.fromkeys((column.name, *column.names))
         usual = f" (usual names: {some_of(usual_names, 10)})" if len(usual_names) > 1 else ""
         columns = ", ".join(quoted(name) for name in names[:12]) or "none"
@@ -621,7 +623,7 @@ class Schema:
         return "; expected commas or tabs between columns, got '|'" * ("|" in name)
 
 
-def _find_named_column(name: str, names: Sequence[object], source: str, column: Column) -> int:
+def _find_named_column(name: str, names: Sequence[object], source: str, column: FileColumn) -> int:
     """Return the position of the column that the user named, exactly or else by its folded name."""
     for spelling in (str, fold_name):
         spellings = [*map(spelling, names)]
@@ -655,7 +657,7 @@ def split_fields(line: str, widths: Collection[int]) -> list[str]:
 
 def make_line_schema(
     kind: str,
-    *columns: Column,
+    *columns: FileColumn,
     mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]],
     suspicions: Suspicions | None = None,
 ) -> Schema:

@@ -26,7 +26,7 @@ from cranfield.sources.columns import (
     read_record_columns,
     read_table,
 )
-from cranfield.sources.schemas import Column, Lines, Schema, is_repeated, optional
+from cranfield.sources.schemas import FileColumn, Lines, Schema, declare_optional, is_repeated
 from cranfield.sources.values import LABEL, NAME, ValueKind, accept_any, is_absent, is_broken_text
 from cranfield.texts.gold import (
     AMOUNT,
@@ -58,10 +58,10 @@ ANSWERS = Schema(
     "table of answers",
     (
         *(TOPIC, replace(NUGGET, kind=NAME), replace(SYSTEM, kind=LABEL)),
-        optional("position", AMOUNT, "offset"),
-        optional("support", SUPPORT),
-        optional("length", AMOUNT, "characters"),
-        optional("text", ANSWER_TEXT),
+        declare_optional("position", AMOUNT, "offset"),
+        declare_optional("support", SUPPORT),
+        declare_optional("length", AMOUNT, "characters"),
+        declare_optional("text", ANSWER_TEXT),
     ),
     noun="answers",
     decisive=("status", "support", *ANSWER_COLUMNS),
@@ -313,10 +313,10 @@ ASSIGNMENTS = Schema(
     "table of nugget assignments",
     (
         TOPIC,
-        optional("run_id", NAME, "system"),
-        Column("nuggets", _NONEMPTY_LIST, None),
-        optional("answer_text", ANSWER_TEXT, None),
-        optional("candidate_text", ANSWER_TEXT, None),
+        declare_optional("run_id", NAME, "system"),
+        FileColumn("nuggets", _NONEMPTY_LIST, None),
+        declare_optional("answer_text", ANSWER_TEXT, None),
+        declare_optional("candidate_text", ANSWER_TEXT, None),
     ),
     noun="nugget assignments",
     formats=frozenset({"json", "jsonl"}),

@@ -16,7 +16,7 @@ from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.coverage import Scorable
 from cranfield.collection.pairs import number_values
 from cranfield.sources.columns import Table, iterate_nested_items, read_table, transpose_rows
-from cranfield.sources.schemas import Column, Schema, differs, is_repeated, optional
+from cranfield.sources.schemas import FileColumn, Schema, declare_optional, differs, is_repeated
 from cranfield.sources.values import LABEL, NAME, Cells
 from cranfield.texts.gold import (
     ANSWER_COLUMNS,
@@ -109,10 +109,10 @@ _CITED = replace(
 _CITATIONS = Schema(
     "table of citations",
     (
-        *(TOPIC, Column("sentence", NAME), SYSTEM),
-        optional("citation", _CITED, "cited"),
-        optional("support", SUPPORT),
-        *(optional("joint", YES_OR_NO), optional("without", YES_OR_NO)),
+        *(TOPIC, FileColumn("sentence", NAME), SYSTEM),
+        declare_optional("citation", _CITED, "cited"),
+        declare_optional("support", SUPPORT),
+        *(declare_optional("joint", YES_OR_NO), declare_optional("without", YES_OR_NO)),
     ),
     noun="citations",
     default_format="csv",
@@ -124,8 +124,8 @@ _SUPPORT = replace(
     _CITATIONS,
     kind="table of support",
     columns=(
-        *(TOPIC, Column("sentence", LABEL), SYSTEM),
-        *(Column("citation", LABEL, "cited"), Column("support", SUPPORT)),
+        *(TOPIC, FileColumn("sentence", LABEL), SYSTEM),
+        *(FileColumn("citation", LABEL, "cited"), FileColumn("support", SUPPORT)),
     ),
     noun="support",
     nested=None,

@@ -26,7 +26,7 @@ from cranfield.sources.columns import (
     read_columns,
     read_table,
 )
-from cranfield.sources.schemas import Column, Schema, refuse_unnamed
+from cranfield.sources.schemas import FileColumn, Schema, refuse_unnamed
 from cranfield.sources.values import Cells, is_absent
 from cranfield.texts.gold import SYSTEM, TEXT, TOPIC, check_topics, name_systems, warn_missing
 
@@ -88,7 +88,7 @@ def _list_texts(value: Any) -> list[Any]:
 _TEXT_TOPIC = replace(TOPIC, meaning="topic of a text")
 _TEXTS = Schema(
     "table of texts",
-    (_TEXT_TOPIC, Column("text", replace(TEXT, missing=is_absent), "system text"), SYSTEM),
+    (_TEXT_TOPIC, FileColumn("text", replace(TEXT, missing=is_absent), "system text"), SYSTEM),
     noun="summaries",
     default_format="csv",
     mapping=_convert_texts,
@@ -98,7 +98,7 @@ _TEXTS = Schema(
 )
 _REFERENCES = replace(
     _TEXTS,
-    columns=(_TEXT_TOPIC, Column("text", TEXT, "reference text"), SYSTEM),
+    columns=(_TEXT_TOPIC, FileColumn("text", TEXT, "reference text"), SYSTEM),
     noun="references",
     mapping=_convert_references,
     decisive=("status",),

@@ -158,7 +158,7 @@ def collect_sampled_documents(
 
 def compute_error_terms(inclusion: Floats, stratum: Ints, values: Floats) -> Floats:
     """Compute error terms of an estimated sum; the sum of their squares is its variance."""
-    # (1 - pi) e^2 / pi^2 for an independent document of value e; N^2 (1 - n/N) s^2 / n for a stratum
+    # (1 - pi) e^2 / pi^2 for an independent document of value e, N^2 (1 - n/N) s^2 / n by stratum
     is_independent = stratum < 0
     _, code, sizes = np.unique(stratum, return_inverse=True, return_counts=True)
     n_sampled = sizes[code].astype(np.float64)

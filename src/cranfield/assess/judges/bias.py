@@ -27,7 +27,7 @@ from cranfield.tabular import Table
 
 _FAMILIES = Schema(
     "table of families",
-    (schemas.Column("name", ID, "judge"), schemas.Column("family", ID)),
+    (schemas.FileColumn("name", ID, "judge"), schemas.FileColumn("family", ID)),
     noun="the families",
     formats=TABLE_FORMATS,
     default_format="csv",

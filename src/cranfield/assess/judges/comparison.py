@@ -415,8 +415,9 @@ def compare_judges(
         values[k], replicates = statistic(totals), statistic(leave_one_out)
         # Only the bias can exceed 1.
         on_scale = {"is_bounded": name != "bias", "is_proportion": name in PROPORTIONS}
-        inputs = values[k], replicates, has_pairs, confidence
-        bounds = compute_jackknife_intervals(*inputs, **on_scale)
+        bounds = compute_jackknife_intervals(
+            values[k], replicates, has_pairs, confidence, **on_scale
+        )
         # Clip bounds to the possible values of the statistic.
         min_value = 0.0 if name in PROPORTIONS else -np.inf if name == "bias" else -1.0
         low[k] = np.maximum(bounds[0], min_value)

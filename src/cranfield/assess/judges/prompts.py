@@ -102,7 +102,7 @@ def _split_pair(line: str) -> list[str]:
 
 _PAIRS = Schema(
     "table of pairs",
-    (schemas.Column("topic", LABEL), schemas.Column("doc", LABEL)),
+    (schemas.FileColumn("topic", LABEL), schemas.FileColumn("doc", LABEL)),
     noun="the pairs",
     lines=Lines(
         ("topic", "doc"),
@@ -113,7 +113,7 @@ _PAIRS = Schema(
     tuples=("topic", "doc"),
     is_selected=True,
 )
-_PROMPT_ID = schemas.Column("id", ID, "id of a prompt")
+_PROMPT_ID = schemas.FileColumn("id", ID, "id of a prompt")
 _PROMPTS = Schema(
     "table of prompts",
     (_PROMPT_ID, *_PAIRS.columns),
@@ -124,7 +124,7 @@ _PROMPTS = Schema(
 )
 ANSWERS = Schema(
     "table of answers",
-    (_PROMPT_ID, schemas.Column("text", _ANSWER, "text of an answer")),
+    (_PROMPT_ID, schemas.FileColumn("text", _ANSWER, "text of an answer")),
     noun="the answers",
     default_format="jsonl",
     decisive=(),
@@ -137,7 +137,7 @@ def _read_texts(
 ) -> dict[str, list[str]]:
     schema = Schema(
         f"table of {noun}s",
-        (schemas.Column("id", ID, f"id of a {noun}"),),
+        (schemas.FileColumn("id", ID, f"id of a {noun}"),),
         noun=f"the {noun}s",
         lines=Lines(("id", "text"), 2, split=partial(str.split, maxsplit=1)),
         mapping=make_pair_reader("id", "text"),

@@ -30,7 +30,7 @@ from cranfield.collection.policies import DUPLICATES, FORMATS
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding, is_utf8
 from cranfield.sources.columns import Columns, is_frame, read_columns, read_file_columns
-from cranfield.sources.schemas import NAMED_FORMATS, fold_name, optional
+from cranfield.sources.schemas import NAMED_FORMATS, declare_optional, fold_name
 from cranfield.sources.values import BOOLEAN_GRADES, GRADE_OR_NONE
 
 _STATUS = replace(
@@ -42,7 +42,7 @@ _LABELS = replace(
     QRELS,
     kind="label set",
     noun="labels",
-    columns=(*QRELS.columns[:3], optional("result_status", _STATUS)),
+    columns=(*QRELS.columns[:3], declare_optional("result_status", _STATUS)),
     decisive=("status", "outcome", "judge", "assessor", "measure", "criterion"),
 )
 _IDS = {fold_name(name) for column in _LABELS.columns[:2] for name in column.names}

@@ -48,11 +48,11 @@ from cranfield.sources.columns import (
 )
 from cranfield.sources.schemas import (
     USUAL_NAMES,
-    Column,
+    FileColumn,
     Schema,
+    declare_optional,
     fold_name,
     make_line_schema,
-    optional,
 )
 from cranfield.sources.summaries import find_summaries
 from cranfield.sources.values import (
@@ -69,12 +69,12 @@ from cranfield.sources.values import (
 LABELS = Schema(
     "table of labels",
     (
-        optional("topic", TOPIC.kind),
+        declare_optional("topic", TOPIC.kind),
         DOC,
-        Column("worker", ID),
-        Column("grade", replace(GRADE_OR_NONE, problem=describe_invalid_grade), "judgment"),
-        optional("order", NUMBER, "order"),
-        optional("stratum", replace(ID, missing=is_absent)),
+        FileColumn("worker", ID),
+        FileColumn("grade", replace(GRADE_OR_NONE, problem=describe_invalid_grade), "judgment"),
+        declare_optional("order", NUMBER, "order"),
+        declare_optional("stratum", replace(ID, missing=is_absent)),
     ),
     noun="labels",
     decisive=("status", "outcome", "count", "weight", "measure", "criterion"),
@@ -564,8 +564,8 @@ def _make_labels(
 
 _GOLD_ITEMS = make_line_schema(
     "table of gold grades",
-    Column("doc", DOC.kind, "doc"),
-    Column("grade", GRADE, "judgment"),
+    FileColumn("doc", DOC.kind, "doc"),
+    FileColumn("grade", GRADE, "judgment"),
     mapping=make_pair_reader("doc", "grade"),
 )
 

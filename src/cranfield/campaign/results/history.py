@@ -37,7 +37,7 @@ from cranfield.scores.one_measure import suggests_lower
 from cranfield.sources.archives import match_files
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import Columns, read_file_columns, read_parquet_frame
-from cranfield.sources.schemas import Column, Schema, fold_name, optional
+from cranfield.sources.schemas import FileColumn, Schema, declare_optional, fold_name
 from cranfield.sources.values import NO_SCORE, NUMBER, TAG, is_absent, parse_number
 
 _DATE = replace(TAG, read=lambda cell: str(cell) if isinstance(cell, date) else TAG.read(cell))
@@ -45,10 +45,10 @@ _DATE = replace(TAG, read=lambda cell: str(cell) if isinstance(cell, date) else 
 _LEADERBOARD = Schema(
     "table of a leaderboard",
     (
-        Column("date", _DATE, "date of entry"),
-        Column("entry", TAG),
-        optional("team", TAG, "team of entry"),
-        optional("mark", TAG),
+        FileColumn("date", _DATE, "date of entry"),
+        FileColumn("entry", TAG),
+        declare_optional("team", TAG, "team of entry"),
+        declare_optional("mark", TAG),
     ),
     hint="; set columns={{'{name}': ...}}",
 )
@@ -195,7 +195,7 @@ class _EntryReader:
         score_kind = replace(NUMBER, missing=lambda cell: is_absent(cell, NO_SCORE))
         kinds = {name_of["date"]: _DATE, name_of["score"]: score_kind}
         columns = tuple(
-            Column(name, kinds.get(name, TAG), None) for name in dict.fromkeys(name_of.values())
+            FileColumn(name, kinds.get(name, TAG), None) for name in dict.fromkeys(name_of.values())
         )
         schema = replace(_LEADERBOARD, columns=columns, decisive=(), is_selected=True)
         table = source.table(schema, {column.name: column.name for column in columns})

@@ -40,7 +40,7 @@ from cranfield.collection.metadata.reading import MetadataLocation, find_header
 from cranfield.collection.pairs import warn_of_ungraded
 from cranfield.collection.policies import JUDGMENT_FORMATS
 from cranfield.sources.chunks import LineMap, Source, check_skipped
-from cranfield.sources.schemas import Column, fold_name
+from cranfield.sources.schemas import FileColumn, fold_name
 from cranfield.sources.values import (
     ID,
     NO_GRADE,
@@ -305,7 +305,9 @@ def _detect_line_layout(
         return SHORT_QRELS
     if len(cells) == 4 and is_value(3):
         return QRELS
-    names = {fold_name(name) for column in ("topic", "doc") for name in Column(column, ID).names}
+    names = {
+        fold_name(name) for column in ("topic", "doc") for name in FileColumn(column, ID).names
+    }
     is_pair = len(by_tabs) == 2 and "" not in by_tabs and by_tabs[1] not in Q0
     # The first line of a table without grades may be its header.
     is_pair &= (
@@ -351,7 +353,7 @@ _JOINED_LINES_HINT = "; two lines may be joined, as in files concatenated withou
 
 HEADER_HINT = "remove the header, which TREC text does not have"
 _TSV_HINT = ", or use the suffix .tsv if tabs separate the columns"
-_TOPIC_NAMES = frozenset(map(fold_name, Column("topic", ID).names))
+_TOPIC_NAMES = frozenset(map(fold_name, FileColumn("topic", ID).names))
 
 _UNSUPPORTED = (BOM_UTF8, b"x\x01", b"x^")
 """Beginnings of text that the CSV reader interprets: byte order marks, and zlib data."""

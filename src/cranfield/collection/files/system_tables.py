@@ -40,7 +40,7 @@ from cranfield.sources.columns import (
     read_file_columns,
     read_record_columns,
 )
-from cranfield.sources.schemas import Column, Schema, fold_name, refuse_unnamed
+from cranfield.sources.schemas import FileColumn, Schema, fold_name, refuse_unnamed
 from cranfield.sources.values import NO_SCORE, TAG, Cells, is_absent
 
 _SYSTEM_LIKE_NAMES = (
@@ -65,7 +65,7 @@ _MAX_COLUMNS = 100
 _MAX_SYSTEMS = 1000
 """Maximum number of distinct values of a column of systems."""
 
-_TAG_NAMES = ("system", *Column("tag", TAG).names)
+_TAG_NAMES = ("system", *FileColumn("tag", TAG).names)
 """Names of the column of run tags of TREC text, which has no header."""
 
 

@@ -19,7 +19,7 @@ from cranfield.collection.pairs import number_values
 from cranfield.measures.grammar import find_measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import suggests_lower
-from cranfield.sources.schemas import Schema, fold_name, optional
+from cranfield.sources.schemas import Schema, declare_optional, fold_name
 from cranfield.sources.summaries import ends_in_summary, find_summaries
 from cranfield.sources.values import (
     LABEL,
@@ -33,11 +33,11 @@ from cranfield.sources.values import (
 SCORES = Schema(
     "table of scores",
     (
-        optional("topic", LABEL, "topic of scores"),
-        *(optional("system", LABEL), optional("measure", LABEL)),
-        optional("shard", LABEL, "shard of scores"),
-        optional("replicate", LABEL),
-        optional("score", NUMBER, "value"),
+        declare_optional("topic", LABEL, "topic of scores"),
+        *(declare_optional("system", LABEL), declare_optional("measure", LABEL)),
+        declare_optional("shard", LABEL, "shard of scores"),
+        declare_optional("replicate", LABEL),
+        declare_optional("score", NUMBER, "value"),
     ),
     decisive=("status", "outcome", "weight", "unit of measurement"),
 )

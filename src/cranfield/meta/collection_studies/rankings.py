@@ -27,8 +27,7 @@ from cranfield.measures.base import Measure
 from cranfield.result import Column
 from cranfield.scores import Scores
 from cranfield.sources.columns import Table, is_frame, read_table
-from cranfield.sources.schemas import TABLE_FORMATS, Schema
-from cranfield.sources.schemas import Column as FileColumn
+from cranfield.sources.schemas import TABLE_FORMATS, FileColumn, Schema
 from cranfield.sources.values import TAG
 
 Teams: TypeAlias = (

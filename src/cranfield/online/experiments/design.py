@@ -33,8 +33,7 @@ from cranfield.significance.registry import ALTERNATIVES
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Columns as FileColumns
 from cranfield.sources.columns import error_at_row, read_columns
-from cranfield.sources.schemas import DECISIVE, Lines, Schema, fold_name
-from cranfield.sources.schemas import Column as FileColumn
+from cranfield.sources.schemas import DECISIVE, FileColumn, Lines, Schema, fold_name
 from cranfield.sources.values import ID
 
 SEPARATOR = "\x1f"  # Separator of salt and unit, so that `ab` and `c` differ from `a` and `bc`

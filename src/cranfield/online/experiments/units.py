@@ -47,7 +47,7 @@ from cranfield.online.log.query_log import QueryLog, format_count
 from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
 from cranfield.sources.columns import Table, read_columns, read_mapping_columns
-from cranfield.sources.schemas import Column, Schema, fold_name
+from cranfield.sources.schemas import FileColumn, Schema, fold_name
 from cranfield.sources.summaries import refuse_totals
 from cranfield.sources.values import (
     ID,
@@ -231,10 +231,13 @@ def _read_table(
     missing: str,
 ) -> tuple[Table, str | None, list[str]]:
     """Read a table; return it with its column of units (None if rows are units) and notes."""
-    name, ids = "table of units", [] if unit is None else [Column(unit, _UNIT_KIND, None)]
+    name, ids = "table of units", [] if unit is None else [FileColumn(unit, _UNIT_KIND, None)]
     decisive: tuple[str, ...] = ("status", "currency", "measure", "experiment", "exposure")
     decisive += () if unit == ROW else ("weight", "assignment weight")
-    schema_columns = (*(Column(name, kinds[name], None) for name in kinds if name != unit), *ids)
+    schema_columns = (
+        *(FileColumn(name, kinds[name], None) for name in kinds if name != unit),
+        *ids,
+    )
     schema = Schema(name, schema_columns, mapping=read_mapping_columns)
     schema = replace(schema, is_selected=True, decisive=decisive)
     columns = read_columns(data, schema)

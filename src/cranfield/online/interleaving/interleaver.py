@@ -41,7 +41,7 @@ from cranfield.online.interleaving.method import (
     rank_documents,
 )
 from cranfield.sources.columns import read_table
-from cranfield.sources.schemas import TABLE_FORMATS, Column, Schema
+from cranfield.sources.schemas import TABLE_FORMATS, FileColumn, Schema
 from cranfield.sources.values import ID
 
 MAX_LENGTH = 10_000  # Maximum number of documents of a list
@@ -352,7 +352,7 @@ def check_method(
 
 _PAGES = Schema(
     "table of pages",
-    (Column("page", ID, "impression"), Column("query", ID, "topic", noun="topic")),
+    (FileColumn("page", ID, "impression"), FileColumn("query", ID, "topic", noun="topic")),
     noun="the pages",
     formats=TABLE_FORMATS,
     default_format="csv",

@@ -31,7 +31,7 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, adjust_pvalues
 from cranfield.sources import schemas
 from cranfield.sources.columns import Table, read_columns
-from cranfield.sources.schemas import Schema, optional
+from cranfield.sources.schemas import Schema, declare_optional
 from cranfield.sources.summaries import refuse_totals
 from cranfield.sources.values import LABEL, accept_any
 
@@ -263,11 +263,15 @@ def compare_pairs(
 
 
 _LABEL = replace(LABEL, missing=accept_any)
-_TOPIC = schemas.Column("topic", LABEL, "topic of a vote")
-_PAIR = (_TOPIC, *(schemas.Column(name, LABEL) for name in ("first", "second")))
+_TOPIC = schemas.FileColumn("topic", LABEL, "topic of a vote")
+_PAIR = (_TOPIC, *(schemas.FileColumn(name, LABEL) for name in ("first", "second")))
 PREFERENCES = Schema(
     "table of preferences",
-    (*_PAIR, schemas.Column("preferred", _LABEL), optional("assessor", _LABEL, "worker")),
+    (
+        *_PAIR,
+        schemas.FileColumn("preferred", _LABEL),
+        declare_optional("assessor", _LABEL, "worker"),
+    ),
     noun="preferences",
     default_format="csv",
     decisive=("status", "measure", "criterion"),
@@ -275,7 +279,7 @@ PREFERENCES = Schema(
 )
 _VOTES = replace(
     PREFERENCES,
-    columns=(*PREFERENCES.columns[:4], optional("order", _LABEL, "place of a system")),
+    columns=(*PREFERENCES.columns[:4], declare_optional("order", _LABEL, "place of a system")),
     tuples=("topic", "first", "second", "preferred", "order"),
     decisive=(*PREFERENCES.decisive, "weight", "count", "votes"),
 )

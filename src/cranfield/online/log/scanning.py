@@ -18,7 +18,7 @@ from cranfield.online.log.reading import find_tables
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Columns, check_parquet_file, convert_errors, error_at_row
 from cranfield.sources.parquet import quiet_panics
-from cranfield.sources.schemas import Column, Schema
+from cranfield.sources.schemas import FileColumn, Schema
 
 _ERRORS = (Exception, pl.exceptions.PanicException)
 _UNREADABLE = "cannot be read as a table"
@@ -136,7 +136,7 @@ def _scan_file(path: Any, schema: Schema) -> pl.LazyFrame:
 
 
 def _convert_columns(
-    lazy: pl.LazyFrame, columns: Sequence[Column], source: str, has_lines: bool
+    lazy: pl.LazyFrame, columns: Sequence[FileColumn], source: str, has_lines: bool
 ) -> pl.LazyFrame:
     """Convert columns; raise an error for the first invalid value. Integer keys stay integers."""
     types, sample = lazy.collect_schema(), lazy.head(1000).collect()

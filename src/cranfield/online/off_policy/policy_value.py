@@ -24,8 +24,7 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import t_interval
 from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.sources.columns import Table, read_mapping_columns, read_table
-from cranfield.sources.schemas import Column as FileColumn
-from cranfield.sources.schemas import Schema, optional
+from cranfield.sources.schemas import FileColumn, Schema, declare_optional
 from cranfield.sources.values import ID, NUMBER, RANK, TAG, convert_booleans, is_absent
 
 BLOCK_DRAWS = 2**21  # Number of values drawn at a time; results for a seed depend on it
@@ -266,17 +265,17 @@ ACTIONS = Schema(
     "table of logged actions",
     (
         FileColumn("reward", _REWARD),
-        optional("propensity", NUMBER),
-        optional("target_probability", NUMBER),
-        optional("page", ID, "slate"),
-        optional("position", _POSITION, "rank"),
-        optional("action", TAG),
-        optional("query", TAG, "context"),
-        optional("user", TAG),
-        optional("session", TAG),
-        optional("predicted", NUMBER),
-        optional("expected", NUMBER),
-        optional("anywhere", NUMBER),
+        declare_optional("propensity", NUMBER),
+        declare_optional("target_probability", NUMBER),
+        declare_optional("page", ID, "slate"),
+        declare_optional("position", _POSITION, "rank"),
+        declare_optional("action", TAG),
+        declare_optional("query", TAG, "context"),
+        declare_optional("user", TAG),
+        declare_optional("session", TAG),
+        declare_optional("predicted", NUMBER),
+        declare_optional("expected", NUMBER),
+        declare_optional("anywhere", NUMBER),
     ),
     mapping=read_mapping_columns,
     decisive=("count", "weight"),
@@ -285,8 +284,8 @@ ACTIONS = Schema(
 POLICY = Schema(
     "table of a policy",
     (
-        optional("query", TAG, "context"),
-        optional("position", _POSITION, "rank"),
+        declare_optional("query", TAG, "context"),
+        declare_optional("position", _POSITION, "rank"),
         FileColumn("action", ID),
         FileColumn("target_probability", NUMBER, "probability of an action"),
     ),

@@ -80,7 +80,7 @@ def divergence(
     ------
     PolicyError
         For an unknown measure, negative proportions, a distribution that does not sum to 1, or
-        different numbers of classes.
+        shapes that do not match.
 
     References
     ----------
@@ -101,6 +101,10 @@ def divergence(
         raise PolicyError(
             f"expected distributions over the same classes, got {p.shape[-1]} and {q.shape[-1]}"
         )
+    try:
+        p, q = np.broadcast_arrays(p, q)
+    except ValueError:
+        raise PolicyError(f"shapes must match, got {p.shape} and {q.shape}") from None
     values = DIVERGENCES[measure](p, q)
     return values if values.ndim else float(values)
 

@@ -74,7 +74,7 @@ class PPIMeans(Result):
     columns: ClassVar[Columns] = {
         "estimate": Column("Estimated mean."),
         "standard_error": Column(
-            "Standard error; 0 if the sampled values do not vary, though the estimate is not exact."
+            "Standard error; also 0 if sampled values do not vary, although that is not exact."
         ),
         "low": Column(
             "Lower confidence bound; NaN if sampled values do not vary, unless grades or complete."

@@ -339,7 +339,7 @@ def glad(
     tie, seed
         As for :func:`dawid_skene`.
     iterations
-        Maximum number of steps of L-BFGS, which stops when all derivatives are at most 1e-5 (absolute).
+        Maximum number of steps of L-BFGS, which stops when no derivative exceeds 1e-5 (absolute).
 
     Returns
     -------

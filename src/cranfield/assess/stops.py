@@ -428,8 +428,7 @@ def stopping(
     Raises
     ------
     PolicyError
-        For unknown rules, labels that are not numbers, more labels than `total`, or missing or
-        wrong targets.
+        For unknown rules, labels that are not numbers or too many, and missing or wrong targets.
 
     Examples
     --------

@@ -133,7 +133,7 @@ def read_groups(data: Any) -> DocumentTable:
     if isinstance(data, DocumentTable):
         return data
     columns = read_columns(data, _GROUPS)
-    table = columns.table(_GROUPS)
+    table = columns.make_table(_GROUPS)
     frame = table.frame
     for k in TOPIC.find_in(columns.names):
         name, topics = quoted(columns.names[k]), pl.Series("topic", map(str, columns.cells(k)))
@@ -143,7 +143,7 @@ def read_groups(data: Any) -> DocumentTable:
             f"groups of a document must be the same for all topics, got different groups by {name}"
         )
         for row in differs.arg_true()[:1]:
-            raise table.error_at_row(int(row), reason, doc=frame["doc"][int(row)])
+            raise table.make_row_error(int(row), reason, doc=frame["doc"][int(row)])
         if topics.n_unique() > 1:
             warn(f"{table.source}: columns not used: {name}")
     names, codes = number_sorted_values(frame["group"])

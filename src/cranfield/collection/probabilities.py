@@ -112,7 +112,7 @@ class Probabilities(FrameMixin):
             object.__setattr__(self, "values", self.values / sums)
 
     def _refuse_row(self, row: int, reason: str) -> None:
-        raise self.origin.error_at_row(row, reason, self.topics[self.codes[row]], self.docs[row])
+        raise self.origin.make_row_error(row, reason, self.topics[self.codes[row]], self.docs[row])
 
     def draw(self, block: int, seed: int) -> Ints:
         """Draw a block of independent grades; shape (`DRAWS_PER_BLOCK`, judgments).
@@ -201,7 +201,7 @@ def read_probabilities(data: Any) -> Probabilities:
             raise InputError(reason, source=columns.source)
         grade_columns = (FileColumn(name, NUMBER, None) for name in grade_names)
         schema = replace(schema, columns=(TOPIC, DOC, *grade_columns))
-    frame = columns.table(schema).frame
+    frame = columns.make_table(schema).frame
     if grade_names:
         grades = np.array([int(name[1:]) for name in grade_names])
         values = frame.select(grade_names)

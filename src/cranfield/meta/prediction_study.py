@@ -305,7 +305,7 @@ def _read_predictions(data: Any) -> pl.DataFrame:
             raise InputError(reason, source=columns.source)
         predictors = (FileColumn(name, _PREDICTION_VALUE, None) for name in names)
         schema = replace(schema, columns=(*_KEYS, *predictors))
-    table = columns.table(schema)
+    table = columns.make_table(schema)
     keys = ["topic", "system", *(["predictor"] if is_long else [])]
     table.refuse(
         ~table.frame.select(keys).to_struct().is_first_distinct(),

@@ -153,7 +153,7 @@ def power_of_published(
     topics = table.frame["topics"].to_numpy().astype(np.float64)
     if (topics < 2).any():
         row = int(np.argmax(topics < 2))
-        raise table.error_at_row(row, f"expected topics >= 2, got {topics[row]:g}")
+        raise table.make_row_error(row, f"expected topics >= 2, got {topics[row]:g}")
     t, df, root_n = table.frame["t"].to_numpy(), topics - 1, np.sqrt(topics)
     effect = t / root_n
     intervals = [find_noncentrality(t[[k]], df[k], 1 - alpha) for k in range(len(t))]
@@ -195,12 +195,14 @@ def _check_settings(table: Table, alpha: float, alternative: str) -> None:
         accepted = {fold_name(name) for name in names}
         is_other = [name and fold_name(name) not in accepted for name in table.frame[column]]
         for row in np.flatnonzero(is_other)[:1].tolist():
-            raise table.error_at_row(
+            raise table.make_row_error(
                 row, f"expected {expected}, got {quoted(table.frame[column][row])}"
             )
     for row in (table.frame["alpha"] != alpha).arg_true()[:1]:
         value = table.frame["alpha"][row]
-        raise table.error_at_row(row, f"expected alpha {alpha:g}, as in the options, got {value:g}")
+        raise table.make_row_error(
+            row, f"expected alpha {alpha:g}, as in the options, got {value:g}"
+        )
 
 
 def _compute_power(effect: Any, topics: Any, alpha: float, alternative: str) -> Floats:

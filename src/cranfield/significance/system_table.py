@@ -58,7 +58,7 @@ def read_system_table(
                 f"column {quoted(name)} of {columns.source} is not used, as it has no numbers"
             )
     value_columns = (FileColumn(name, kind, None) for name in names)
-    table = columns.table(replace(schema, columns=(key, *value_columns)))
+    table = columns.make_table(replace(schema, columns=(key, *value_columns)))
     table.refuse(
         ~table.frame["system"].is_first_distinct(),
         lambda row: f"system {quoted(row['system'])} occurs twice",

@@ -167,13 +167,13 @@ def match_files(path: str) -> list[str] | None:
     >>> match_files("runs/bm25.gz") is None, match_files("no/such/*.gz")
     (True, [])
     """
-    if len(path) > _MAX_PATTERN_LENGTH or not has_magic(path) or path_is(Path.exists, path):
+    if len(path) > _MAX_PATTERN_LENGTH or not has_magic(path) or check_path(Path.exists, path):
         return None
     # Path.glob does not support absolute patterns.
     return sorted(glob(path, recursive=True))  # noqa: PTH207
 
 
-def path_is(test: Callable[[Path], bool], path: str | Path) -> bool:
+def check_path(test: Callable[[Path], bool], path: str | Path) -> bool:
     """Return the result of a test of a path; False if the path is invalid or inaccessible."""
     try:
         return test(Path(path))
@@ -192,7 +192,7 @@ T = TypeVar("T")
 
 def is_url(path: str) -> bool:
     """Return True if a path has a scheme, such as `s3://`, and is not the name of a local file."""
-    return "://" in path and _URL.match(path) is not None and not path_is(Path.exists, path)
+    return "://" in path and _URL.match(path) is not None and not check_path(Path.exists, path)
 
 
 def hide_credentials(path: str) -> str:

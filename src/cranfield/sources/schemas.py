@@ -457,7 +457,7 @@ class Schema:
         """Plural noun for the rows, for messages."""
         return self.kind.removeprefix("table of ")
 
-    def empty_error(self, source: str) -> InputError:
+    def make_empty_error(self, source: str) -> InputError:
         return InputError("is empty; expected at least one row", source=source)
 
     @property

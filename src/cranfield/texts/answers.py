@@ -377,15 +377,17 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
                 source=table.source,
             )
         rows: list[dict[str, Any]] = []
-        for row, (topic, run, labels, text, _) in enumerate(table.rows()):
+        for row, (topic, run, labels, text, _) in enumerate(table.iterate_rows()):
             system = run or name or get_stem(file)
             is_name_used |= run is None
             if (topic, system) in answered_cells:
-                raise table.error_at_row(
+                raise table.make_row_error(
                     row, f"is a second answer of system {quoted(system)}", topic
                 )
             answered_cells.add((topic, system))
-            nuggets, n_failed = _read_labels(labels, partial(table.error_at_row, row, topic=topic))
+            nuggets, n_failed = _read_labels(
+                labels, partial(table.make_row_error, row, topic=topic)
+            )
             n_failed_labels += n_failed
             counts = Counter((nugget, importance) for nugget, importance, _ in nuggets)
             if topic not in first_nuggets:
@@ -395,11 +397,11 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
                 difference = (counts - first_nuggets[topic]) or (first_nuggets[topic] - counts)
                 example = quoted(next(iter(difference))[0])
                 reason = f"nuggets differ from those of the topic's first answer, such as {example}"
-                raise table.error_at_row(row, reason, topic)
+                raise table.make_row_error(row, reason, topic)
             cells = {"topic": topic, "system": system, "text": text}
             rows.append({**cells, "nugget": None})
             rows += [{**cells, "nugget": n, "support": degree} for n, _, degree in nuggets]
-        tables.append(read_record_columns(rows, ANSWERS, table.source).table(ANSWERS))
+        tables.append(read_record_columns(rows, ANSWERS, table.source).make_table(ANSWERS))
     check_name_used(name, is_name_used)
     if n_failed_labels:
         warn(

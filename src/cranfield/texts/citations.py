@@ -292,7 +292,7 @@ def _add_support(table: Table, support: Table) -> Table:
     for row in frame.select(is_excluded & _IS_FIRST).to_series().arg_true():
         topic, sentence, doc = frame.select(keys).row(row)
         reason = f"citation {quoted(doc)} of sentence {sentence} has no support"
-        raise table.error_at_row(row, f"{reason} in {support.source}", topic)
+        raise table.make_row_error(row, f"{reason} in {support.source}", topic)
     if n_excluded := frame.filter(is_excluded).height:
         reason = "excluded: no support label (required for the first citation of a sentence only)"
         warn(f"{table.source}: {counted(n_excluded, 'citation')} {reason}")

@@ -20,9 +20,9 @@ from cranfield.sources.columns import (
     Columns,
     Table,
     convert_columns,
-    error_at_row,
     make_nested_reader,
     make_pair_reader,
+    make_row_error,
     read_columns,
     read_table,
 )
@@ -388,7 +388,7 @@ def _check_written_lists(cells: Cells, columns: Columns) -> None:
         text, advice = quoted(cells[list_rows[0]]), "write a row for each"
         if len(list_rows) == len(rows):
             reason = f"expected one reference text, got the list {text}; {advice}"
-            raise error_at_row(list_rows[0], reason, columns.source, columns.lines)
+            raise make_row_error(list_rows[0], reason, columns.source, columns.lines)
         warn(f"{columns.source}: the reference text {text} may be a list of texts; {advice}")
 
 
@@ -419,6 +419,6 @@ def _read_references(data: Any) -> dict[str, list[str]]:
             source="references",
         )
     texts: dict[str, list[str]] = {}
-    for topic, text, _ in table.rows():
+    for topic, text, _ in table.iterate_rows():
         texts.setdefault(topic, []).append(text)
     return texts

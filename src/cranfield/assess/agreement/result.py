@@ -407,8 +407,7 @@ def agreement_of(
     PolicyError
         For unknown or invalid options, and ratings that are not numbers.
     CranfieldError
-        For a single assessor, infinite or unknown grades, no two labels of the same unit in pairs,
-        and more grades, topics or pairs than fit into memory.
+        For a single assessor, infinite or unknown grades, no common units, and too large tables.
 
     Notes
     -----

@@ -537,8 +537,7 @@ def stratified_mean(
     Raises
     ------
     PolicyError
-        For a stratum with fewer than two human labels that is not complete, and for invalid shapes,
-        missing labels of the judge or an option out of its range.
+        For an incomplete stratum with fewer than two human labels; else as for :func:`ppi_mean`.
 
     Examples
     --------

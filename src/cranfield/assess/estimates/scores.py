@@ -318,9 +318,9 @@ def ppi_scores(
     MeasureError
         For the unit `document` and a measure that is not a sum over documents.
     InputError
-        For a topic that people judged but the judge did not, or less than half as completely as the
-        judge; for the unit `document`, also for a topic without sampled documents, a stratum with a
-        single one, or a document without a required label, stratum or inclusion probability.
+        For a topic that people judged and the judge did not, or people much less completely; for
+        the unit `document`, also for a topic or stratum with too few sampled documents, or a
+        document without a required label, stratum or inclusion probability.
     PolicyError
         For an option that is out of its range or not for this unit; for labels of several judges;
         for a geometric mean; for the unit `topic` and fewer than three judged topics (two if lambda
@@ -506,8 +506,7 @@ def _estimate_by_document(
     sample = collect_sampled_documents(judged, measure, labels)
     if not fixed_topics and len(judged.topics) < 2:
         reason = "the variance over topics requires two topics, got one"
-        reason = f"{reason}; use fixed_topics=True and lambda_=1"
-        raise PolicyError(reason)
+        raise PolicyError(f"{reason}; use fixed_topics=True and lambda_=1")
     notes = _collect_label_notes(judged, measure, panel.judges[0].name)
     if labels.n_unlabelled:
         n_unlabelled = counted(labels.n_unlabelled, "document")
@@ -638,8 +637,7 @@ def ppi_answers(
     InputError
         For an answer that people labelled but the judge did not.
     PolicyError
-        For fewer than three labelled answers of a system (two with `lambda_`), different types of
-        labels, or an option out of its range.
+        For fewer than 3 labelled answers of a system (2 with `lambda_`), other types or options.
 
     Examples
     --------

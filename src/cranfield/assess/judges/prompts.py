@@ -144,7 +144,7 @@ def _read_texts(
         is_selected=True,
     )
     columns = read_columns(data, schema)
-    table = columns.table(schema)
+    table = columns.make_table(schema)
     ids, source = table.frame["id"], columns.source
     table.refuse(~ids.is_first_distinct(), lambda row: f"{noun} {row['id']} occurs twice")
     rows = pairs.frame["topic" if noun == "topic" else "doc"].replace_strict(
@@ -299,7 +299,7 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     """
     grade_map = GradeMap.parse(grades)
     table, answer_columns = read_table(prompts, _PROMPTS), read_columns(answers, ANSWERS)
-    answer_table = answer_columns.table(ANSWERS)
+    answer_table = answer_columns.make_table(ANSWERS)
     for k, name in enumerate(answer_columns.names):
         if name in (*_END_KEYS, *_PROBLEM_KEYS):
             incomplete = [_is_incomplete({name: cell}) for cell in answer_columns.cells(k)]

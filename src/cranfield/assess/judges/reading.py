@@ -207,9 +207,9 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
         columns = read_columns(data, schema)
     own_names = {} if column_names is None else column_names.match_table(columns.names)
     _check_ids(columns, own_names)
-    table = columns.table(schema, own_names)
+    table = columns.make_table(schema, own_names)
     positions = schema.find_positions(columns.names, columns.source, own_names)
-    unread = columns.unused_columns(positions.values())
+    unread = columns.get_unused_columns(positions.values())
     is_parsed = pl.col("grade").is_not_null() & pl.col("result_status").ne_missing(0)
     rows = table.frame.select(is_parsed.arg_true()).to_series()
     n_answers = table.frame.height

@@ -157,9 +157,8 @@ class Decisions(TableResult):
             "`met` if the interval is within the tolerance, `not met` if outside, else `undecided`."
         ),
         "topics": Column(
-            "Number of topics at which the t interval (for `score-bias`, of each undecided system)"
-            " would give a verdict with the same estimate and standard deviation; null if decided,"
-            " unknown or above a million."
+            "Number of topics at which undecided t intervals would give a verdict, with the same"
+            " estimates and deviations; null if decided, unknown or above a million."
         ),
     }
 

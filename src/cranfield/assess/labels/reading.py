@@ -112,7 +112,7 @@ def read_lines(
     n_tab_fields = len(first_line.split(b"\t"))
     n_fields = n_tab_fields if n_tab_fields in _FIELDS_BY_COUNT else len(first_line.split())
     if not n_fields:
-        raise LABELS.empty_error(source.name)
+        raise LABELS.make_empty_error(source.name)
     fields = _FIELDS_BY_COUNT.get(n_fields) if columns is None else columns
     if fields is None:
         reason = f"expected lines of 4 or 5 fields, got {n_fields}"
@@ -254,7 +254,7 @@ def read_labels(
     if worker_columns is not None:
         raise PolicyError("worker_columns applies to one table, got a table for each worker")
     if not data:
-        raise LABELS.empty_error("labels")
+        raise LABELS.make_empty_error("labels")
     frames, notes = [], []
     for worker, judgments in data.items():
         if (name := ID.read(worker)) is None:
@@ -306,7 +306,7 @@ def _unpivot(
         if not is_absent(grades[worker][row], NO_GRADE)
     ]
     if not labels:
-        raise schema.empty_error(table.source)
+        raise schema.make_empty_error(table.source)
     rows = [row for row, _ in labels]
     other_columns = [k for k, name in enumerate(names) if name not in workers]
     # Further columns of workers or grades may be gold grades.
@@ -413,7 +413,7 @@ class _Reader:
             has_docs = "doc" in own_names or bool(DOC.find_in(table.names))
             table, notes = _unpivot(table, schema, workers, has_docs)
             self.notes.extend(notes)
-        labels = table.table(schema, own_names)
+        labels = table.make_table(schema, own_names)
         if self.repeats == "last":
             _check_row_order(table, labels.frame)
         return map_grades(labels, self.grade_map)
@@ -612,7 +612,7 @@ def _read_gold_table(
     is_trec = len(table.names) > 2 and any(is_number(str(name)) for name in table.names)
     if is_nested or is_trec or "topic" in (columns or {}) or TOPIC.find_in(table.names):
         return None
-    return table.table(_GOLD_ITEMS, names).frame.with_columns(topic=pl.lit(NO_TOPIC))
+    return table.make_table(_GOLD_ITEMS, names).frame.with_columns(topic=pl.lit(NO_TOPIC))
 
 
 def match_gold(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:

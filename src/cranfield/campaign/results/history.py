@@ -198,7 +198,7 @@ class _EntryReader:
             FileColumn(name, kinds.get(name, TAG), None) for name in dict.fromkeys(name_of.values())
         )
         schema = replace(_LEADERBOARD, columns=columns, decisive=(), is_selected=True)
-        table = source.table(schema, {column.name: column.name for column in columns})
+        table = source.make_table(schema, {column.name: column.name for column in columns})
         cells = {role: table.frame[name] for role, name in name_of.items()}
         blanks = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
         marks = cells.get("mark", blanks).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
@@ -216,7 +216,7 @@ class _EntryReader:
             try:
                 days.append(_parse_day(day or ""))
             except CranfieldError as error:
-                raise table.error_at_row(row, str(error)) from None
+                raise table.make_row_error(row, str(error)) from None
         measure = _find_measure(self.measure)
         if measure is not None:
             _warn_of_mixed_scores(cells["score"], cells["entry"], measure, str(path))

@@ -323,7 +323,7 @@ def read_head(source: Source) -> tuple[Source, bytes]:
         n_lines = len([*islice(iterate_text_lines(head), _HEAD_LINES)])
         return n_lines == _HEAD_LINES or len(head) >= (_SMALL_HEAD if n_lines else _HEAD_BYTES)
 
-    chunks = source.chunks()
+    chunks = source.iterate_chunks()
     head = next(chunks, b"")
     while not is_complete(head) and (chunk := next(chunks, b"")):
         head += chunk
@@ -337,7 +337,7 @@ def blank_out_header(source: Source) -> tuple[Source, MetadataLocation]:
     location = MetadataLocation(header, source.path)
     if header is None or header.is_commented:
         return unread_source, location
-    chunks = unread_source.chunks()
+    chunks = unread_source.iterate_chunks()
     next(chunks)
     return replace(source, remaining=chain([header.blank_out(head)], chunks)), location
 
@@ -525,7 +525,7 @@ def read_chunks(
             return len(data), data
 
     first_line, skipped_bytes, width, n_dropped = 1, 0, 0, 0
-    with closing(ordered_results(parse, source.chunks(), available_threads())) as results:
+    with closing(ordered_results(parse, source.iterate_chunks(), available_threads())) as results:
         for size, parsed in results:
             if isinstance(parsed, tuple):
                 (chunk, part), error = parsed, None

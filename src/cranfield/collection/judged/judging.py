@@ -467,7 +467,7 @@ def _warn_of_unmatched(judged: JudgedRuns, sources: Mapping[str, Any]) -> None:
         rows["groups"] = annotations.groups.rows
     for name, source in sources.items():
         if isinstance(source, (str, PathLike)) and not rows[name].rank.size:
-            origin = Source.of(source).name
+            origin = Source.from_path(source).name
             warn(f"{origin}: no document occurs in the runs; check that both spell ids alike")
 
 

@@ -123,7 +123,7 @@ def _read_teams(table: Table) -> dict[str, str]:
             continue  # An empty line
         if system is None or team is None:
             column = "system" if system is None else "team"
-            raise table.error_at_row(row, f"expected a {column}, got an empty cell")
+            raise table.make_row_error(row, f"expected a {column}, got an empty cell")
         if teams.setdefault(system, team) != team:
             raise InputError(f"system {quoted(system)} has two teams", source=table.source)
     return teams

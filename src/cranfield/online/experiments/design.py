@@ -32,7 +32,7 @@ from cranfield.significance.power_and_width import check_positive, compute_t_tes
 from cranfield.significance.registry import ALTERNATIVES
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Columns as FileColumns
-from cranfield.sources.columns import error_at_row, read_columns
+from cranfield.sources.columns import make_row_error, read_columns
 from cranfield.sources.schemas import DECISIVE, FileColumn, Lines, Schema, fold_name
 from cranfield.sources.values import ID
 
@@ -272,7 +272,7 @@ def read_ids(path: str, column: str) -> pl.Series:
     has_lines = FORMAT_OF_SUFFIX.get(Source(path).suffix) not in schema.formats
     if has_lines and len(columns.cells(0)):
         _check_lines(columns)
-    return columns.table(schema).frame[column]
+    return columns.make_table(schema).frame[column]
 
 
 def _check_lines(columns: FileColumns) -> None:
@@ -282,11 +282,11 @@ def _check_lines(columns: FileColumns) -> None:
     for row, line in enumerate(ids):
         if re.search(r'[,;\t"]', line):
             reason = f"{expected}, got {quoted(line)}; {remedy}"
-            raise error_at_row(row, reason, columns.source, columns.lines)
+            raise make_row_error(row, reason, columns.source, columns.lines)
     usual_names = DECISIVE["user"].split() + DECISIVE["session"].split()
     if fold_name(ids[0]) in map(fold_name, usual_names):
         reason = f"{expected}, got the name of a column, {quoted(ids[0])}; remove this line"
-        raise error_at_row(0, reason, columns.source, columns.lines)
+        raise make_row_error(0, reason, columns.source, columns.lines)
 
 
 def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFrame:

@@ -12,7 +12,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
-from cranfield.sources.columns import Columns, error_at_row
+from cranfield.sources.columns import Columns, make_row_error
 from cranfield.sources.schemas import USUAL_NAMES, Schema, fold_name
 from cranfield.sources.summaries import TOTALS, ends_in_summary
 from cranfield.sources.values import BLANKS, Cells, is_absent
@@ -76,7 +76,7 @@ class UnitTable:
     def make_totals_error(self, name: str) -> InputError:
         reason = f"{quoted(name)} seems to be a row of totals; remove it"
         last_row = len(self.columns.cells(0)) - 1
-        return error_at_row(last_row, reason, self.source, self.columns.lines)
+        return make_row_error(last_row, reason, self.source, self.columns.lines)
 
     @staticmethod
     def has_distinct_labels(ids: pl.Series, labels: pl.Series, min_repeats: int) -> bool:

@@ -254,7 +254,7 @@ def _read_table(
     metrics = [name for name, kind in kinds.items() if kind is _METRIC_KIND]
     if unit is None and not is_by_row:
         check_rows(unit_table, metrics, denominators)
-    table, notes = columns.table(schema), note_unused_labels(unit_table, unit)
+    table, notes = columns.make_table(schema), note_unused_labels(unit_table, unit)
     notes += note_users_of_rows(unit_table, unit) if variant else ()
     id_columns = [unit_table.positions[unit]] if unit else unit_table.unused
     unit_table.check_last_row(id_columns, table.frame.select(metrics))

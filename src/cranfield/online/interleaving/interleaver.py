@@ -469,9 +469,9 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         table = read_table(pages, _PAGES)
         pages, topics = table.frame["page"], table.frame["query"]
         for row in (~pages.is_first_distinct()).arg_true():
-            raise table.error_at_row(row, f"page {quoted(pages[row])} occurs twice")
+            raise table.make_row_error(row, f"page {quoted(pages[row])} occurs twice")
         for row in (~topics.is_in([*self])).arg_true():
-            raise table.error_at_row(row, f"topic {quoted(topics[row])} is not in all runs")
+            raise table.make_row_error(row, f"topic {quoted(topics[row])} is not in all runs")
         groups = table.frame.partition_by("query", maintain_order=True)
 
         def draw_group(group: pl.DataFrame) -> pl.DataFrame:

@@ -16,7 +16,7 @@ from cranfield.base.text import counted, some_of
 from cranfield.online.log.cells import COUNT_COLUMN, SCHEMAS, Cell
 from cranfield.online.log.reading import find_tables
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import Columns, check_parquet_file, convert_errors, error_at_row
+from cranfield.sources.columns import Columns, check_parquet_file, convert_errors, make_row_error
 from cranfield.sources.parquet import quiet_panics
 from cranfield.sources.schemas import FileColumn, Schema
 
@@ -167,7 +167,7 @@ def _convert_columns(
     bad_rows = lazy.select(bad_column.name).with_row_index().filter(is_invalid[bad_column.name])
     row, cell = bad_rows.head(1).collect().row(0)
     reason = bad_column.kind.describe_invalid(bad_column.noun or bad_column.name, cell)
-    raise error_at_row(row, reason, source, range(2, row + 3) if has_lines else None)
+    raise make_row_error(row, reason, source, range(2, row + 3) if has_lines else None)
 
 
 def check_types(lazy: nw.LazyFrame[Any], table: str, columns: Collection[str], source: str) -> None:

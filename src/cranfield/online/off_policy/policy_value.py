@@ -382,7 +382,7 @@ def _read_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     if has_pages and "position" not in table.names:
         raise InputError("a column page requires a column position", source=table.source)
     for row in (position < 0).arg_true():
-        raise table.error_at_row(row, f"position must be at least 0, got {position[row]}")
+        raise table.make_row_error(row, f"position must be at least 0, got {position[row]}")
     if has_pages or not position.is_null().all():
         table.refuse(position.is_null(), lambda row: "has no position")
     if not has_pages:
@@ -419,7 +419,7 @@ def _check_probabilities(table: Table, name: str, *, allows_zero: bool) -> None:
     is_valid = table.frame[name].is_between(0, 1, closed="both" if allows_zero else "right")
     bounds = "from 0 to 1" if allows_zero else "above 0 and at most 1"
     for row in (~is_valid).arg_true():
-        raise table.error_at_row(row, f"{name} must be {bounds}, got {table.frame[name][row]:g}")
+        raise table.make_row_error(row, f"{name} must be {bounds}, got {table.frame[name][row]:g}")
 
 
 def _read_policy(policy: Any) -> pl.DataFrame:

@@ -283,7 +283,7 @@ def _call_fsspec(url: str, function: Callable[[], T]) -> T:
 
 _TAR_MAGIC_OFFSET = 257
 _MAX_NAMES = 3  # maximum number of file names in a message about an archive
-_MAX_SKIPPED = 1 << 24  # maximum size of a file in a tar archive to skip before the next name
+_MAX_SKIPPED = 1 << 24  # maximum size of a file in a tar archive whose data are skipped
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 """Magic number of a skippable frame of Zstandard, which may precede any frame."""

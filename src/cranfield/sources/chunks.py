@@ -99,7 +99,7 @@ class Source:
     def name(self) -> str:
         return self.label or ("standard input" if self.path == "-" else hide_credentials(self.path))
 
-    def _content_path(self) -> Path:
+    def _get_content_path(self) -> Path:
         path = Path(get_file_of_url(self.path))
         return path.with_suffix("") if path.suffix.lower() in _COMPRESSION_SUFFIXES else path
 
@@ -109,7 +109,7 @@ class Source:
         if self.path == "-":
             return "stdin"
         try:
-            stem = self._content_path().stem
+            stem = self._get_content_path().stem
             return stem.encode(errors="surrogateescape").decode(errors="replace")
         except UnicodeEncodeError:
             # No file has this name; opening it raises the error.
@@ -118,7 +118,7 @@ class Source:
     @property
     def suffix(self) -> str:
         """Suffix of the format in lower case, without compression suffix."""
-        return "" if self.path == "-" else self._content_path().suffix.lower()
+        return "" if self.path == "-" else self._get_content_path().suffix.lower()
 
     @property
     def size(self) -> int:

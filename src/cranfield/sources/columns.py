@@ -662,7 +662,6 @@ def _read_line_columns(text: str, layout: Lines, noun: str, source: str) -> Colu
 
 
 def transpose_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
-    """Convert rows to columns."""
     rows = list(rows)
     return {name: [row[k] for row in rows] for k, name in enumerate(names)}
 

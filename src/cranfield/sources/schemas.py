@@ -293,7 +293,7 @@ DESCRIPTIVE_NAMES = (
     " description name comment comments note notes passage query question answer prediction"
     " explanation reason reasoning rationale reference response ground_truth"
 )
-"""Names of columns that only describe rows; without a warning, unless `id` or of a used meaning."""
+"""Names of columns that only describe rows; warnings on unused columns name few of them."""
 
 NAMED_FORMATS = frozenset({"csv", "tsv", "json", "jsonl", "parquet"})
 """Formats with named columns."""

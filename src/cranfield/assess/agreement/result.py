@@ -378,7 +378,7 @@ def agreement_of(
     grades
         Grades of the scale, if some do not occur: AC1 and AC2 depend on them.
     topics, names
-        For ratings: the topic of each unit, and the names of assessors without named columns.
+        For ratings: the topic of each unit, and the names of assessors if no columns name them.
     axis
         For ratings: 0 if each row is an assessor, as in the package `krippendorff`; 1 if each
         column is. Required unless columns of a data frame name the assessors, or the array is not

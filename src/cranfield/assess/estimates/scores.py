@@ -637,7 +637,7 @@ def ppi_answers(
     InputError
         For an answer that people labelled but the judge did not.
     PolicyError
-        For fewer than 3 labelled answers of a system (2 with `lambda_`), other types or options.
+        For fewer than 3 labels of a system (2 with `lambda_`), unequal types, or invalid options.
 
     Examples
     --------

@@ -114,7 +114,7 @@ class SelfPreference(TableResult):
             "Two-sided p-value of the t-test of a bias of 0, uncorrected; null as low.", pvalue=True
         ),
         "own human rank": Column(
-            "Human rank of the system with the judge's name; null or absent if there is none."
+            "Rank by human labels of the judge as a system; null or absent if it is not a system."
         ),
         "own judge rank": Column("Rank of the same system by the judge's labels."),
     }

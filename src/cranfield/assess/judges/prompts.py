@@ -108,7 +108,7 @@ _PAIRS = Schema(
         ("topic", "doc"),
         2,
         split=_split_pair,
-        hint="; `cranfield pool` lists pairs with --budget or --unjudged, for example",
+        hint="; use `cranfield pool` with --budget or --unjudged to list the pairs",
     ),
     tuples=("topic", "doc"),
     is_selected=True,

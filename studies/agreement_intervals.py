@@ -26,8 +26,8 @@ import cranfield as cf
 from cranfield.assess.agreement.coefficients import (
     Tables,
     build_tables,
+    compute_jackknife_intervals,
     compute_percentile_intervals,
-    jackknife,
     parse_coefficient,
     read_ratings,
 )
@@ -109,7 +109,7 @@ def covered(
             "topics": compute_percentile_intervals(
                 one.compute(build_tables(by_topic, truth.grades)), 0.95
             ),
-            "jackknife": jackknife(
+            "jackknife": compute_jackknife_intervals(
                 value, without, has, 0.95, is_proportion=one.formula.min_value == 0
             ),
         }

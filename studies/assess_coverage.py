@@ -24,7 +24,7 @@ from scipy.special import stdtrit
 
 from cranfield.assess import judges_as_runs, ppi_mean, stratified_mean
 from cranfield.assess.agreement import coefficients
-from cranfield.assess.agreement.coefficients import build_tables, jackknife
+from cranfield.assess.agreement.coefficients import build_tables, compute_jackknife_intervals
 from cranfield.assess.estimates.documents import SampledDocuments, estimate_scores
 from cranfield.assess.estimates.means import Fit
 from cranfield.assess.judges.comparison import PROPORTIONS, compute_calibration, list_statistics
@@ -176,7 +176,7 @@ def judges(folder: Path, samples: int) -> None:
     counts = [np.bincount(cell, minlength=many * 16).reshape(many, 4, 4) for cell in cells]
     joint, grades = np.stack(counts, axis=1).astype(np.float64), np.arange(4.0)
     of_all = list_statistics(GradeScale(0, 3), "ordinal")
-    of_all["overlap(rel=2)"] = lambda tables: coefficients.overlap(tables.binarize(2))
+    of_all["overlap(rel=2)"] = lambda tables: coefficients.compute_overlap(tables.binarize(2))
     truth = {name: law(build_tables(joint.sum(axis=0), grades)) for name, law in of_all.items()}
     shares = {*PROPORTIONS, "overlap(rel=2)"}
     calibrated = np.stack([compute_calibration(one, 0.95)[0] for one in np.swapaxes(joint, 0, 1)])
@@ -196,7 +196,7 @@ def judges(folder: Path, samples: int) -> None:
             has = some.sum(axis=(2, 3)) > 0
             for name, law in of_all.items():
                 options: dict[str, Any] = {"is_bounded": name != "bias"}
-                low, high = jackknife(
+                low, high = compute_jackknife_intervals(
                     law(tables), law(without), has, 0.95, is_proportion=name in shares, **options
                 )
                 hits[name] += counted(low, high, truth[name])

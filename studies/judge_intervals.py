@@ -18,7 +18,10 @@ import polars as pl
 from scipy.stats import norm
 
 import cranfield as cf
-from cranfield.assess.agreement.coefficients import compute_percentile_intervals, jackknife
+from cranfield.assess.agreement.coefficients import (
+    compute_jackknife_intervals,
+    compute_percentile_intervals,
+)
 from cranfield.assess.judges.comparison import compute_calibration
 from cranfield.assess.judges.rankings import score_by_judges
 from cranfield.base.arrays import Floats
@@ -97,7 +100,9 @@ def rankings(samples: int = 400, resamples: int = 300) -> None:
                 one, other = people[drawn], judge[drawn]
                 value = coefficients(one, other, np.full((1, topics), 1 / topics))[:, 0]
                 left = coefficients(one, other, without).T
-                limits = jackknife(value, left, left == left, 0.95, is_bounded=False)
+                limits = compute_jackknife_intervals(
+                    value, left, left == left, 0.95, is_bounded=False
+                )
                 weights = (
                     random.multinomial(topics, np.full(topics, 1 / topics), resamples) / topics
                 )

@@ -43,7 +43,7 @@ def test_everything_is_dealt(
         several = [n for (of, _), n in times.items() if of == topic and n > 1]
         wanted = round(overlap * size) if assessors > 1 else 0
         assert several == wanted * [assessors]
-    assert dealt.repeated == sum(n > 1 for n in times.values())
+    assert dealt.n_repeated == sum(n > 1 for n in times.values())
     for topic, size in sizes.items():
         counts = [dealt.sheet(name).filter(topic=topic).height for name in dealt.assessors]
         if by == "document":
@@ -78,7 +78,7 @@ def test_some_of_the_assessors() -> None:
     dealt = sheets(frame({"q": 30}), assessors=["x", "y", "z"], overlap=0.5, each=2)
     times = Counter(dealt.rows["doc"])
     assert Counter(times.values()) == {1: 15, 2: 15}
-    assert dealt.repeated == 15
+    assert dealt.n_repeated == 15
     assert repr(dealt) == "Sheets(30 documents for 3 assessors, 15 judged by several)"
 
 

@@ -38,7 +38,7 @@ def test_a_generator_may_be_closed_in_one_of_its_own_threads(made: Generators) -
 def test_a_file_that_is_refused_leaves_no_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Source.chunks, "__defaults__", (10,))
+    monkeypatch.setattr(Source.iterate_chunks, "__defaults__", (10,))
     (tmp_path / "x.run").write_text("1 Q0 d1 1 x tag\n" * 9)
     before, kept = threading.active_count(), []
     for _ in range(20):

@@ -87,7 +87,7 @@ def test_a_grade_off_the_scale(labelled: Path) -> None:
     assert "a grade of a scale must be an integer >= 0, got -1" in err
     out, _ = cranfield(labelled, "judges", "qrels", "odd.txt", "--clip")
     assert "note: odd: 1 grade outside the scale 0 to 2 clipped to it" in out
-    assert "missing: number of documents that people judged but the judge did not" in out
+    assert "missing: number of pairs of topic and document that only people judged" in out
     out, _ = cranfield(labelled, "judges", "qrels", "odd.txt", "--scale", "0..5")
     assert "kappa 0|12345" in out
 

@@ -404,7 +404,7 @@ def test_a_status_of_answers_is_not_that_of_umbrela() -> None:
         | {"result_status": row["status"]}
         for row in rows
     ]
-    assert read_judges({"llm": umbrela})[0].unparsed == 1
+    assert read_judges({"llm": umbrela})[0].n_unparsed == 1
     with pytest.raises(cf.InputError, match="result_status"):
         read_judges({"llm": [umbrela[0] | {"result_status": "success"}]})
 
@@ -483,7 +483,7 @@ def test_a_sheet_without_any_grade_is_nothing_judged_yet(judged: Path, sheet: st
     cranfield(judged, *pool, "--ungraded", "error", status=2)
     with pytest.warns(cf.CranfieldWarning, match="no document has been judged yet"):
         found = cf.assess.next_documents([judged / "a.run"], judged / sheet, "depth")
-    assert (len(found), found.judged) == (2, 0)
+    assert (len(found), found.n_judged) == (2, 0)
 
 
 BOTH = {"qid": "q1", "docid": "a", "worker": "w", "label": 1, "judgment": 0}

@@ -133,7 +133,7 @@ def test_samples(campaign: Path) -> None:
 --sample uniform --size 101% | size must be a positive integer, or a p
 --sample strata --strata 5 | --strata must be pairs
 --sample strata --strata 5:1,5:2 | each rank once
---sample strata --strata 1:1 | are below the last stratum
+--sample strata --strata 1:1 | expected strata down to rank
 --sample stat --size 2 --judged few.txt | not judged
 --sample stat --size 2 --judged qrels.txt --format xqrels | has no column 'stratum'
 --size 2 | --size requires --sample

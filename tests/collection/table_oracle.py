@@ -243,7 +243,7 @@ KINDS: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
-def with_points(rows: list[list[Any]], places: Sequence[int]) -> list[list[Any]]:
+def get_column(rows: list[list[Any]], places: Sequence[int]) -> list[list[Any]]:
     """Write decimal points for the commas of columns, unless one of their numbers has a point."""
     texts = [str(row[place]).strip() for row in rows for place in places]
     if any("." in text and DECIMAL.fullmatch(text) for text in texts):
@@ -269,7 +269,7 @@ def records(
     if sep == ";":
         kinds = {called: schema.columns[called].kind for called in places}
         numbers = [places[called] for called, kind in kinds.items() if kind in NUMBERS]
-        rows = with_points(rows, numbers)
+        rows = get_column(rows, numbers)
     cells: dict[str, list[Any]] = {}
     for called, column in schema.columns.items():
         if called not in places:

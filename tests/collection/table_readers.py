@@ -181,7 +181,7 @@ def labels_value(rows: list[Record]) -> Any:
 def read_judges(source: Any) -> Any:
     (judge,) = cf.assess.read_judges(source if isinstance(source, str) else {"a": source})
     found = judge.labels.to_polars().select("topic", "doc", "grade").rows()
-    return (ordered(found), judge.unparsed), []
+    return (ordered(found), judge.n_unparsed), []
 
 
 def judge_rows(draw: random.Random) -> Rows:

@@ -16,7 +16,7 @@ import cranfield as cf
 from cranfield.base.errors import collect_warnings
 from cranfield.collection.document_tables import read_lengths
 from cranfield.sources.columns import Columns
-from cranfield.sources.schemas import DECISIVE, USUAL_NAMES, Column, Schema, fold_name
+from cranfield.sources.schemas import DECISIVE, USUAL_NAMES, FileColumn, Schema, fold_name
 from tests.collection.refusals import refuses, warns
 
 
@@ -44,7 +44,7 @@ def test_all_schemas_are_on_the_page_of_readers() -> None:
     assert lacking == []
 
 
-def least(schema: Schema, but: Column) -> list[str]:
+def least(schema: Schema, but: FileColumn) -> list[str]:
     """Return names for the other columns that have to be there, which mean nothing else."""
     return [one.groups[0][0] for one in schema.columns if one.required and one is not but]
 
@@ -275,7 +275,7 @@ def test_answers_without_a_grade_are_not_grade_0() -> None:
         refuses("'result_status' .'1', '0'. may be the status", read, frame)
         assert len(read(frame.drop("result_status"))) == 2
     (judge,) = cf.assess.read_judges({"gpt": frame})
-    assert (len(judge.labels), judge.unparsed) == (1, 1)
+    assert (len(judge.labels), judge.n_unparsed) == (1, 1)
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_counts_and_sizes(tmp_path: Path) -> None:
     assert "footer is larger than the file" in refused(
         path, whole[:-8] + b"\xff\xff\xff\x7f" + whole[-4:]
     )
-    assert "begin and end as Parquet" in refused(path, whole[:-1])
+    assert "begin and end with PAR1" in refused(path, whole[:-1])
     start = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
     footer = b"\x15" * (len(whole) - 8 - start)
     assert "is truncated" in refused(path, whole[:start] + footer + whole[-8:])
@@ -117,7 +117,7 @@ def test_logs_that_are_scanned(tmp_path: Path) -> None:
     path.write_bytes(data)
     assert cf.online.scan_log(path)["pages"].collect().shape == (2, 2)
     path.write_bytes(data[:-20])
-    refuses("begin and end as Parquet", cf.online.scan_log, path)
+    refuses("begin and end with PAR1", cf.online.scan_log, path)
 
 
 ROWS = 60

@@ -203,7 +203,7 @@ def test_words_without_a_grade(tmp_path: Path) -> None:
         {"qid": "q", "docid": ["a", "b", "c"], "label": ["relevant", "NOT_PARSABLE", "unrelated"]}
     )
     [judge] = cf.assess.read_judges(frame, grades=words)
-    assert (judge.labels.grades.tolist(), judge.unparsed) == ([1, 0], 1)
+    assert (judge.labels.grades.tolist(), judge.n_unparsed) == ([1, 0], 1)
     refuses("has no grade; ungraded='drop'", cf.read_qrels, frame, grades=words)
     with pytest.warns(cf.CranfieldWarning, match="1 of 3 rows ha"):
         assert cf.read_qrels(frame, grades=words, ungraded="drop").grades.tolist() == [1, 0]

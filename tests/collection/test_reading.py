@@ -70,8 +70,8 @@ UGLY = {
 def test_ugly_text(kind: str, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.run"
     path.write_bytes(UGLY[kind])
-    original = source.Source.chunks
-    monkeypatch.setattr(source.Source, "chunks", lambda self: original(self, chunk))
+    original = source.Source.iterate_chunks
+    monkeypatch.setattr(source.Source, "iterate_chunks", lambda self: original(self, chunk))
     run = cf.read_run(path)
     assert rows(run) == ROWS
     assert run.name == "tag"

@@ -211,9 +211,11 @@ def test_further_columns_of_all_lines_are_ignored(
 
     lines = "".join(f"1 Q0 d{k} {k} {9 - k} my system\n" for k in range(1, 6))
     (tmp_path / "a.run").write_text(lines)
-    original = chunks.Source.chunks
+    original = chunks.Source.iterate_chunks
     for size in (chunks.CHUNK_BYTES, 20):
-        monkeypatch.setattr(chunks.Source, "chunks", lambda self, size=size: original(self, size))
+        monkeypatch.setattr(
+            chunks.Source, "iterate_chunks", lambda self, size=size: original(self, size)
+        )
         assert cf.read_run(tmp_path / "a.run").name == "my"
         # Another width is refused, in whichever part of the file it is.
         (tmp_path / "b.run").write_text(lines + "1 Q0 d9 9 0 t\n")

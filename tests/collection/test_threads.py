@@ -57,7 +57,7 @@ def _read(path: Path, size: int, threads: int, **options: Any) -> Any:
                 run = cf.read_run(path, **options)
         except cf.CranfieldError as error:
             return str(error), getattr(error, "line", None)
-        lines = [run.origin.line(row) for row in range(len(run))]
+        lines = [run.origin.get_line(row) for row in range(len(run))]
         ranks = None if run.ranks is None else run.ranks.tolist()
         return (
             run.name,

@@ -243,7 +243,7 @@ BELOW_0 |= {"method": "CombSUM", "norm": "max"}
     ("options", "message"),
     [
         ({"method": "rrrf"}, "did you mean RRF"),
-        ({"norm": "max"}, "norm requires a method that uses scores, but RRF uses ranks"),
+        ({"norm": "max"}, "norm requires a method that uses scores, got RRF"),
         ({"method": "CombSUM", "norm": "minmax"}, "none; did you mean min-max?"),
         ({"method": RANX["runs"]["a"]}, "pass several runs as a list or dict"),
         ({"weights": [1, 2]}, "expected 3 weights, one for each run, got 2"),

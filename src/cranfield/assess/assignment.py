@@ -47,8 +47,8 @@ class Sheets(TableResult):
         Data frame with a row for each assessor and document.
     assessors
         Names of the assessors.
-    documents, repeated
-        Number of documents to judge, and of documents that several assessors judge.
+    n_documents, n_repeated
+        Number of documents to judge, and number of documents that several assessors judge.
     arranged, seed
         Order of the documents on a sheet, and seed of the random numbers.
     """
@@ -61,8 +61,8 @@ class Sheets(TableResult):
     }
 
     assessors: tuple[str, ...]
-    documents: int
-    repeated: int
+    n_documents: int
+    n_repeated: int
     arranged: str
     seed: int
 
@@ -87,7 +87,7 @@ class Sheets(TableResult):
         Raises
         ------
         PolicyError
-            For an unknown format, and a name without `{}` for several sheets.
+            For an unknown format, and a file name without `{}` for several sheets.
         InputError
             For an existing file other than a sheet without grades: the grades of assessors are
             never overwritten.
@@ -118,8 +118,8 @@ class Sheets(TableResult):
 
     def heading(self) -> list[str]:
         return [
-            f"{counted(self.documents, 'document')} for"
-            f" {counted(len(self.assessors), 'assessor')}, {self.repeated:,} judged by several"
+            f"{counted(self.n_documents, 'document')} for"
+            f" {counted(len(self.assessors), 'assessor')}, {self.n_repeated:,} judged by several"
         ]
 
 
@@ -147,11 +147,11 @@ def sheets(
     assessors
         Number of assessors, or their names.
     by
-        How to distribute documents among the assessors. `document` (default): the documents of each
-        topic, at random and as evenly as possible. `topic`: entire topics, largest first, each to
-        the assessor with the fewest documents.
+        How to distribute documents among the assessors, before those of `overlap` are repeated.
+        `document` (default): the documents of each topic, at random and as evenly as possible.
+        `topic`: entire topics, largest first, each to the assessor with the fewest documents.
     overlap
-        Proportion, from 0 to 1, of the documents of each topic that several assessors judge.
+        Proportion, from 0 to 1, of the documents of a topic (rounded) that several assessors judge.
     each
         Number of assessors who judge each of these documents; by default all.
     seed
@@ -160,7 +160,7 @@ def sheets(
     Raises
     ------
     PolicyError
-        For unknown options, an overlap outside 0 to 1, no assessors, and repeated names or pairs.
+        For invalid options, no assessors, invalid or repeated names, and invalid or repeated pairs.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def sheets(
     for topic in sorted(topics, key=lambda topic: -rows_of_topic[topic].size):
         assessor_of_topic[topic] = min(range(len(names)), key=loads.__getitem__)
         loads[assessor_of_topic[topic]] += rows_of_topic[topic].size
-    # Rows are the assessor, the topic's and the document's position on the sheet, and the document.
+    # Rows of each array: assessor, position of the topic, position of the document, row in `frame`.
     assignments = [np.zeros((4, 0), dtype=np.int64)]
     for topic_index, topic in enumerate(topics):
         rows, rng = rows_of_topic[topic], named_stream(seed, topic, _ASSESSOR_STREAM)
@@ -244,6 +244,6 @@ def _check_assessors(assessors: Any) -> tuple[str, ...]:
         raise PolicyError(f"{expected}, got {quoted(assessors)}")
     for name in names:
         if not isinstance(name, str) or not name or "/" in name or "\\" in name:
-            reason = f"the name of an assessor must be text without / and \\, got {quoted(name)}"
-            raise PolicyError(reason)
+            expected = "the name of an assessor must be non-empty text without / and \\"
+            raise PolicyError(f"{expected}, got {quoted(name)}")
     return names

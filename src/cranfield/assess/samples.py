@@ -88,7 +88,7 @@ class EstimatedRelevant(TableResult):
         return [f"{total}, standard error {error}, estimated {sample}"]
 
 
-def _sen_yates_grundy(cells: Cells, n_sampled: Floats, n_relevant: Floats) -> Floats:
+def _compute_sen_yates_grundy_terms(cells: Cells, n_sampled: Floats, n_relevant: Floats) -> Floats:
     """Compute variance terms by cell; the terms of a pair of cells belong to the later cell."""
     inclusion = cells.inclusion
     weighted, weighted_squares = n_relevant / inclusion, n_relevant / inclusion**2
@@ -101,7 +101,7 @@ def _sen_yates_grundy(cells: Cells, n_sampled: Floats, n_relevant: Floats) -> Fl
     return within_cells + between_cells + weighted_squares * cells.covariance / inclusion
 
 
-def _horvitz_thompson(cells: Cells, n_sampled: Floats, n_relevant: Floats) -> Floats:
+def _compute_horvitz_thompson_terms(cells: Cells, n_sampled: Floats, n_relevant: Floats) -> Floats:
     inclusion = cells.inclusion
     diagonal = n_relevant * (1 - inclusion) / inclusion**2
     pairs = n_relevant * (n_relevant - 1)
@@ -111,8 +111,8 @@ def _horvitz_thompson(cells: Cells, n_sampled: Floats, n_relevant: Floats) -> Fl
 
 
 VARIANCES: dict[str, Callable[[Cells, Floats, Floats], Floats]] = {
-    "sen-yates-grundy": _sen_yates_grundy,
-    "horvitz-thompson": _horvitz_thompson,
+    "sen-yates-grundy": _compute_sen_yates_grundy_terms,
+    "horvitz-thompson": _compute_horvitz_thompson_terms,
 }
 """Estimators of the variance of the estimate, by name; they return its terms by cell."""
 
@@ -446,5 +446,5 @@ def sample(
     """
     design = DESIGNS.find(design)
     sizes, drawing = check_design(design, size, strata)
-    cells = DESIGNS[design].cells(pool, sizes)
+    cells = DESIGNS[design].make_cells(pool, sizes)
     return Sample(pool, design, drawing, 0, np.zeros(len(pool), bool), cells).redraw(seed)

@@ -21,6 +21,7 @@ from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import PolicyError, as_numbers, check_integer, quoted
 from cranfield.base.spec import Registry
+from cranfield.base.text import counted
 from cranfield.collection.judged.rows import number_rows, ratio, scan
 from cranfield.collection.policies import MAX_DEPTH
 
@@ -133,20 +134,19 @@ SampleSize = int | float  # Number of documents of a stratum, or their proportio
 
 @dataclass(frozen=True)
 class Design:
-    """Function of a pool and a sample size, or strata, and the columns of its judgments."""
+    """Function that makes cells from a pool and sizes, and the columns of its judgments."""
 
-    cells: Callable[[Pool, Any], Cells]
+    make_cells: Callable[[Pool, Any], Cells]
     columns: tuple[str, ...] = ("stratum", "inclusion")
     requires_strata: bool = False
 
 
 def _make_stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Cells:
     ends = np.array(list(strata), dtype=np.int64)
-    below_last = np.flatnonzero(pool.best_rank > ends[-1])
-    if below_last.size:
+    if n_below := int((pool.best_rank > ends[-1]).sum()):
         raise PolicyError(
-            f"{below_last.size:,} documents of the pool are below the last stratum, which ends at"
-            f" rank {ends[-1]}; end it at rank {pool.depth}, or pool to depth {ends[-1]}"
+            f"expected strata down to rank {pool.depth}, the depth of the pool, got {ends[-1]} with"
+            f" {counted(n_below, 'document')} below it"
         )
     (topic, label), doc_cell, size = _find_cells(pool, np.searchsorted(ends, pool.best_rank) + 1)
     sample_sizes = list(strata.values())
@@ -161,7 +161,7 @@ def _make_stratified_cells(pool: Pool, strata: Mapping[int, SampleSize]) -> Cell
 
 
 def _make_stat_cells(pool: Pool, size: int) -> Cells:
-    lengths = np.diff(pool.lists)
+    lengths = np.diff(pool.ranking_starts)
     max_length = int(lengths.max(initial=0))
     # The prior sums W(r) = (1 + 1/r + ... + 1/Z) / 2Z over runs, the weight of rank r of Z in AP.
     harmonic = np.r_[0.0, np.cumsum(1.0 / np.arange(1.0, max_length + 1))]

@@ -276,7 +276,7 @@ class Budget(Rule):
     source = _SOURCE
     template = "{value:g} documents judged; the rule stops at {bound:g}"
     bend: float = parameter(6.0, number(0), "minimum bend (slope ratio) of the gain curve")
-    draws: float = parameter(10.0, number(0), "relevant documents in a random sample of equal size")
+    draws: float = parameter(10.0, number(0), "mean relevant documents in an equal random sample")
     proportion: float = parameter(
         0.75, number(0, 1), "proportion of the pool at which it always stops"
     )
@@ -309,8 +309,8 @@ class Verdict:
     ----------
     rule
         Text form of the rule.
-    judged, relevant
-        Number of judgments so far, and of relevant documents among them.
+    n_judged, n_relevant
+        Number of judgments so far, and number of relevant documents among them.
     stop
         Whether to stop.
     value, bound
@@ -320,8 +320,8 @@ class Verdict:
     """
 
     rule: str
-    judged: int
-    relevant: int
+    n_judged: int
+    n_relevant: int
     stop: bool
     value: float
     bound: float
@@ -339,10 +339,10 @@ class Stopping(Result):
     total
         Number of documents of the pool.
     after, relevant
-        Numbers of judgments after which the rules were applied (column `judged`), and of relevant
-        documents among them; shape (n_applications,).
+        Numbers of judgments after which the rules were applied (column `judged`), and numbers of
+        relevant documents among them; shape (applications,).
     value, bound, stop
-        Columns of the table; shape (rules, n_applications).
+        Columns of the table; shape (rules, applications).
     """
 
     name: ClassVar[str] = "stops"
@@ -351,7 +351,7 @@ class Stopping(Result):
         "judged": Column("Number of judgments so far.", key=True),
         "relevant": Column("Number of relevant documents among the judged ones."),
         "value": Column("Statistic of the rule."),
-        "bound": Column("Value of the statistic at which the rule stops."),
+        "bound": Column("Value at which the rule stops, or for `RecallTest` below which it stops."),
         "stop": Column("Whether the rule stops; more judgments may reverse this."),
     }
 
@@ -364,7 +364,7 @@ class Stopping(Result):
     stop: Bools
 
     def first(self) -> dict[str, int | None]:
-        """Return the number of judgments after which each rule first stopped, or None.
+        """Return the number of judgments after which each rule first stopped; None if it did not.
 
         Keys are text forms of the rules; equivalent text forms are accepted as well.
         """
@@ -373,7 +373,8 @@ class Stopping(Result):
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """Return the decision of each rule after the last judgment."""
-        last_rows = self._frame()[self.after.size - 1 :: self.after.size].to_dicts()
+        frame = self._frame().rename({"judged": "n_judged", "relevant": "n_relevant"})
+        last_rows = frame[self.after.size - 1 :: self.after.size].to_dicts()
         return tuple(
             Verdict(**row, reason=rule.template.format(**row))
             for rule, row in zip(self.rules, last_rows, strict=True)
@@ -422,12 +423,12 @@ def stopping(
         Number of judgments between applications of the rules, which are also applied after the last
         judgment.
     targets
-        For `Target`: whether each judged document is a target.
+        For `Target`: whether each judged document is a target, as Booleans or numbers.
 
     Raises
     ------
     PolicyError
-        For unknown rules, labels that are not numbers, more labels than `total`, or wrong targets.
+        For unknown rules, labels that are not numbers or too many, and missing or wrong targets.
 
     Examples
     --------

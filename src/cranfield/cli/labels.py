@@ -175,7 +175,7 @@ def labels(
             keys["agreement"] = ("first", "second", "measure")
         tables.append(agreement.table(limit=MAX_PAIRS))
         notes += agreement.notes if result_output.writes_frame("agreement") else ()
-        has_matrix = agreement.paired and len(annotations.workers) <= MAX_WORKERS
+        has_matrix = agreement.is_pairwise and len(annotations.workers) <= MAX_WORKERS
         if has_matrix and agreement_options["reference"] is None:
             title = f"Pairs of workers, {agreement.measures[0]}"
             tables.append(table_from_frame(agreement.matrix(), title))

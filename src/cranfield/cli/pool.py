@@ -382,7 +382,7 @@ def _report_stopping(
         {"topic": topic, **vars(verdict)}
         for topic, decisions in stopping.items()
         for verdict in decisions.verdicts()
-    )
+    ).rename({"n_judged": "judged", "n_relevant": "relevant"}, strict=False)
     topics = counted(len(stopping), "topic")
     lines = [
         f"{rule} stops judging for {rows.filter(rule=str(rule))['stop'].sum()} of {topics}"
@@ -404,9 +404,11 @@ def _rank_documents(
     """List the next or the first documents by a method; warn of unused judgments."""
     if n_next:
         documents = cf.assess.next_documents(pool, qrels, method, n_next, **options)
-        _warn_of_judgments(documents.outside, "outside the pool")
-        _warn_of_judgments(documents.ahead, "ignored, as the method has not reached the documents")
-        _warn_of_judgments(documents.negative, "with a grade below 0, counted as not relevant")
+        _warn_of_judgments(documents.n_outside, "outside the pool")
+        _warn_of_judgments(
+            documents.n_ahead, "ignored, as the method has not reached the documents"
+        )
+        _warn_of_judgments(documents.n_negative, "with a grade below 0, counted as not relevant")
         return documents
     order = cf.assess.order(pool, method, qrels, **options).to_polars()
     if qrels is not None and method.learns:

@@ -179,7 +179,7 @@ def read_contributors(text: str) -> Any:
     from cranfield.sources.chunks import Source
     from cranfield.sources.text import decode_text
 
-    lines = decode_text(Source.of(text).read(), text).splitlines()
+    lines = decode_text(Source.from_path(text).read(), text).splitlines()
     return [line.strip() for line in lines if line.strip()]
 
 

@@ -16,7 +16,12 @@ from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.pairs import IndexedTable
 from cranfield.collection.qrels import number_sorted_values
 from cranfield.sources.columns import make_pair_reader, read_columns, read_table, transpose_rows
-from cranfield.sources.schemas import Column, make_line_schema, optional, refuse_negative
+from cranfield.sources.schemas import (
+    FileColumn,
+    declare_optional,
+    make_line_schema,
+    refuse_negative,
+)
 from cranfield.sources.values import ID, NUMBER
 
 
@@ -59,7 +64,7 @@ _LENGTHS = replace(
     make_line_schema(
         "table of lengths",
         DOC,
-        Column("length", NUMBER),
+        FileColumn("length", NUMBER),
         mapping=make_pair_reader("doc", "length"),
         suspicions={"document occurs twice in the lengths": pl.col("doc").is_duplicated()}
         | refuse_negative("length"),
@@ -69,8 +74,8 @@ _LENGTHS = replace(
 _GROUPS = make_line_schema(
     "table of groups",
     DOC,
-    Column("group", ID),
-    optional("weight", NUMBER),
+    FileColumn("group", ID),
+    declare_optional("weight", NUMBER),
     mapping=_convert_memberships,
     suspicions={"document occurs twice in one group": pl.struct("doc", "group").is_duplicated()}
     | refuse_negative("weight"),
@@ -128,7 +133,7 @@ def read_groups(data: Any) -> DocumentTable:
     if isinstance(data, DocumentTable):
         return data
     columns = read_columns(data, _GROUPS)
-    table = columns.table(_GROUPS)
+    table = columns.make_table(_GROUPS)
     frame = table.frame
     for k in TOPIC.find_in(columns.names):
         name, topics = quoted(columns.names[k]), pl.Series("topic", map(str, columns.cells(k)))
@@ -138,7 +143,7 @@ def read_groups(data: Any) -> DocumentTable:
             f"groups of a document must be the same for all topics, got different groups by {name}"
         )
         for row in differs.arg_true()[:1]:
-            raise table.error_at_row(int(row), reason, doc=frame["doc"][int(row)])
+            raise table.make_row_error(int(row), reason, doc=frame["doc"][int(row)])
         if topics.n_unique() > 1:
             warn(f"{table.source}: columns not used: {name}")
     names, codes = number_sorted_values(frame["group"])

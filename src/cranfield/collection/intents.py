@@ -18,7 +18,7 @@ from cranfield.collection.judged.rows import join_ranges
 from cranfield.collection.qrels import Qrels, sort_topics
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import make_nested_reader, read_table
-from cranfield.sources.schemas import Column, make_line_schema, optional
+from cranfield.sources.schemas import FileColumn, declare_optional, make_line_schema
 from cranfield.sources.text import read_xml
 from cranfield.sources.values import ID, NUMBER
 
@@ -31,9 +31,9 @@ _TYPE_NAMES = list(_IS_NAVIGATIONAL)
 _INTENTS = make_line_schema(
     "table of intents",
     TOPIC,
-    Column("intent", ID),
-    Column("probability", NUMBER),
-    optional("type", ID),
+    FileColumn("intent", ID),
+    FileColumn("probability", NUMBER),
+    declare_optional("type", ID),
     mapping=make_nested_reader("topic", "intent", "probability", inner_form="intent: probability"),
     suspicions={
         "probability of intent {intent} must be from 0 to 1, got {probability:g}": ~pl.col(

@@ -350,7 +350,7 @@ def make_topic_column(table: PairTable) -> pl.Series:
 
 def row_error(table: ReadPairs, reason: str, row: int) -> InputError:
     """Return an error with the line, topic and document of a row."""
-    return table.origin.error_at_row(row, reason, table.topics[table.codes[row]], table.docs[row])
+    return table.origin.make_row_error(row, reason, table.topics[table.codes[row]], table.docs[row])
 
 
 def refuse_duplicates(
@@ -360,7 +360,7 @@ def refuse_duplicates(
     duplicate = find_duplicate(keys, table.docs, codes)
     if duplicate is not None:
         first_row, row = duplicate
-        line = table.origin.line(first_row)
+        line = table.origin.get_line(first_row)
         reason = f"{noun} twice in one topic" + (f", first in line {line}" if line else "")
         raise row_error(table, reason, row)
 

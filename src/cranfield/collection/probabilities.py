@@ -19,7 +19,7 @@ from cranfield.collection.pairs import number_values
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import Origin
 from cranfield.sources.columns import make_nested_reader, read_columns
-from cranfield.sources.schemas import Column, make_line_schema
+from cranfield.sources.schemas import FileColumn, make_line_schema
 from cranfield.sources.values import NUMBER, Cells
 from cranfield.tabular import FrameMixin
 
@@ -48,7 +48,7 @@ def _read_mapping(data: Mapping[Any, Any], source: str) -> Mapping[str, Cells]:
         raise InputError(reason, source=source) from None
 
 
-_PROBABILITY = Column("probability", NUMBER)
+_PROBABILITY = FileColumn("probability", NUMBER)
 PROBABILITIES = make_line_schema(
     "table of probabilities of relevance",
     TOPIC,
@@ -112,7 +112,7 @@ class Probabilities(FrameMixin):
             object.__setattr__(self, "values", self.values / sums)
 
     def _refuse_row(self, row: int, reason: str) -> None:
-        raise self.origin.error_at_row(row, reason, self.topics[self.codes[row]], self.docs[row])
+        raise self.origin.make_row_error(row, reason, self.topics[self.codes[row]], self.docs[row])
 
     def draw(self, block: int, seed: int) -> Ints:
         """Draw a block of independent grades; shape (`DRAWS_PER_BLOCK`, judgments).
@@ -199,9 +199,9 @@ def read_probabilities(data: Any) -> Probabilities:
         if _PROBABILITY.find_in([name for name in names if name not in grade_names]):
             reason = f"expected a column probability, or {', '.join(grade_names)}, got both"
             raise InputError(reason, source=columns.source)
-        grade_columns = (Column(name, NUMBER, None) for name in grade_names)
+        grade_columns = (FileColumn(name, NUMBER, None) for name in grade_names)
         schema = replace(schema, columns=(TOPIC, DOC, *grade_columns))
-    frame = columns.table(schema).frame
+    frame = columns.make_table(schema).frame
     if grade_names:
         grades = np.array([int(name[1:]) for name in grade_names])
         values = frame.select(grade_names)

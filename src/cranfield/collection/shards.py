@@ -30,7 +30,7 @@ from cranfield.collection.policies import CHOICES, MAX_VALUES, Policies, make_po
 from cranfield.collection.qrels import Qrels, number_sorted_values
 from cranfield.collection.run import Run
 from cranfield.sources.columns import convert_columns, make_pair_reader, read_table
-from cranfield.sources.schemas import TABLE_FORMATS, Column, Schema
+from cranfield.sources.schemas import TABLE_FORMATS, FileColumn, Schema
 from cranfield.sources.values import ID
 
 _STATE = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
@@ -122,7 +122,7 @@ def _rotate(word: Keys, bits: int) -> None:
 Shards = NDArray[np.int32]
 """Shard of each document, as an index into the labels; -1 for a document in no shard."""
 
-_DOCUMENTS = Schema("list of documents", (Column("doc", ID),))
+_DOCUMENTS = Schema("list of documents", (FileColumn("doc", ID),))
 
 MAX_SHARDS = 10_000
 """Maximum number of shards; with more, shards would have hardly any judgments."""
@@ -269,7 +269,7 @@ def random_shards(shards: int = 3, seed: int = 0, sampling: int = 0) -> RandomSh
 
 _SHARDS = Schema(
     "table of shards",
-    (DOC, Column("shard", ID)),
+    (DOC, FileColumn("shard", ID)),
     noun="shards",
     formats=TABLE_FORMATS,
     tuples=None,

@@ -79,7 +79,7 @@ def fuse(
         Normalisation of the scores of each run and topic, for methods that use scores. By default
         `min-max`.
     weights
-        Weights of the runs, above 0, in the order of the runs or by name. By default all are 1.
+        Weights of the runs, above 0, in their order or by name, except for `Condorcet`. Default: 1.
     depth
         Number of top documents to use from each ranking. By default all.
     limit
@@ -101,18 +101,18 @@ def fuse(
     Raises
     ------
     InputError
-        For fewer than two runs, runs of the same name, and runs that cannot be read.
+        For fewer than two runs, equal names, unreadable runs, or norm `max` without scores above 0.
     PolicyError
-        For an unknown method, an unknown or unused norm or option, and for invalid weights.
+        For an unknown method, an unknown or unused option, invalid weights, and infinite scores.
 
     Notes
     -----
-    A run that does not rank a document adds nothing to the score of the document, with two
-    exceptions if the run ranks other documents of the topic: with method `Borda` or norm `borda`
-    the run gives the document the mean of the remaining points, which counts like a score of a
-    ranked document, and with `CombMIN` and `CombMED` a score of 0, unless `absent` is `out`. Fused
-    scores are rounded to 12 significant digits, so that equal sums are tied. Ties are broken by
-    document id in descending order, as by trec_eval.
+    A run that does not rank a document has no effect on the score of the document, with exceptions
+    if the run ranks other documents of the topic: with method `Borda` or norm `borda` the run gives
+    the document the mean of the remaining points, which counts like a score of a ranked document;
+    with `CombMIN` and `CombMED` it gives the document a score of 0, unless `absent` is `out`; with
+    `Condorcet` it votes for the documents that it ranks. Fused scores are rounded to 12 significant
+    digits, so that equal sums are tied. Ties are broken by descending document id, as by trec_eval.
 
     Sources: Cormack, Clarke and Büttcher (2009); Fox and Shaw (1994); Lee (1997); Aslam and
     Montague (2001); Montague and Aslam (2001, 2002); Renda and Straccia (2003); Mourão, Martins and
@@ -140,8 +140,8 @@ def fuse(
             " several runs as a list or dict: cf.fuse({'bm25': run_1, 'dense': run_2})"
         )
     fusion = FUSIONS.parse(method)
-    if norm is not None and not fusion.by_score:
-        raise PolicyError(f"norm requires a method that uses scores, but {fusion.name} uses ranks")
+    if norm is not None and not fusion.uses_scores:
+        raise PolicyError(f"norm requires a method that uses scores, got {fusion.name} (ranks)")
     check_choice("ties", ties, TIES)
     if name is not None and not str(name).strip():
         raise PolicyError(f"name must not be empty, got {quoted(name)}")
@@ -156,7 +156,7 @@ def fuse(
         raise PolicyError(
             f"weights must be a list of numbers, or a dict by name of run, got {quoted(weights)}"
         )
-    top = partial(select_top_rows, depth=depth, ties=ties, scored=fusion.by_score)
+    top = partial(select_top_rows, depth=depth, ties=ties, uses_scores=fusion.uses_scores)
     tops = list(map_runs(collection, top, progress, jobs=jobs))
     names = make_distinct_names([run.name for run in tops], [run.stem for run in tops])
     warn_of_runs(names, tops)
@@ -205,7 +205,7 @@ def fuse(
 
 
 def fusion_methods() -> pl.DataFrame:
-    """List the fusion methods, with the input that they use, parameters, summary and source.
+    """List the fusion methods: name, input, parameters, other names, summary and source.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def fusion_methods() -> pl.DataFrame:
     return FUSIONS.table(
         "method",
         {
-            "uses": lambda kind: "scores" if kind.by_score else "ranks",
+            "uses": lambda kind: "scores" if kind.uses_scores else "ranks",
             "parameters": format_parameters,
             "other names": lambda kind: ", ".join(FUSIONS.find_aliases(kind.name)),
             "what it does": get_summary,
@@ -227,7 +227,6 @@ def fusion_methods() -> pl.DataFrame:
 def _read_weights(
     weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]
 ) -> Floats:
-    """Read the weight of each run, in the order of names."""
     if weights is None:
         return np.ones(len(names))
     if isinstance(weights, Mapping):
@@ -255,13 +254,14 @@ def _warn_of_single_topics(tops: Sequence[RunTop], topics: Sequence[str]) -> Non
     """Warn of topics that only one run has, unless this run has no common topic at all."""
     n_runs = Counter(topic for top in tops for topic in top.topics)
     overlapping_tops = [top for top in tops if any(n_runs[topic] > 1 for topic in top.topics)]
-    unshared = {topic for top in overlapping_tops for topic in top.topics if n_runs[topic] == 1}
-    if unshared:
-        verb = "is" if len(unshared) == 1 else "are"
-        names = some_of((quoted(topic) for topic in topics if topic in unshared), 3)
+    run_topics = {topic for top in overlapping_tops for topic in top.topics}
+    single_topics = [topic for topic in topics if topic in run_topics and n_runs[topic] == 1]
+    if single_topics:
+        verb = "is" if len(single_topics) == 1 else "are"
+        names = some_of(map(quoted, single_topics), 3)
         warn(
-            f"{len(unshared)} of {counted(len(topics), 'topic')} {verb} in one run only ({names}),"
-            " so that a single run determines the fused ranking"
+            f"{len(single_topics)} of {counted(len(topics), 'topic')} {verb} in one run only"
+            f" ({names}), so that a single run determines the fused ranking"
         )
 
 
@@ -273,28 +273,28 @@ def _warn_of_scores(
     fusion: Fusion, norm: str | None, names: Sequence[str], tops: Sequence[RunTop]
 ) -> None:
     """Warn of mostly tied scores, of missing scores, and of raw scores below 0."""
-    tied = [k for k, top in enumerate(tops) if top.tied_proportion > _MANY_TIES]
-    if tied and not fusion.by_score:
-        most_tied = max(tied, key=lambda k: tops[k].tied_proportion)
+    tied_runs = [k for k, top in enumerate(tops) if top.tied_proportion > _MANY_TIES]
+    if tied_runs and not fusion.uses_scores:
+        most_tied = max(tied_runs, key=lambda k: tops[k].tied_proportion)
         proportion = f"{tops[most_tied].tied_proportion:.0%}"
         warn(
-            f"{describe_runs(tied, names)} mostly tied scores ({proportion} of the documents"
+            f"{describe_runs(tied_runs, names)} mostly tied scores ({proportion} of the documents"
             f" of {quoted(names[most_tied])}), so that document ids determine most ranks;"
             " ties='rank' or ties='input' keeps the order of the run"
         )
-    unscored = [k for k, top in enumerate(tops) if not top.has_scores]
-    if unscored and norm not in {"rank", "borda"}:
+    unscored_runs = [k for k, top in enumerate(tops) if not top.has_scores]
+    if unscored_runs and norm not in {"rank", "borda"}:
         warn(
-            f"{describe_runs(unscored, names)} no scores ({quoted(names[unscored[0]])}), so that"
-            f" {fusion.name} uses negative ranks as scores; use norm='rank', or a method that uses"
-            " ranks, such as RRF"
+            f"{describe_runs(unscored_runs, names)} no scores ({quoted(names[unscored_runs[0]])}),"
+            f" so that {fusion.name} uses negative ranks as scores; use norm='rank', or a method"
+            " that uses ranks, such as RRF"
         )
-    negative = [k for k, top in enumerate(tops) if top.has_scores and (top.scores < 0).any()]
-    if negative and norm == "none":
+    negative_runs = [k for k, top in enumerate(tops) if top.has_scores and (top.scores < 0).any()]
+    if negative_runs and norm == "none":
         warn(
-            f"{describe_runs(negative, names)} scores below 0 ({quoted(names[negative[0]])}), which"
-            f" norm 'none' with {fusion.name} places below documents that the run does not rank;"
-            " min-max and the other norms avoid this"
+            f"{describe_runs(negative_runs, names)} scores below 0"
+            f" ({quoted(names[negative_runs[0]])}), which norm 'none' with {fusion.name} places"
+            " below documents that the run does not rank; min-max and the other norms avoid this"
         )
 
 
@@ -305,12 +305,13 @@ def _warn_of_other_documents(
     n_runs = np.zeros(len(ids), dtype=np.int64)
     for top in tops:
         n_runs[np.unique(top.docs)] += 1
-    nonempty = [k for k, top in enumerate(tops) if top.docs.size]
-    isolated = [k for k in nonempty if (n_runs[tops[k].docs] == 1).all()]
-    if isolated and len(nonempty) > 1:
-        example = f"{quoted(names[isolated[0]])} has {quoted(ids[int(tops[isolated[0]].docs[0])])}"
+    nonempty_runs = [k for k, top in enumerate(tops) if top.docs.size]
+    isolated_runs = [k for k in nonempty_runs if (n_runs[tops[k].docs] == 1).all()]
+    if isolated_runs and len(nonempty_runs) > 1:
+        k = isolated_runs[0]
+        example = f"{quoted(names[k])} has {quoted(ids[int(tops[k].docs[0])])}"
         warn(
-            f"{describe_runs(isolated, names)} no document in common with any other run"
+            f"{describe_runs(isolated_runs, names)} no document in common with any other run"
             f" ({example}); check that document ids have the same form in all runs"
         )
 
@@ -334,14 +335,14 @@ def _describe_fusion(
     has_weights: bool,
     weights: Floats,
 ) -> MetadataLocation:
-    """Describe the method and the runs in metadata of the fused run."""
+
     from cranfield.collection.metadata.metadata import Metadata
 
     runs = [
         f"{run} ({weight:g})" if has_weights else run
         for run, weight in zip(names, weights, strict=True)
     ]
-    norm_text = f", scores normalised by {norm or DEFAULT_NORM}" if method.by_score else ""
+    norm_text = f", scores normalised by {norm or DEFAULT_NORM}" if method.uses_scores else ""
     description = f"{method}{norm_text}, of {', '.join(runs)}"
     method_entry = {"name": f"fusion by {method}", "description": description}
     text = Metadata({"tag": name, "method": method_entry}).to_yaml().rstrip("\n")

@@ -40,7 +40,7 @@ class Fusion(Spec):
 
     name: ClassVar[str] = ""
     source: ClassVar[str] = ""  # Publication that defines the method
-    by_score: ClassVar[bool] = False  # Whether the method uses normalised scores, or else ranks
+    uses_scores: ClassVar[bool] = False  # Whether the method uses normalised scores, or else ranks
     accepts_weights: ClassVar[bool] = True  # Whether runs can have weights
 
     def score_documents(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
@@ -58,12 +58,12 @@ _BLOCK_PAIRS = 1 << 22  # maximum number of document pairs to compare at a time
 class RankSum(Fusion):
     """Base class of fusion methods that sum the weights of a document's ranks over the runs."""
 
-    def rank_weights(self, n_ranks: int) -> list[Fraction]:
+    def compute_rank_weights(self, n_ranks: int) -> list[Fraction]:
         """Return the exact weight of each rank from 1 to `n_ranks`."""
         raise NotImplementedError
 
     def score_documents(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
-        rank_weights = _round_weights(self, int(np.diff(rankings.lists).max(initial=1)))
+        rank_weights = _round_weights(self, int(np.diff(rankings.ranking_starts).max(initial=1)))
         row_weights = rank_weights[rankings.rank - 1] * weights[rankings.system]
         sums = np.bincount(rankings.ranked, weights=row_weights, minlength=rankings.size)
         return sums * self.compute_factors(rankings.run_counts)
@@ -75,7 +75,7 @@ class RankSum(Fusion):
 
 @lru_cache(8)
 def _round_weights(method: RankSum, n_ranks: int) -> Floats:
-    return np.array([float(weight) for weight in method.rank_weights(n_ranks)])
+    return np.array([float(weight) for weight in method.compute_rank_weights(n_ranks)])
 
 
 class ReciprocalRankFusion(RankSum):
@@ -86,7 +86,7 @@ class ReciprocalRankFusion(RankSum):
     source = "Cormack, Clarke and Büttcher 2009"
     k: int = parameter(60, integer(0), "constant added to ranks")
 
-    def rank_weights(self, n_ranks: int) -> list[Fraction]:
+    def compute_rank_weights(self, n_ranks: int) -> list[Fraction]:
         return [Fraction(1, self.k + rank) for rank in range(1, n_ranks + 1)]
 
 
@@ -100,7 +100,7 @@ class RankBiasedCentroid(RankSum):
         0.8, OPEN_PROBABILITY, "persistence: probability of continuing to the next rank"
     )
 
-    def rank_weights(self, n_ranks: int) -> list[Fraction]:
+    def compute_rank_weights(self, n_ranks: int) -> list[Fraction]:
         p = to_fraction(self.p)
         return [(1 - p) * p**rank for rank in range(n_ranks)]
 
@@ -112,7 +112,7 @@ class InverseSquareRank(RankSum):
     aliases = ("inverse-square-rank",)
     source = "Mourão, Martins and Magalhães 2015"
 
-    def rank_weights(self, n_ranks: int) -> list[Fraction]:
+    def compute_rank_weights(self, n_ranks: int) -> list[Fraction]:
         return [Fraction(1, rank**2) for rank in range(1, n_ranks + 1)]
 
     def compute_factors(self, n_runs: Ints) -> Floats:
@@ -145,7 +145,7 @@ class Borda(Fusion):
         points = compute_borda_points(rankings) * weights[rankings.system]
         sums = np.bincount(rankings.ranked, weights=points, minlength=rankings.size)
         # Points by each run for the documents that it does not rank, doubled.
-        lengths = np.diff(rankings.lists).reshape(len(rankings.topics), -1)
+        lengths = np.diff(rankings.ranking_starts).reshape(len(rankings.topics), -1)
         unranked = np.where(lengths > 0, np.diff(rankings.starts)[:, None] - lengths + 1, 0)
         unranked_points = unranked @ weights
         return np.asarray((sums + unranked_points[rankings.topic]) / 2)
@@ -160,7 +160,7 @@ def compute_borda_points(rankings: Rankings) -> Ints:
 class Condorcet(Fusion):
     """Number of documents that the document beats by a majority of votes.
 
-    Runs rank ranked documents above unranked ones; a run that ranks neither does not vote.
+    A run votes for the higher of two documents or the only one that it ranks; others do not vote.
     """
 
     name = "Condorcet"
@@ -177,7 +177,7 @@ def count_wins(rankings: Rankings, topic: int) -> Ints:
     """Count the documents of a topic that each of its documents beats."""
     start, stop = rankings.starts[topic : topic + 2].tolist()
     n_systems, n_docs = len(rankings.systems), stop - start
-    bounds = rankings.lists[topic * n_systems : (topic + 1) * n_systems + 1].tolist()
+    bounds = rankings.ranking_starts[topic * n_systems : (topic + 1) * n_systems + 1].tolist()
     lists = [rankings.ranked[a:b] - start for a, b in pairwise(bounds)]
     n_runs = rankings.run_counts[start:stop]
     wins = np.zeros(n_docs, dtype=np.int64)
@@ -188,15 +188,14 @@ def count_wins(rankings: Rankings, topic: int) -> Ints:
         # here, and votes by rank below.
         margin = n_runs[block, None] - n_runs
         for ranking in lists:
-            in_block = np.flatnonzero((ranking >= first) & (ranking < first + block_size))
-            ranks = np.arange(ranking.size)
-            votes = np.sign(ranks - in_block[:, None])
-            margin[np.ix_(ranking[in_block] - first, ranking)] += votes
+            block_ranks = np.flatnonzero((ranking >= first) & (ranking < first + block_size))
+            votes = np.sign(np.arange(ranking.size) - block_ranks[:, None])
+            margin[np.ix_(ranking[block_ranks] - first, ranking)] += votes
         wins[block] = (margin > 0).sum(axis=1)
     return wins
 
 
-def min_max_norm(rankings: Rankings) -> Floats:
+def compute_min_max_norm(rankings: Rankings) -> Floats:
     r"""Scale scores to [0, 1]: :math:`(s - \min s) / (\max s - \min s)`; 1 if all are equal."""
     # Halved, so that the difference of two scores cannot overflow.
     halves = rankings.scores / 2
@@ -206,7 +205,7 @@ def min_max_norm(rankings: Rankings) -> Floats:
     return np.where(span > 0, ratio(excess, span), 1.0)
 
 
-def max_norm(rankings: Rankings) -> Floats:
+def compute_max_norm(rankings: Rankings) -> Floats:
     r"""Divide by the highest score, which must be above 0: :math:`s / \max s`."""
     maximum = _reduce_rankings(rankings, rankings.scores, np.maximum)[rankings.cell]
     if (maximum <= 0).any():
@@ -220,18 +219,21 @@ def max_norm(rankings: Rankings) -> Floats:
     return np.asarray(rankings.scores / maximum)
 
 
-def sum_norm(rankings: Rankings) -> Floats:
+def compute_sum_norm(rankings: Rankings) -> Floats:
     r"""Scale scores to sum 1: :math:`(s - \min s) / \sum (s - \min s)`; 1/n if all are equal."""
     scores = _scale_scores(rankings)
     excess = scores - _reduce_rankings(rankings, scores, np.minimum)[rankings.cell]
-    totals = np.bincount(rankings.cell, weights=excess, minlength=rankings.lists.size - 1)
+    totals = np.bincount(rankings.cell, weights=excess, minlength=rankings.ranking_starts.size - 1)
     row_totals = totals[rankings.cell]
     return np.where(row_totals > 0, ratio(excess, row_totals), 1 / _get_lengths(rankings))
 
 
-def z_score_norm(rankings: Rankings) -> Floats:
+def compute_z_score_norm(rankings: Rankings) -> Floats:
     """Standardise scores by the mean and standard deviation of the ranking; 0 if all are equal."""
-    n_rankings, lengths = rankings.lists.size - 1, np.maximum(np.diff(rankings.lists), 1)
+    n_rankings, lengths = (
+        rankings.ranking_starts.size - 1,
+        np.maximum(np.diff(rankings.ranking_starts), 1),
+    )
     scores = _scale_scores(rankings)
     mean = np.bincount(rankings.cell, weights=scores, minlength=n_rankings) / lengths
     deviations = scores - mean[rankings.cell]
@@ -239,41 +241,41 @@ def z_score_norm(rankings: Rankings) -> Floats:
     return ratio(deviations, np.sqrt(variance)[rankings.cell])
 
 
-def rank_norm(rankings: Rankings) -> Floats:
+def compute_rank_norm(rankings: Rankings) -> Floats:
     """Return 1 - (r - 1)/n for rank r of n documents, ignoring scores."""
     return np.asarray(1 - (rankings.rank - 1) / _get_lengths(rankings))
 
 
-def borda_norm(rankings: Rankings) -> Floats:
-    """Return 1 - (r - 1)/n for rank r, where n counts the documents of all runs."""
+def compute_borda_norm(rankings: Rankings) -> Floats:
+    """Return 1 - (r - 1)/n for rank r, where n documents of the topic are in any run."""
     n_docs = np.diff(rankings.starts)[rankings.topic[rankings.ranked]]
     return np.asarray(1 - (rankings.rank - 1) / n_docs)
 
 
 NORMS: dict[str, Callable[[Rankings], Floats]] = {
-    "min-max": min_max_norm,
-    "max": max_norm,
-    "sum": sum_norm,
-    "z-score": z_score_norm,
-    "rank": rank_norm,
-    "borda": borda_norm,
+    "min-max": compute_min_max_norm,
+    "max": compute_max_norm,
+    "sum": compute_sum_norm,
+    "z-score": compute_z_score_norm,
+    "rank": compute_rank_norm,
+    "borda": compute_borda_norm,
     "none": lambda rankings: rankings.scores,
 }
 """Normalisations of the scores of a ranking, by name."""
 
 
 def _compute_unranked_borda_scores(rankings: Rankings) -> Floats:
-    """Return the norm `borda` of documents that a run does not rank; shape (topics, systems)."""
+    """Compute the norm `borda` of documents that a run does not rank; shape (topics, systems)."""
     # The mean value of the remaining ranks, 1/2 - (m - 1)/(2 n) for a run with m of the n documents
     # (Renda and Straccia 2003); infinite for runs without any document for a topic.
-    lengths = np.diff(rankings.lists).reshape(len(rankings.topics), -1)
+    lengths = np.diff(rankings.ranking_starts).reshape(len(rankings.topics), -1)
     mean_points = 0.5 - (lengths - 1) / (2 * np.diff(rankings.starts)[:, None])
     return np.where(lengths > 0, mean_points, np.inf)
 
 
 def _get_lengths(rankings: Rankings) -> Ints:
     """Return the length of the ranking of each row."""
-    return np.asarray(np.diff(rankings.lists)[rankings.cell])
+    return np.asarray(np.diff(rankings.ranking_starts)[rankings.cell])
 
 
 def _scale_scores(rankings: Rankings) -> Floats:
@@ -284,13 +286,13 @@ def _scale_scores(rankings: Rankings) -> Floats:
 
 def _reduce_rankings(rankings: Rankings, values: Floats, reduce: np.ufunc) -> Floats:
     """Reduce the values of each ranking; 0 for empty rankings."""
-    reduced = np.zeros(rankings.lists.size - 1)
-    nonempty = np.flatnonzero(np.diff(rankings.lists))
-    reduced[nonempty] = reduce.reduceat(values, rankings.lists[nonempty])
+    reduced = np.zeros(rankings.ranking_starts.size - 1)
+    nonempty = np.flatnonzero(np.diff(rankings.ranking_starts))
+    reduced[nonempty] = reduce.reduceat(values, rankings.ranking_starts[nonempty])
     return reduced
 
 
-_ABSENT = parameter("zero", choice("zero", "out"), "score of unranked documents: 0 or none")
+_ABSENT = parameter("zero", choice("zero", "out"), "unranked documents: score 0, or excluded")
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,13 +313,12 @@ class DocumentScores:
 class Combination(Fusion):
     """Base class of methods that combine the scores of each document.
 
-    Runs without any document for the topic do not count. With norm `borda`, every
-    other run has a score for each document of the topic, ranked or not; with other norms, for the
-    documents that it ranks.
+    Runs without any document for the topic do not count. Every other run has a score for the
+    documents that it ranks, and with norm `borda` also for the other documents of the topic.
     """
 
     source = "Fox and Shaw 1994"
-    by_score = True
+    uses_scores = True
 
     def score_documents(self, rankings: Rankings, weights: Floats, norm: str) -> Floats:
         if not rankings.size:
@@ -332,7 +333,7 @@ class Combination(Fusion):
         else:
             sizes, values = rankings.run_counts, rankings.sort_values(row_scores)
         starts = np.r_[0, np.cumsum(sizes)[:-1]]
-        n_runs = rankings.runs_of_topic[rankings.topic]
+        n_runs = rankings.n_runs_by_topic[rankings.topic]
         return self.combine(DocumentScores(values, starts, sizes, sizes, n_runs))
 
     def combine(self, scores: DocumentScores) -> Floats:
@@ -366,7 +367,7 @@ class CombGmnz(Combination):
     name = "CombGMNZ"
     aliases = ("gmnz",)
     source = "Lee 1997"
-    gamma: float = parameter(1.0, number(0), "exponent of the number of runs; 1 is CombMNZ")
+    gamma: float = parameter(1.0, number(0), "exponent of the number of scores; 1 is CombMNZ")
 
     def combine(self, scores: DocumentScores) -> Floats:
         return np.asarray(scores.sum_scores() * scores.n_counted**self.gamma)

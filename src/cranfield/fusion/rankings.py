@@ -34,7 +34,7 @@ class RunTop:
     docs: pl.Series
     scores: Floats  # score of each row; empty unless requested
     n_contradictions: int = 0  # number of adjacent scores with ranks in the opposite order
-    tied_proportion: float = 0.0  # proportion of documents with the score of another of the topic
+    tied_proportion: float = 0.0  # proportion of tied documents; 0 if ties keep the input's order
     has_scores: bool = True  # False if the requested scores are negated ranks
 
 
@@ -54,18 +54,18 @@ class NumberedTop:
 
 
 def select_top_rows(
-    run: Run, stem: str | None, *, depth: int | None, ties: str, scored: bool = True
+    run: Run, stem: str | None, *, depth: int | None, ties: str, uses_scores: bool = True
 ) -> RunTop:
-    """Select the top documents of each topic, by default all, with scores if `scored`."""
+    """Select the top documents of each topic, by default all, with scores if `uses_scores`."""
     order = order_documents(run, ties)
     rows, sizes = order.rows, order.counts
     if depth is not None:
         rows = rows[join_ranges(np.zeros_like(sizes), sizes)[1] < depth]
         sizes = np.minimum(sizes, depth)
-    scores = run.scores[rows] if scored else np.zeros(0)
+    scores = run.scores[rows] if uses_scores else np.zeros(0)
     docs = run.docs[rows]
     ranks = join_ranges(0 * sizes, sizes)[1] + 1 if run.ranks is None else run.ranks[rows]
-    has_scores = not (scored and sizes.max() > 1 and np.array_equal(scores, -ranks.astype(float)))
+    has_scores = not (uses_scores and sizes.max() > 1 and np.array_equal(scores, -1.0 * ranks))
     tied_proportion = 0.0 if ties in BY_ROW else order.n_tied / max(len(run.docs), 1)
     order_checks = order.contradictions, tied_proportion
     return RunTop(run.name, stem, run.topics, sizes, docs, scores, *order_checks, has_scores)
@@ -81,13 +81,13 @@ def warn_of_runs(names: Sequence[str], tops: Sequence[RunTop]) -> None:
     counts = {name: top.n_contradictions for name, top in zip(names, tops, strict=True)}
     notes = describe_contradictions(counts)
     n_runs = Counter(topic for top in tops for topic in top.topics)
-    isolated = [
+    isolated_runs = [
         k
         for k, top in enumerate(tops)
         if top.topics and all(n_runs[topic] == 1 for topic in top.topics)
     ]
-    if isolated and len(tops) > 1:
-        runs, k = describe_runs(isolated, names), isolated[0]
+    if isolated_runs and len(tops) > 1:
+        runs, k = describe_runs(isolated_runs, names), isolated_runs[0]
         example = f"{quoted(names[k])} has {some_of(map(quoted, tops[k].topics), 3)}"
         notes.append(f"{runs} no topic in common with any other run ({example}); check topic ids")
     for note in notes:
@@ -138,15 +138,15 @@ class Rankings(PairTable):
 
     topics: tuple[str, ...]  # in numerical order if all are numbers, else by bytes
     systems: tuple[str, ...]
-    depth: int  # number of ranks used of each ranking; fusion sets it to 0 and uses all
+    depth: int  # number of pooled ranks of each ranking; fusion sets it to 0 and does not use it
     docs: pl.Series  # ids of documents by topic; `ranked` contains indices into it
     starts: Ints
     """Documents of topic t are `starts[t]:starts[t + 1]`; shape (topics + 1,)."""
     ranked: NDArray[np.int32]
     """Document at each rank, in order of topic, system and rank; shape (rows,)."""
-    lists: Ints
-    """The ranking of a topic by a system, best document first, is `ranked[lists[i]:lists[i + 1]]`
-    with `i = topic * len(systems) + system`; shape (topics * systems + 1,)."""
+    ranking_starts: Ints
+    """Ranking i, best document first, is `ranked[ranking_starts[i]:ranking_starts[i + 1]]`, with
+    `i = topic * len(systems) + system`; shape (topics * systems + 1,)."""
     scores: Floats  # score of each row of `ranked`; shape (rows,)
 
     @property
@@ -167,7 +167,7 @@ class Rankings(PairTable):
     @cached_property
     def rank(self) -> NDArray[np.int32]:
         """Rank of each row of `ranked`, from 1; shape (rows,)."""
-        return (np.arange(self.ranked.size) - self.lists[self.cell] + 1).astype(np.int32)
+        return (np.arange(self.ranked.size) - self.ranking_starts[self.cell] + 1).astype(np.int32)
 
     @cached_property
     def system(self) -> NDArray[np.int32]:
@@ -177,14 +177,14 @@ class Rankings(PairTable):
     @cached_property
     def best_rank(self) -> NDArray[np.int32]:
         """Best rank of each document in any run, from 1; shape (documents,)."""
-        best_ranks = np.full(self.size, self.depth, dtype=np.int32)
+        best_ranks = np.full(self.size, np.iinfo(np.int32).max, dtype=np.int32)
         np.minimum.at(best_ranks, self.ranked, self.rank)
         return best_ranks
 
     @cached_property
-    def runs_of_topic(self) -> Ints:
+    def n_runs_by_topic(self) -> Ints:
         """Number of runs that have a document for each topic; shape (topics,)."""
-        sizes = np.diff(self.lists).reshape(len(self.topics), -1)
+        sizes = np.diff(self.ranking_starts).reshape(len(self.topics), -1)
         return np.asarray((sizes > 0).sum(axis=1))
 
     @cached_property
@@ -204,8 +204,8 @@ class Rankings(PairTable):
 
     @cached_property
     def cell(self) -> Ints:
-        """Index in `lists` of the ranking of each row of `ranked`; shape (rows,)."""
-        return np.repeat(np.arange(self.lists.size - 1), np.diff(self.lists))
+        """Index in `ranking_starts` of the ranking of each row of `ranked`; shape (rows,)."""
+        return np.repeat(np.arange(self.ranking_starts.size - 1), np.diff(self.ranking_starts))
 
     @classmethod
     def from_tops(

@@ -25,8 +25,7 @@ from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.models.factors import compare_levels
 from cranfield.significance.prepare import as_scores
 from cranfield.sources.columns import read_columns, read_mapping_columns
-from cranfield.sources.schemas import INDEX_NAME, Schema, fold_name, optional
-from cranfield.sources.schemas import Column as FileColumn
+from cranfield.sources.schemas import INDEX_NAME, FileColumn, Schema, declare_optional, fold_name
 from cranfield.sources.values import ID, LABEL, NUMBER, is_absent
 from cranfield.tabular import format_number
 
@@ -44,7 +43,7 @@ _NOT_PREDICTORS = frozenset({"fold", "split", "index", "rank", "row"})
 _USUAL_PREDICTORS = frozenset(("wig", "nqc", "smv", "clarity", "uef", "scq", "avgidf", "maxidf"))
 """Usual names of predictors, normalised by `fold_name`."""
 
-_KEYS = (FileColumn("topic", LABEL), optional("system", ID))
+_KEYS = (FileColumn("topic", LABEL), declare_optional("system", ID))
 _PREDICTIONS = Schema(
     _TABLE_KIND,
     (*_KEYS, FileColumn("predictor", LABEL), FileColumn("prediction", _PREDICTION_VALUE)),
@@ -306,7 +305,7 @@ def _read_predictions(data: Any) -> pl.DataFrame:
             raise InputError(reason, source=columns.source)
         predictors = (FileColumn(name, _PREDICTION_VALUE, None) for name in names)
         schema = replace(schema, columns=(*_KEYS, *predictors))
-    table = columns.table(schema)
+    table = columns.make_table(schema)
     keys = ["topic", "system", *(["predictor"] if is_long else [])]
     table.refuse(
         ~table.frame.select(keys).to_struct().is_first_distinct(),

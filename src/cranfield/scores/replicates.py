@@ -10,14 +10,18 @@ import polars as pl
 from cranfield.base.errors import PolicyError, quoted, warn
 from cranfield.base.text import counted
 from cranfield.sources.columns import read_table
-from cranfield.sources.schemas import Column, Schema, is_repeated
+from cranfield.sources.schemas import FileColumn, Schema, is_repeated
 from cranfield.sources.values import ID
 
 MARK = "@"  # Separator between the names of a system and its replicate
 
 _REPLICATES = Schema(
     "table of replicates",
-    (Column("run", ID, None), Column("system", ID, None), Column("replicate", ID, None)),
+    (
+        FileColumn("run", ID, None),
+        FileColumn("system", ID, None),
+        FileColumn("replicate", ID, None),
+    ),
     tuples=("run", "system", "replicate"),
     suspicions={"run {run} occurs twice": is_repeated("run")},
 )

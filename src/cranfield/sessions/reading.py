@@ -29,7 +29,14 @@ from cranfield.sessions.log import (
 )
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import make_pair_reader, read_mapping_columns, read_table
-from cranfield.sources.schemas import NAMED_FORMATS, Column, Lines, Schema, optional, split_at_tabs
+from cranfield.sources.schemas import (
+    NAMED_FORMATS,
+    FileColumn,
+    Lines,
+    Schema,
+    declare_optional,
+    split_at_tabs,
+)
 from cranfield.sources.summaries import refuse_totals
 from cranfield.sources.text import Element, read_xml
 from cranfield.sources.values import GRADE, ID, ValueKind, accept_any, is_absent, parse_number
@@ -84,10 +91,10 @@ SECONDS = ValueKind(
 )
 TEXT = ValueKind(lambda cell: None if cell is None else str(cell), missing=accept_any)
 
-SYSTEM = optional("system", ID)
-SESSION = Column("session", ID)
-TOPIC = Column("topic", ID, "topic of session")
-QUERY = Column("query", replace(ID, read=_parse_query, exact=None), "query of session")
+SYSTEM = declare_optional("system", ID)
+SESSION = FileColumn("session", ID)
+TOPIC = FileColumn("topic", ID, "topic of session")
+QUERY = FileColumn("query", replace(ID, read=_parse_query, exact=None), "query of session")
 
 
 def _convert_topics(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
@@ -102,12 +109,12 @@ _SESSIONS = Schema(
     "table of sessions",
     (
         *(SESSION, QUERY, DOC, SYSTEM),
-        optional("topic", ID, TOPIC.meaning),
-        optional("rank", POSITIVE_INTEGER, "clicked rank"),
-        optional("score", SCORE.kind),
-        *(optional("title", TEXT), optional("snippet", TEXT)),
-        optional("user", ID, "user of session"),
-        optional("time", replace(SECONDS, missing=accept_any), "time of query"),
+        declare_optional("topic", ID, TOPIC.meaning),
+        declare_optional("rank", POSITIVE_INTEGER, "clicked rank"),
+        declare_optional("score", SCORE.kind),
+        *(declare_optional("title", TEXT), declare_optional("snippet", TEXT)),
+        declare_optional("user", ID, "user of session"),
+        declare_optional("time", replace(SECONDS, missing=accept_any), "time of query"),
     ),
     mapping=read_mapping_columns,
     suspicions=refuse_totals("session"),
@@ -116,12 +123,14 @@ CLICK_COLUMNS = Schema(
     "table of clicks",
     (
         *(SESSION, QUERY, SYSTEM),
-        optional("rank", replace(POSITIVE_INTEGER, missing=is_absent), "clicked rank"),
-        optional("doc", replace(ID, missing=is_absent)),
-        optional("start", SECONDS, noun="time"),
-        optional("end", SECONDS, noun="time"),
-        optional("dwell", replace(SECONDS, read=parse_number, problem="not a number of seconds")),
-        optional("clicks", CLICK_COUNT),
+        declare_optional("rank", replace(POSITIVE_INTEGER, missing=is_absent), "clicked rank"),
+        declare_optional("doc", replace(ID, missing=is_absent)),
+        declare_optional("start", SECONDS, noun="time"),
+        declare_optional("end", SECONDS, noun="time"),
+        declare_optional(
+            "dwell", replace(SECONDS, read=parse_number, problem="not a number of seconds")
+        ),
+        declare_optional("clicks", CLICK_COUNT),
     ),
     mapping=read_mapping_columns,
     decisive=("status", "count", "event"),

@@ -26,12 +26,12 @@ from cranfield.sources.values import NAME, NUMBER, WHOLE, is_absent
 _TESTS = Schema(
     "table of published tests",
     (
-        schemas.Column("t", NUMBER),
-        schemas.Column("topics", WHOLE, "number of topics"),
-        schemas.optional("name", NAME, "name of a test"),
-        schemas.optional("test", NAME),
-        schemas.optional("alternative", NAME),
-        schemas.optional("alpha", replace(NUMBER, missing=is_absent)),
+        schemas.FileColumn("t", NUMBER),
+        schemas.FileColumn("topics", WHOLE, "number of topics"),
+        schemas.declare_optional("name", NAME, "name of a test"),
+        schemas.declare_optional("test", NAME),
+        schemas.declare_optional("alternative", NAME),
+        schemas.declare_optional("alpha", replace(NUMBER, missing=is_absent)),
     ),
     noun="the tests",
     default_format="csv",
@@ -153,7 +153,7 @@ def power_of_published(
     n_topics = table.frame["topics"].to_numpy().astype(np.float64)
     if (n_topics < 2).any():
         row = int(np.argmax(n_topics < 2))
-        raise table.error_at_row(row, f"expected topics >= 2, got {n_topics[row]:g}")
+        raise table.make_row_error(row, f"expected topics >= 2, got {n_topics[row]:g}")
     t, df, root_n = table.frame["t"].to_numpy(), n_topics - 1, np.sqrt(n_topics)
     effect = t / root_n
     intervals = [find_noncentrality(t[[k]], df[k], 1 - alpha) for k in range(len(t))]
@@ -195,12 +195,14 @@ def _check_settings(table: Table, alpha: float, alternative: str) -> None:
         accepted = {fold_name(name) for name in names}
         is_other = [name and fold_name(name) not in accepted for name in table.frame[column]]
         for row in np.flatnonzero(is_other)[:1].tolist():
-            raise table.error_at_row(
+            raise table.make_row_error(
                 row, f"expected {expected}, got {quoted(table.frame[column][row])}"
             )
     for row in (table.frame["alpha"] != alpha).arg_true()[:1]:
         value = table.frame["alpha"][row]
-        raise table.error_at_row(row, f"expected alpha {alpha:g}, as in the options, got {value:g}")
+        raise table.make_row_error(
+            row, f"expected alpha {alpha:g}, as in the options, got {value:g}"
+        )
 
 
 def _compute_power(effect: Any, n_topics: Any, alpha: float, alternative: str) -> Floats:

@@ -21,8 +21,7 @@ from cranfield.significance.comparison.result import compute_paired_t_pvalues
 from cranfield.significance.differences import bound_by_t, pair_all
 from cranfield.significance.prepare import as_scores, describe_replicates, find_baseline
 from cranfield.sources.columns import make_pair_reader, read_table
-from cranfield.sources.schemas import Column as FileColumn
-from cranfield.sources.schemas import make_line_schema
+from cranfield.sources.schemas import FileColumn, make_line_schema
 from cranfield.sources.values import ID
 
 _TOPIC_GROUPS = make_line_schema(

@@ -11,7 +11,7 @@ import polars as pl
 from cranfield.base.errors import quoted
 from cranfield.base.text import counted
 from cranfield.sources.columns import Table, read_columns, read_mapping_columns
-from cranfield.sources.schemas import Column, Schema, fold_name
+from cranfield.sources.schemas import FileColumn, Schema, fold_name
 from cranfield.sources.values import ID, Cells, ValueKind
 
 
@@ -27,7 +27,7 @@ class SystemTable:
 
 def make_system_schema(title: str) -> Schema:
     """Return the schema of a table with a column `system` and columns of any name."""
-    key = Column("system", ID)
+    key = FileColumn("system", ID)
     decisive = ("status", "currency", "unit of measurement")
     return Schema(title, (key,), mapping=read_mapping_columns, is_selected=True, decisive=decisive)
 
@@ -46,19 +46,19 @@ def read_system_table(
     (key,) = schema.columns
     if "system" in map(fold_name, columns.names):
         # Only the exact name: other columns may be called model or run, aliases of `system`.
-        key = Column("system", ID, None)
+        key = FileColumn("system", ID, None)
     key_schema = replace(schema, columns=(key,))
     key_index = key_schema.find_positions(columns.names, columns.source)["system"]
     names, notes = [], []
     for k, name in enumerate(map(str, columns.names)):
-        if k != key_index and is_used(columns.with_points(k)):
+        if k != key_index and is_used(columns.get_column(k)):
             names.append(name)
         elif k != key_index:
             notes.append(
                 f"column {quoted(name)} of {columns.source} is not used, as it has no numbers"
             )
-    value_columns = (Column(name, kind, None) for name in names)
-    table = columns.table(replace(schema, columns=(key, *value_columns)))
+    value_columns = (FileColumn(name, kind, None) for name in names)
+    table = columns.make_table(replace(schema, columns=(key, *value_columns)))
     table.refuse(
         ~table.frame["system"].is_first_distinct(),
         lambda row: f"system {quoted(row['system'])} occurs twice",

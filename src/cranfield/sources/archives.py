@@ -35,10 +35,10 @@ LIMITS = {
 """Default limits, by the environment variable that sets the limit.
 
 `RATIO` limits the ratio of decompressed to compressed size, which is 5 to 20 for runs. `LINE`
-limits the number of bytes of a line, except in JSON. `BLANK` limits the number of blanks and zero
-bytes at the beginning of a file that is read as a whole, and of bytes of consecutive blank lines
-and comments. `PARTS` limits the numbers of JSON objects, of JSON arrays and of XML tags, which take
-far more memory than their text.
+limits the number of bytes of a line, except in JSON files. `BLANK` limits the number of blanks and
+zero bytes at the beginning of a file that is read as a whole, and of bytes of consecutive blank
+lines and comments. `PARTS` limits the numbers of JSON objects, of JSON arrays and of XML tags,
+which take far more memory than their text.
 """
 
 _ALWAYS_ALLOWED = 32 << 20
@@ -59,7 +59,7 @@ def read_limit(name: str) -> int:
     if text is None:
         return LIMITS[name]
     if not (text.isascii() and text.isdigit() and 0 < len(text) <= 18 and int(text) > 0):
-        raise PolicyError(f"environment variable {name} must be an integer > 0, got {quoted(text)}")
+        raise PolicyError(f"{name} must be an integer > 0 (at most 18 digits), got {quoted(text)}")
     return int(text)
 
 
@@ -167,13 +167,13 @@ def match_files(path: str) -> list[str] | None:
     >>> match_files("runs/bm25.gz") is None, match_files("no/such/*.gz")
     (True, [])
     """
-    if len(path) > _MAX_PATTERN_LENGTH or not has_magic(path) or path_is(Path.exists, path):
+    if len(path) > _MAX_PATTERN_LENGTH or not has_magic(path) or check_path(Path.exists, path):
         return None
     # Path.glob does not support absolute patterns.
     return sorted(glob(path, recursive=True))  # noqa: PTH207
 
 
-def path_is(test: Callable[[Path], bool], path: str | Path) -> bool:
+def check_path(test: Callable[[Path], bool], path: str | Path) -> bool:
     """Return the result of a test of a path; False if the path is invalid or inaccessible."""
     try:
         return test(Path(path))
@@ -192,7 +192,7 @@ T = TypeVar("T")
 
 def is_url(path: str) -> bool:
     """Return True if a path has a scheme, such as `s3://`, and is not the name of a local file."""
-    return "://" in path and _URL.match(path) is not None and not path_is(Path.exists, path)
+    return "://" in path and _URL.match(path) is not None and not check_path(Path.exists, path)
 
 
 def hide_credentials(path: str) -> str:
@@ -283,7 +283,7 @@ def _call_fsspec(url: str, function: Callable[[], T]) -> T:
 
 _TAR_MAGIC_OFFSET = 257
 _MAX_NAMES = 3  # maximum number of file names in a message about an archive
-_MAX_SKIPPED = 1 << 24  # maximum size of a file in a tar archive to skip for the next name
+_MAX_SKIPPED = 1 << 24  # maximum size of a file in a tar archive whose data are skipped
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 """Magic number of a skippable frame of Zstandard, which may precede any frame."""

@@ -89,7 +89,7 @@ class Source:
     label: str = field(default="", kw_only=True)
 
     @classmethod
-    def of(cls, data: str | PathLike[str]) -> Source:
+    def from_path(cls, data: str | PathLike[str]) -> Source:
         return data if isinstance(data, Source) else Source(fspath(data))
 
     def __fspath__(self) -> str:
@@ -99,7 +99,7 @@ class Source:
     def name(self) -> str:
         return self.label or ("standard input" if self.path == "-" else hide_credentials(self.path))
 
-    def _content_path(self) -> Path:
+    def _get_content_path(self) -> Path:
         path = Path(get_file_of_url(self.path))
         return path.with_suffix("") if path.suffix.lower() in _COMPRESSION_SUFFIXES else path
 
@@ -109,7 +109,7 @@ class Source:
         if self.path == "-":
             return "stdin"
         try:
-            stem = self._content_path().stem
+            stem = self._get_content_path().stem
             return stem.encode(errors="surrogateescape").decode(errors="replace")
         except UnicodeEncodeError:
             # No file has this name; opening it raises the error.
@@ -118,7 +118,7 @@ class Source:
     @property
     def suffix(self) -> str:
         """Suffix of the format in lower case, without compression suffix."""
-        return "" if self.path == "-" else self._content_path().suffix.lower()
+        return "" if self.path == "-" else self._get_content_path().suffix.lower()
 
     @property
     def size(self) -> int:
@@ -142,13 +142,11 @@ class Source:
             stream = open_decompressed(raw)
             kind, names = identify_archive(stream)
             if kind == "workbook":
-                reason = f"is a spreadsheet workbook; {SAVE_WORKBOOK}"
-                raise InputError(reason, source=self.name)
+                raise InputError(f"is a spreadsheet workbook; {SAVE_WORKBOOK}", source=self.name)
             if kind:
                 files = f" ({some_of(map(quoted, names), 3)})" if names else ""
                 advice = "extract it, and pass the folder or its files"
-                reason = f"is a {kind} archive of files{files}; {advice}"
-                raise InputError(reason, source=self.name)
+                raise InputError(f"is a {kind} archive of files{files}; {advice}", source=self.name)
             yield stream
 
     @contextmanager
@@ -230,7 +228,7 @@ class Source:
             # The map is not closed here, as the traceback of an error may still refer to it.
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
-    def chunks(self, size: int | None = None) -> Iterator[bytes]:
+    def iterate_chunks(self, size: int | None = None) -> Iterator[bytes]:
         """Yield the content in chunks of whole lines, without a byte order mark."""
         if self.remaining is not None:
             yield from self.remaining
@@ -339,10 +337,12 @@ class Origin:
     name: str
     lines: Sequence[int] | NDArray[np.int64] | None = None
 
-    def error_at_row(self, row: int, reason: str, topic: str | None, doc: str | None) -> InputError:
+    def make_row_error(
+        self, row: int, reason: str, topic: str | None, doc: str | None
+    ) -> InputError:
         """Return an error with the line, topic and document of a row."""
-        return InputError(reason, source=self.name, line=self.line(row), topic=topic, doc=doc)
+        return InputError(reason, source=self.name, line=self.get_line(row), topic=topic, doc=doc)
 
-    def line(self, row: int) -> int | None:
+    def get_line(self, row: int) -> int | None:
         """Return the line of a row, or None for sources without lines (a dict, a data frame)."""
         return None if self.lines is None else int(self.lines[row])

@@ -28,7 +28,7 @@ from cranfield.sources.schemas import (
     NO_OWN_NAMES,
     SUCCESS,
     TABLE_FORMATS,
-    Column,
+    FileColumn,
     Lines,
     Schema,
     Suspicions,
@@ -86,10 +86,10 @@ class Columns:
         """Select the columns of a schema by the names that the user set, or by usual names."""
         positions = schema.find_positions(self.names, self.source, own_names)
         self.check_unused(schema, [*positions.values()], own_names)
-        return self.cells_of(schema, positions)
+        return self.get_cells(schema, positions)
 
-    def cells_of(self, schema: Schema, positions: Mapping[str, int]) -> dict[str, Cells]:
-        """Return the cells of columns by position; between semicolons, commas become points."""
+    def get_cells(self, schema: Schema, positions: Mapping[str, int]) -> dict[str, Cells]:
+        """Return the cells of columns; in tables with semicolons, decimal commas become points."""
         cells = {name: self.cells(k) for name, k in positions.items()}
         kinds = {column.name: column.kind for column in schema.columns if column.name in cells}
         if self.has_semicolons:
@@ -115,14 +115,14 @@ class Columns:
         numbers = pl.concat(texts)
         warn_of_thousands(numbers, self.source)
         has_points = any(map(is_number, numbers.filter(numbers.str.contains(".", literal=True))))
-        column = self.cells if has_points else self.with_points
+        column = self.cells if has_points else self.get_column
         return {name: column(k) for name, k in positions.items()}
 
-    def with_points(self, k: int) -> Cells:
+    def get_column(self, k: int) -> Cells:
         """Return the cells of a column; in tables with semicolons, decimal commas become points."""
         return replace_decimal_commas(self.cells(k)) if self.has_semicolons else self.cells(k)
 
-    def table(
+    def make_table(
         self,
         schema: Schema,
         own_names: Mapping[str, str] = NO_OWN_NAMES,
@@ -134,7 +134,7 @@ class Columns:
             self.select(schema, own_names), schema, self.source, self.lines, allow_empty=allow_empty
         )
 
-    def unused_columns(self, used: Collection[int]) -> dict[str, Callable[[], Cells]]:
+    def get_unused_columns(self, used: Collection[int]) -> dict[str, Callable[[], Cells]]:
         """Return the unused columns by name, each loaded on access."""
         names = {k: str(name) for k, name in enumerate(self.names) if k not in used}
         return {name: partial(self.cells, k) for k, name in names.items()}
@@ -145,7 +145,7 @@ class Columns:
         """Warn of unused columns; refuse repeated headers, and columns that may change rows."""
         if header_rows := self._find_header_rows(used):
             reason = "the row repeats the names of the columns; remove it"
-            raise error_at_row(header_rows[0], reason, self.source, self.lines)
+            raise make_row_error(header_rows[0], reason, self.source, self.lines)
         unused, others = self.refuse_decisive(schema, used)
         # Columns are not reported if they have a single value, numbers of rows, a text for each
         # identifier, or the values of a used column. Other identifiers and numbers are reported, as
@@ -153,7 +153,7 @@ class Columns:
         reported = [k for k in unused[:_MAX_CHECKED] if self._varies(k, schema)]
         reported += self._find_second_ids(others, own_names, schema)
         for k, (used_k, column) in others.items():
-            texts, used_texts = _to_texts(self.with_points(k)), _to_texts(self.with_points(used_k))
+            texts, used_texts = _to_texts(self.get_column(k)), _to_texts(self.get_column(used_k))
             if not (texts != used_texts).any():
                 continue
             is_descriptive = schema.is_descriptive(self.names[k])
@@ -184,7 +184,7 @@ class Columns:
 
     def refuse_decisive(
         self, schema: Schema, used: Collection[int]
-    ) -> tuple[list[int], dict[int, tuple[int, Column]]]:
+    ) -> tuple[list[int], dict[int, tuple[int, FileColumn]]]:
         """Refuse unused columns that may change the meaning of rows; return the others."""
         unused, others, decisive = schema.find_unused(self.names, used)
         decisive |= self._find_decisive_values(schema, used)
@@ -218,7 +218,7 @@ class Columns:
 
     def _find_second_ids(
         self,
-        others: Mapping[int, tuple[int, Column]],
+        others: Mapping[int, tuple[int, FileColumn]],
         own_names: Collection[str],
         schema: Schema,
     ) -> list[int]:
@@ -250,7 +250,6 @@ class Columns:
         return 1 < n_values < len(texts) and not texts.str.contains("^[0-9]+$").all()
 
     def _find_header_rows(self, used: Collection[int]) -> list[int]:
-        """Return the rows that repeat the names of the columns."""
         rows: list[int] | None = None
         for name, cells in ((self.names[k], self.cells(k)) for k in used):
             if isinstance(cells, pl.Series) and (
@@ -333,7 +332,7 @@ def read_columns(data: Any, schema: Schema) -> Columns:
     """Read the columns of a file, a data frame, rows or a mapping."""
     check_fork()
     if isinstance(data, (str, PathLike)):
-        return read_file_columns(Source.of(data), schema)
+        return read_file_columns(Source.from_path(data), schema)
     source = schema.noun or schema.kind
     if isinstance(data, Mapping | list) and (columns := _read_json_columns(data, schema, source)):
         return columns
@@ -412,7 +411,7 @@ def read_record_columns(
 ) -> Columns:
     """Read mappings, named tuples, data classes, or tuples and lists if the schema allows them."""
     if not rows:
-        raise schema.empty_error(source)
+        raise schema.make_empty_error(source)
     shape, tuples = _find_shape(rows[0]), schema.tuples or ()
     is_plain = shape is None or isinstance(shape, int)
     size = shape if isinstance(shape, int) else 0
@@ -421,14 +420,14 @@ def read_record_columns(
     if is_plain and not (tuples and len(schema.required) <= size <= len(tuples)):
         records = "records with named fields" + f" or tuples ({', '.join(tuples)})" * bool(tuples)
         reason = f"expected {records} as rows of a {schema.kind}, got {_describe_type(rows[0])}"
-        raise error_at_row(0, reason, source, lines)
+        raise make_row_error(0, reason, source, lines)
     is_uniform = len(set(map(type, rows))) == 1 and (not is_plain or len(set(map(len, rows))) == 1)
     if not is_uniform and (
         bad_row := next((k for k, row in enumerate(rows) if _find_shape(row) != shape), 0)
     ):
         expected = "a record" if shape is Mapping else _describe_type(rows[0])
         reason = f"expected {expected} as in the first row, got {_describe_type(rows[bad_row])}"
-        raise error_at_row(bad_row, reason, source, lines)
+        raise make_row_error(bad_row, reason, source, lines)
     if is_plain:
         return Columns.from_rows(tuples[:size], rows, source, lines)
     if isinstance(shape, tuple):
@@ -462,7 +461,7 @@ def read_file_columns(source: Source, schema: Schema, form: str = "") -> Columns
         raise InputError(reason, source=source.name)
     raw, name = source.read(), source.name
     if not raw.removeprefix(BOM_UTF8).strip():
-        raise schema.empty_error(name)
+        raise schema.make_empty_error(name)
     if not form and schema.lines is not None:
         return _read_line_columns(decode_text(raw, name), schema.lines, schema.row_noun, name)
     if form == "parquet":
@@ -540,8 +539,7 @@ def read_csv_columns(raw: bytes, separator: str, source: str) -> Columns:
     for name in nonempty_names:
         # Equal numbers mean that the header is missing, which `Schema.find_positions` reports.
         if nonempty_names.count(name) > 1 and not is_number(name):
-            reason = f"has two columns {quoted(name)}; remove or rename one"
-            raise InputError(reason, source=source)
+            raise InputError(f"has two columns {quoted(name)}; remove or rename one", source=source)
         if "\0" in name:
             raise InputError("has a null character in the name of a column", source=source)
     return columns
@@ -664,7 +662,6 @@ def _read_line_columns(text: str, layout: Lines, noun: str, source: str) -> Colu
 
 
 def transpose_rows(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
-    """Convert rows to columns."""
     rows = list(rows)
     return {name: [row[k] for row in rows] for k, name in enumerate(names)}
 
@@ -732,7 +729,7 @@ class Table:
     names: tuple[str, ...]
     lines: Sequence[int] | NDArray[np.int64] | None = None
 
-    def rows(self) -> Iterator[tuple[Any, ...]]:
+    def iterate_rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield the rows; missing floats are NaN, and other missing values None."""
         numbers = pl.col(pl.Float64).fill_null(float("nan"))
         return self.frame.with_columns(numbers).iter_rows()
@@ -742,7 +739,7 @@ class Table:
         if is_invalid.any():
             row = int(is_invalid.arg_true()[0])
             cells = self.frame.row(row, named=True)
-            raise self.error_at_row(row, reason(cells), cells.get("topic"), cells.get("doc"))
+            raise self.make_row_error(row, reason(cells), cells.get("topic"), cells.get("doc"))
 
     def check(self, suspicions: Suspicions) -> None:
         """Raise an error for the first row that meets one of the conditions, if any."""
@@ -756,12 +753,12 @@ class Table:
             cells = self.frame.row(row, named=True)
             texts = {k: quoted(v) if isinstance(v, str) else v for k, v in cells.items()}
             text = reason.format_map(texts)
-            raise self.error_at_row(row, text, cells.get("topic"), cells.get("doc"))
+            raise self.make_row_error(row, text, cells.get("topic"), cells.get("doc"))
 
-    def error_at_row(
+    def make_row_error(
         self, row: int, reason: str, topic: str | None = None, doc: str | None = None
     ) -> InputError:
-        return error_at_row(row, reason, self.source, self.lines, topic, doc)
+        return make_row_error(row, reason, self.source, self.lines, topic, doc)
 
     def gather(self, rows: pl.Series | NDArray[np.int64]) -> Table:
         """Return the selected rows, with their lines."""
@@ -769,7 +766,7 @@ class Table:
         return replace(self, frame=self.frame[rows], lines=lines)
 
 
-def error_at_row(
+def make_row_error(
     row: int,
     reason: str,
     source: str,
@@ -785,7 +782,7 @@ def error_at_row(
 
 def read_table(data: Any, schema: Schema) -> Table:
     """Read a table from a file, a data frame, rows or a mapping."""
-    return read_columns(data, schema).table(schema)
+    return read_columns(data, schema).make_table(schema)
 
 
 _MISSING_TEXTS = ["None", "NaN", "nan", "null", "NULL", "<NA>", "NaT"]
@@ -829,7 +826,7 @@ def _check_lists(
         forms = [re.sub(r"\d+", "0", re.sub(r"[A-Za-z]+", "a", part)) for part in parts]
         if re.fullmatch(_ARRAY, text) or {*parts} <= groups:
             reason = f"expected one {noun}, got the list {quoted(text)}; write a row per {noun}"
-            raise error_at_row(int(row), reason, source, lines)
+            raise make_row_error(int(row), reason, source, lines)
         if not groups and "0" in forms[0] and {*forms} == {forms[0]}:
             reason = f"{quoted(text)} may be the ids of several documents"
             warn(f"{source}: {reason}; if so, write a row for each document")
@@ -859,8 +856,8 @@ def convert_columns(
             except (ValueError, OverflowError) as error:
                 # For a time beyond the range of Python dates.
                 cell = str(error)
-            reason = column.kind.reason(noun, cell)
-            raise error_at_row(bad_row, reason, source, lines, topic)
+            reason = column.kind.describe_invalid(noun, cell)
+            raise make_row_error(bad_row, reason, source, lines, topic)
         is_id = column.name not in _TEXT_COLUMNS | {"user"}
         missing_texts = _MISSING_IDS if is_id else _MISSING_TEXTS
         is_text = series.dtype == pl.String
@@ -876,7 +873,7 @@ def convert_columns(
         series_by_name[column.name] = series
     height = max((len(series) for series in series_by_name.values()), default=0)
     if not height and not allow_empty:
-        raise schema.empty_error(source)
+        raise schema.make_empty_error(source)
     null_columns = [
         pl.lit(None, column.kind.dtype).alias(column.name)
         for column in schema.columns

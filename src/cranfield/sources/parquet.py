@@ -48,7 +48,7 @@ _HELD = _HeldStderr()
 
 @contextlib.contextmanager
 def quiet_panics() -> Iterator[None]:
-    """Redirect standard error for a while; discard its text if polars panics, else write it."""
+    """Redirect standard error within the context; write its text unless polars panics."""
     held = _HELD
     with held.lock:
         held.n_users += 1
@@ -110,18 +110,18 @@ class _DamagedError(InputError):
 def check_parquet(data: memoryview) -> None:
     """Refuse a file with inconsistent sizes, counts or checksums, or with too large content."""
     footer, end = _read_footer(data)
-    leaves = _find_leaves(footer)
+    is_flat_leaf = _find_flat_leaves(footer)
     groups = [_as_struct(group) for group in _get_list(footer, 4)]
     heights = [_get_count(group, 3, "rows") for group in groups]
     if sum(heights) != _get_count(footer, 3, "rows"):
         raise _DamagedError("the number of rows in its footer is not the sum of its row groups")
-    check_size(_VALUE_SIZE * sum(heights) * len(leaves), len(data))
+    check_size(_VALUE_SIZE * sum(heights) * len(is_flat_leaf), len(data))
     size = compressed_size = 0
     for group, height in zip(groups, heights, strict=True):
         columns = _get_list(group, 1)
-        if len(columns) != len(leaves):
+        if len(columns) != len(is_flat_leaf):
             raise _DamagedError("the columns of a row group differ from the schema")
-        for column, is_flat in zip(columns, leaves, strict=True):
+        for column, is_flat in zip(columns, is_flat_leaf, strict=True):
             chunk = _read_column_chunk(_as_struct(column), end)
             if is_flat and chunk.n_values != height:
                 got = chunk.n_values
@@ -144,7 +144,7 @@ class _Chunk(NamedTuple):
 
 def _read_footer(data: memoryview) -> tuple[Struct, int]:
     if len(data) < 12 or data[:4] != _MAGIC or data[-4:] != _MAGIC:
-        raise _DamagedError("it does not begin and end as Parquet does")
+        raise _DamagedError("it does not begin and end with PAR1")
     size = int.from_bytes(data[-8:-4], "little")
     start = len(data) - 8 - size
     if start < 4:
@@ -152,10 +152,10 @@ def _read_footer(data: memoryview) -> tuple[Struct, int]:
     return _Thrift(data[:-8], start).read_struct(), start
 
 
-def _find_leaves(footer: Struct) -> list[bool]:
+def _find_flat_leaves(footer: Struct) -> list[bool]:
     """Return whether each leaf column has one value per row."""
     schema = [_as_struct(element) for element in _get_list(footer, 2)]
-    leaves: list[bool] = []
+    is_flat_leaf: list[bool] = []
 
     def walk(position: int, is_flat: bool, depth: int) -> int:
         if position >= len(schema) or depth > _MAX_DEPTH:
@@ -163,7 +163,7 @@ def _find_leaves(footer: Struct) -> list[bool]:
         is_flat = is_flat and schema[position].get(3) != _REPEATED
         children = _get_count(schema[position], 5, "columns") if 5 in schema[position] else 0
         if depth and not children:
-            leaves.append(is_flat)
+            is_flat_leaf.append(is_flat)
         position += 1
         for _ in range(children):
             position = walk(position, is_flat, depth + 1)
@@ -171,7 +171,7 @@ def _find_leaves(footer: Struct) -> list[bool]:
 
     if walk(0, True, 0) != len(schema):
         raise _DamagedError("its schema has another number of columns than it declares")
-    return leaves
+    return is_flat_leaf
 
 
 def _read_column_chunk(column: Struct, end: int) -> _Chunk:
@@ -191,8 +191,8 @@ def _read_column_chunk(column: Struct, end: int) -> _Chunk:
 def _read_page_sizes(data: memoryview, chunk: _Chunk) -> Iterator[int]:
     """Yield the decompressed size of each page of a column."""
     reader = _Thrift(data[: chunk.end], chunk.start)
-    n_missing = chunk.n_values
-    while n_missing > 0:
+    n_remaining = chunk.n_values
+    while n_remaining > 0:
         if reader.position >= chunk.end:
             raise _DamagedError("a column has fewer values than its metadata declare")
         page = reader.read_struct()
@@ -209,9 +209,9 @@ def _read_page_sizes(data: memoryview, chunk: _Chunk) -> Iterator[int]:
             n_values = _get_count(
                 _as_struct(page.get(_HEADER_FIELDS.get(page_type, -1))), 1, "values"
             )
-            n_missing -= n_values if page_type in (_DATA, _DATA_2) else 0
+            n_remaining -= n_values if page_type in (_DATA, _DATA_2) else 0
         yield _get_count(page, 2, "bytes")
-    if n_missing:
+    if n_remaining:
         raise _DamagedError("a column has more values than its metadata declare")
 
 

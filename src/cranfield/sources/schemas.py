@@ -293,7 +293,7 @@ DESCRIPTIVE_NAMES = (
     " description name comment comments note notes passage query question answer prediction"
     " explanation reason reasoning rationale reference response ground_truth"
 )
-"""Names of columns that only describe rows; except `id`, they are ignored without a warning."""
+"""Names of columns that only describe rows; warnings on unused columns name few of them."""
 
 NAMED_FORMATS = frozenset({"csv", "tsv", "json", "jsonl", "parquet"})
 """Formats with named columns."""
@@ -335,7 +335,7 @@ def _find_decisive_kind(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Column:
+class FileColumn:
     """A column: its name, the kind of its values, and its meaning.
 
     `meaning` is a key of :data:`~cranfield.sources.schemas.USUAL_NAMES`: by default the name of the
@@ -364,17 +364,19 @@ class Column:
 
     def find_in(self, names: Sequence[object]) -> list[int]:
         """Return the positions of the names of the first group that occurs among these names."""
-        spelt_names = [fold_name(name) for name in names]
+        folded_names = [fold_name(name) for name in names]
         for group in self.groups:
             usual = {*map(fold_name, group)}
-            positions = [k for k, name in enumerate(spelt_names) if name in usual]
+            positions = [k for k, name in enumerate(folded_names) if name in usual]
             if positions:
                 return positions
         return []
 
 
-def optional(name: str, kind: ValueKind, meaning: str | None = "", noun: str = "") -> Column:
-    return Column(name, kind, meaning, required=False, noun=noun)
+def declare_optional(
+    name: str, kind: ValueKind, meaning: str | None = "", noun: str = ""
+) -> FileColumn:
+    return FileColumn(name, kind, meaning, required=False, noun=noun)
 
 
 Suspicions = dict[str, pl.Expr]
@@ -436,7 +438,7 @@ class Schema:
     """
 
     kind: str
-    columns: tuple[Column, ...]
+    columns: tuple[FileColumn, ...]
     noun: str = ""
     formats: frozenset[str] = NAMED_FORMATS
     lines: Lines | None = None
@@ -455,7 +457,7 @@ class Schema:
         """Plural noun for the rows, for messages."""
         return self.kind.removeprefix("table of ")
 
-    def empty_error(self, source: str) -> InputError:
+    def make_empty_error(self, source: str) -> InputError:
         return InputError("is empty; expected at least one row", source=source)
 
     @property
@@ -531,7 +533,7 @@ class Schema:
             columns.append(column)
         return columns
 
-    def own_names(self, columns: Mapping[str, str] | None) -> dict[str, str]:
+    def find_own_names(self, columns: Mapping[str, str] | None) -> dict[str, str]:
         """Return the names that the user set, by column; keys of `columns` are any usual names."""
         names = columns or {}
         return dict(zip(self.find_columns(names), map(str, names.values()), strict=True))
@@ -550,11 +552,11 @@ class Schema:
 
     def find_unused(
         self, names: Sequence[object], used: Collection[int]
-    ) -> tuple[list[int], dict[int, tuple[int, Column]], dict[int, str]]:
+    ) -> tuple[list[int], dict[int, tuple[int, FileColumn]], dict[int, str]]:
         """Return the positions of unused columns in three groups.
 
         First, columns to report, without columns that only describe rows. Second, columns with the
-        same meaning as a used column, each with the position of the used column and its `Column`.
+        same meaning as a used column, each with the position and `FileColumn` of the used column.
         Third, decisive columns, with their kind, a key of `DECISIVE`. If the user selected the
         columns, the first two groups are empty.
         """
@@ -572,7 +574,7 @@ class Schema:
         decisive = {k: kind for k, kind in kinds.items() if kind in self.decisive}
         if self.is_selected:
             return [], {}, decisive
-        others: dict[int, tuple[int, Column]] = {}
+        others: dict[int, tuple[int, FileColumn]] = {}
         for column in self.columns:
             usual = {*map(fold_name, column.names)}
             positions = [k for k in used if fold_name(names[k]) in usual]
@@ -585,7 +587,7 @@ class Schema:
         ]
         return reported, others, decisive
 
-    def _describe_missing_column(self, column: Column, names: Sequence[object]) -> str:
+    def _describe_missing_column(self, column: FileColumn, names: Sequence[object]) -> str:
         usual_names = dict.fromkeys((column.name, *column.names))
         usual = f" (usual names: {some_of(usual_names, 10)})" if len(usual_names) > 1 else ""
         columns = ", ".join(quoted(name) for name in names[:12]) or "none"
@@ -621,7 +623,7 @@ class Schema:
         return "; expected commas or tabs between columns, got '|'" * ("|" in name)
 
 
-def _find_named_column(name: str, names: Sequence[object], source: str, column: Column) -> int:
+def _find_named_column(name: str, names: Sequence[object], source: str, column: FileColumn) -> int:
     """Return the position of the column that the user named, exactly or else by its folded name."""
     for spelling in (str, fold_name):
         spellings = [*map(spelling, names)]
@@ -655,7 +657,7 @@ def split_fields(line: str, widths: Collection[int]) -> list[str]:
 
 def make_line_schema(
     kind: str,
-    *columns: Column,
+    *columns: FileColumn,
     mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]],
     suspicions: Suspicions | None = None,
 ) -> Schema:

@@ -30,7 +30,7 @@ DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?", re.ASCII)
 _INT32 = 2**31
 
 BLANKS = " \t\n\r\v\f"
-"""Blanks to strip from values; blanks of other scripts may be part of an id."""
+"""Blanks to strip from values; other white space may be part of an id."""
 
 
 def is_number(text: str) -> bool:
@@ -199,8 +199,8 @@ class ValueKind:
         bad_row = next((int(row) for row in rows if not self.missing(cells[int(row)])), None)
         return series.alias(name), bad_row
 
-    def reason(self, name: str, cell: Any) -> str:
-        """Return the reason why a value is invalid."""
+    def describe_invalid(self, name: str, cell: Any) -> str:
+        """Describe why a value is invalid."""
         if is_absent(cell) and not (self.dtype == pl.Float64 and isinstance(cell, float)):
             return f"has no {name}"
         problem = self.problem(cell) if callable(self.problem) else self.problem

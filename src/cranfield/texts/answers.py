@@ -26,7 +26,7 @@ from cranfield.sources.columns import (
     read_record_columns,
     read_table,
 )
-from cranfield.sources.schemas import Column, Lines, Schema, is_repeated, optional
+from cranfield.sources.schemas import FileColumn, Lines, Schema, declare_optional, is_repeated
 from cranfield.sources.values import LABEL, NAME, ValueKind, accept_any, is_absent, is_broken_text
 from cranfield.texts.gold import (
     AMOUNT,
@@ -58,10 +58,10 @@ ANSWERS = Schema(
     "table of answers",
     (
         *(TOPIC, replace(NUGGET, kind=NAME), replace(SYSTEM, kind=LABEL)),
-        optional("position", AMOUNT, "offset"),
-        optional("support", SUPPORT),
-        optional("length", AMOUNT, "characters"),
-        optional("text", ANSWER_TEXT),
+        declare_optional("position", AMOUNT, "offset"),
+        declare_optional("support", SUPPORT),
+        declare_optional("length", AMOUNT, "characters"),
+        declare_optional("text", ANSWER_TEXT),
     ),
     noun="answers",
     decisive=("status", "support", *ANSWER_COLUMNS),
@@ -313,10 +313,10 @@ ASSIGNMENTS = Schema(
     "table of nugget assignments",
     (
         TOPIC,
-        optional("run_id", NAME, "system"),
-        Column("nuggets", _NONEMPTY_LIST, None),
-        optional("answer_text", ANSWER_TEXT, None),
-        optional("candidate_text", ANSWER_TEXT, None),
+        declare_optional("run_id", NAME, "system"),
+        FileColumn("nuggets", _NONEMPTY_LIST, None),
+        declare_optional("answer_text", ANSWER_TEXT, None),
+        declare_optional("candidate_text", ANSWER_TEXT, None),
     ),
     noun="nugget assignments",
     formats=frozenset({"json", "jsonl"}),
@@ -377,15 +377,17 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
                 source=table.source,
             )
         rows: list[dict[str, Any]] = []
-        for row, (topic, run, labels, text, _) in enumerate(table.rows()):
+        for row, (topic, run, labels, text, _) in enumerate(table.iterate_rows()):
             system = run or name or get_stem(file)
             is_name_used |= run is None
             if (topic, system) in answered_cells:
-                raise table.error_at_row(
+                raise table.make_row_error(
                     row, f"is a second answer of system {quoted(system)}", topic
                 )
             answered_cells.add((topic, system))
-            nuggets, n_failed = _read_labels(labels, partial(table.error_at_row, row, topic=topic))
+            nuggets, n_failed = _read_labels(
+                labels, partial(table.make_row_error, row, topic=topic)
+            )
             n_failed_labels += n_failed
             counts = Counter((nugget, importance) for nugget, importance, _ in nuggets)
             if topic not in first_nuggets:
@@ -395,11 +397,11 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
                 difference = (counts - first_nuggets[topic]) or (first_nuggets[topic] - counts)
                 example = quoted(next(iter(difference))[0])
                 reason = f"nuggets differ from those of the topic's first answer, such as {example}"
-                raise table.error_at_row(row, reason, topic)
+                raise table.make_row_error(row, reason, topic)
             cells = {"topic": topic, "system": system, "text": text}
             rows.append({**cells, "nugget": None})
             rows += [{**cells, "nugget": n, "support": degree} for n, _, degree in nuggets]
-        tables.append(read_record_columns(rows, ANSWERS, table.source).table(ANSWERS))
+        tables.append(read_record_columns(rows, ANSWERS, table.source).make_table(ANSWERS))
     check_name_used(name, is_name_used)
     if n_failed_labels:
         warn(
@@ -421,7 +423,7 @@ def _read_labels(
         if not isinstance(text, str) or not text.strip():
             raise make_error(f"expected a nugget with a text, got {quoted(nugget)}")
         if is_broken_text(text):
-            raise make_error(NUGGET.kind.reason("nugget", text))
+            raise make_error(NUGGET.kind.describe_invalid("nugget", text))
         labels: list[Any] = []
         for name, default_label, noun, kind in (
             ("importance", "okay", "importance", IMPORTANCE),
@@ -434,7 +436,7 @@ def _read_labels(
                 n_failed += 1
                 label = default_label
             elif kind.read(label) is None:
-                raise make_error(kind.reason(noun, label))
+                raise make_error(kind.describe_invalid(noun, label))
             labels.append(label)
         counts[text] += 1
         numbered_text = text if counts[text] == 1 else f"{text} #{counts[text]}"

@@ -16,7 +16,7 @@ from cranfield.base.text import counted, some_of
 from cranfield.collection.judged.coverage import Scorable
 from cranfield.collection.pairs import number_values
 from cranfield.sources.columns import Table, iterate_nested_items, read_table, transpose_rows
-from cranfield.sources.schemas import Column, Schema, differs, is_repeated, optional
+from cranfield.sources.schemas import FileColumn, Schema, declare_optional, differs, is_repeated
 from cranfield.sources.values import LABEL, NAME, Cells
 from cranfield.texts.gold import (
     ANSWER_COLUMNS,
@@ -109,10 +109,10 @@ _CITED = replace(
 _CITATIONS = Schema(
     "table of citations",
     (
-        *(TOPIC, Column("sentence", NAME), SYSTEM),
-        optional("citation", _CITED, "cited"),
-        optional("support", SUPPORT),
-        *(optional("joint", YES_OR_NO), optional("without", YES_OR_NO)),
+        *(TOPIC, FileColumn("sentence", NAME), SYSTEM),
+        declare_optional("citation", _CITED, "cited"),
+        declare_optional("support", SUPPORT),
+        *(declare_optional("joint", YES_OR_NO), declare_optional("without", YES_OR_NO)),
     ),
     noun="citations",
     default_format="csv",
@@ -124,8 +124,8 @@ _SUPPORT = replace(
     _CITATIONS,
     kind="table of support",
     columns=(
-        *(TOPIC, Column("sentence", LABEL), SYSTEM),
-        *(Column("citation", LABEL, "cited"), Column("support", SUPPORT)),
+        *(TOPIC, FileColumn("sentence", LABEL), SYSTEM),
+        *(FileColumn("citation", LABEL, "cited"), FileColumn("support", SUPPORT)),
     ),
     noun="support",
     nested=None,
@@ -157,9 +157,9 @@ class JudgedCitations(Scorable):
         Position of the citation in its sentence, from 1; shape (citations,).
     support
         Support of the sentence by the citation alone, from 0 to 1; shape (citations,).
-    without
-        Whether the other citations of the sentence support it without this one: 1, 0, or NaN if
-        unknown; shape (citations,).
+    is_supported_without
+        Whether the other citations of the sentence support it without this one (column `without`):
+        1, 0, or NaN if unknown; shape (citations,).
     """
 
     noun = "answers with citations"
@@ -171,7 +171,7 @@ class JudgedCitations(Scorable):
     sentence: Ints
     place: Ints
     support: Floats
-    without: Floats
+    is_supported_without: Floats
 
     def total(self, cell: Ints, values: Floats) -> Floats:
         """Sum values by answer, for the answer indices `cell`; shape (topics, systems)."""
@@ -180,16 +180,16 @@ class JudgedCitations(Scorable):
         return sums.reshape(shape).astype(np.float64)
 
     @property
-    def sentences(self) -> Floats:
+    def n_sentences(self) -> Floats:
         """Number of sentences of each answer; shape (topics, systems)."""
         return self.total(self.cell, np.ones(len(self.cell)))
 
     @property
-    def citations(self) -> Ints:
+    def n_citations(self) -> Ints:
         """Number of citations of each sentence; shape (sentences,)."""
         return np.bincount(self.sentence, minlength=len(self.cell))
 
-    def missing_error(self, measure: object, fact: str, sentence: int) -> MeasureError:
+    def make_missing_error(self, measure: object, fact: str, sentence: int) -> MeasureError:
         """Make the error for a measure that requires a fact which is missing for a sentence."""
         topic, system = divmod(int(self.cell[sentence]), len(self.systems))
         return MeasureError(
@@ -210,13 +210,13 @@ def read_citations(data: Any, *, name: str | None = None, support: Any = None) -
     data
         A table with a row for each citation, in the order of the answer, with the columns `topic`,
         `sentence` (any label), `citation` (the document), `support` (full, partial, none, or a
-        number from 0 to 1), and optionally `system`, `joint` and `without` (yes or no, as in
-        :class:`JudgedCitations`). A sentence without citations has one row, whose citation and
-        support are empty. An empty answer has one row, whose sentence, citation and support are
-        empty. Or JSON of TREC RAG with a record for each answer: `topic_id`, `run_id`, `references`
-        and `answer` (or `responses`), a list of sentences with `citations`; or a list of such
-        files. Or a mapping `{system: {topic: sentences}}`, where a sentence is a list with the
-        support of each of its citations.
+        number from 0 to 1), and optionally `system`, `joint` and `without` (yes or no, the
+        attributes `joint` and `is_supported_without` of :class:`JudgedCitations`). A sentence
+        without citations has one row, whose citation and support are empty. An empty answer has one
+        row, whose sentence, citation and support are empty. Or JSON of TREC RAG with a record for
+        each answer: `topic_id`, `run_id`, `references` and `answer` (or `responses`), a list of
+        sentences with `citations`; or a list of such files. Or a mapping `{system: {topic:
+        sentences}}`, where a sentence is a list with the support of each of its citations.
     name
         Name of the system, if the data do not name it; by default the stem of the file.
     support
@@ -292,7 +292,7 @@ def _add_support(table: Table, support: Table) -> Table:
     for row in frame.select(is_excluded & _IS_FIRST).to_series().arg_true():
         topic, sentence, doc = frame.select(keys).row(row)
         reason = f"citation {quoted(doc)} of sentence {sentence} has no support"
-        raise table.error_at_row(row, f"{reason} in {support.source}", topic)
+        raise table.make_row_error(row, f"{reason} in {support.source}", topic)
     if n_excluded := frame.filter(is_excluded).height:
         reason = "excluded: no support label (required for the first citation of a sentence only)"
         warn(f"{table.source}: {counted(n_excluded, 'citation')} {reason}")
@@ -324,9 +324,9 @@ def _iterate_citations(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
                 yield {"system": system, "topic": topic, "sentence": None}
             for k, supports in enumerate(_check_list(sentences, topic), 1):
                 row = {"system": system, "topic": topic, "sentence": k}
-                cited = list(enumerate(_check_list(supports, topic), 1))
-                yield from ({**row, "citation": c, "support": value} for c, value in cited)
-                if not cited:
+                citations = list(enumerate(_check_list(supports, topic), 1))
+                yield from ({**row, "citation": c, "support": value} for c, value in citations)
+                if not citations:
                     yield row
 
 
@@ -384,5 +384,5 @@ def _build_citations(table: Table) -> JudgedCitations:
         sentence=citations["number"].cast(pl.Int64).to_numpy(),
         place=citations["place"].cast(pl.Int64).to_numpy(),
         support=citations["support"].to_numpy(),
-        without=citations["without"].fill_null(np.nan).to_numpy(),
+        is_supported_without=citations["without"].fill_null(np.nan).to_numpy(),
     )

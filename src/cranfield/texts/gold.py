@@ -18,12 +18,12 @@ from cranfield.collection.pairs import number_values
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import Table, read_table, transpose_rows
 from cranfield.sources.schemas import (
-    Column,
+    FileColumn,
     Lines,
     Schema,
+    declare_optional,
     differs,
     is_repeated,
-    optional,
     refuse_unnamed,
 )
 from cranfield.sources.values import (
@@ -102,9 +102,9 @@ SUPPORT = ValueKind(
 YES_OR_NO = ValueKind(_parse_yes_or_no, pl.Float64, "not yes or no", is_absent)
 
 
-TOPIC = Column("topic", LABEL)
-NUGGET = Column("nugget", LABEL)
-SYSTEM = optional("system", NAME)
+TOPIC = FileColumn("topic", LABEL)
+NUGGET = FileColumn("nugget", LABEL)
+SYSTEM = declare_optional("system", NAME)
 ANSWER_COLUMNS = ("judge", "assessor", "replicate")
 """Columns that distinguish several answers, or several labels of one answer."""
 
@@ -203,11 +203,11 @@ def _flatten_nuggets(data: Any, source: str) -> tuple[dict[str, Cells], list[int
 NUGGETS = Schema(
     "table of nuggets",
     (
-        *(TOPIC, NUGGET, optional("weight", AMOUNT)),
-        optional("vital_length", AMOUNT, "vital length", noun="vital length"),
-        optional("importance", IMPORTANCE),
-        optional("vital", YES_OR_NO),
-        optional("assessor", LABEL, "worker"),
+        *(TOPIC, NUGGET, declare_optional("weight", AMOUNT)),
+        declare_optional("vital_length", AMOUNT, "vital length", noun="vital length"),
+        declare_optional("importance", IMPORTANCE),
+        declare_optional("vital", YES_OR_NO),
+        declare_optional("assessor", LABEL, "worker"),
     ),
     noun="nuggets",
     lines=Lines(_NTCIR_COLUMNS, 4, has_more=True),

@@ -20,13 +20,13 @@ from cranfield.sources.columns import (
     Columns,
     Table,
     convert_columns,
-    error_at_row,
     make_nested_reader,
     make_pair_reader,
+    make_row_error,
     read_columns,
     read_table,
 )
-from cranfield.sources.schemas import Column, Schema, refuse_unnamed
+from cranfield.sources.schemas import FileColumn, Schema, refuse_unnamed
 from cranfield.sources.values import Cells, is_absent
 from cranfield.texts.gold import SYSTEM, TEXT, TOPIC, check_topics, name_systems, warn_missing
 
@@ -88,7 +88,7 @@ def _list_texts(value: Any) -> list[Any]:
 _TEXT_TOPIC = replace(TOPIC, meaning="topic of a text")
 _TEXTS = Schema(
     "table of texts",
-    (_TEXT_TOPIC, Column("text", replace(TEXT, missing=is_absent), "system text"), SYSTEM),
+    (_TEXT_TOPIC, FileColumn("text", replace(TEXT, missing=is_absent), "system text"), SYSTEM),
     noun="summaries",
     default_format="csv",
     mapping=_convert_texts,
@@ -98,7 +98,7 @@ _TEXTS = Schema(
 )
 _REFERENCES = replace(
     _TEXTS,
-    columns=(_TEXT_TOPIC, Column("text", TEXT, "reference text"), SYSTEM),
+    columns=(_TEXT_TOPIC, FileColumn("text", TEXT, "reference text"), SYSTEM),
     noun="references",
     mapping=_convert_references,
     decisive=("status",),
@@ -264,7 +264,8 @@ def judge_summaries(
         references, for a value that is not text, and for a text with letters or digits in which a
         tokeniser other than `squad` finds no word.
     PolicyError
-        For an unknown tokeniser, or one that does not return a list of words.
+        For an unknown tokeniser, a tokeniser that does not return a list of words, and if `name`
+        has no effect.
 
     Warns
     -----
@@ -387,7 +388,7 @@ def _check_written_lists(cells: Cells, columns: Columns) -> None:
         text, advice = quoted(cells[list_rows[0]]), "write a row for each"
         if len(list_rows) == len(rows):
             reason = f"expected one reference text, got the list {text}; {advice}"
-            raise error_at_row(list_rows[0], reason, columns.source, columns.lines)
+            raise make_row_error(list_rows[0], reason, columns.source, columns.lines)
         warn(f"{columns.source}: the reference text {text} may be a list of texts; {advice}")
 
 
@@ -418,6 +419,6 @@ def _read_references(data: Any) -> dict[str, list[str]]:
             source="references",
         )
     texts: dict[str, list[str]] = {}
-    for topic, text, _ in table.rows():
+    for topic, text, _ in table.iterate_rows():
         texts.setdefault(topic, []).append(text)
     return texts

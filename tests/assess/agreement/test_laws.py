@@ -18,7 +18,11 @@ NONE = np.nan
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
 
-LAWS = (coefficients.observed_agreement, coefficients.fleiss_kappa, coefficients.krippendorff_alpha)
+LAWS = (
+    coefficients.compute_observed_agreement,
+    coefficients.compute_fleiss_kappa,
+    coefficients.compute_krippendorff_alpha,
+)
 
 
 def close(value: object, expected: float) -> bool:
@@ -35,7 +39,8 @@ def test_alpha_as_the_package_krippendorff(level: str) -> None:
             continue
         expected = krippendorff.alpha(ratings.T, level_of_measurement=level)  # type: ignore[arg-type]
         assert close(
-            coefficients.krippendorff_alpha(many_assessors(ratings).sum_topics(), level), expected
+            coefficients.compute_krippendorff_alpha(many_assessors(ratings).sum_topics(), level),
+            expected,
         )
 
 
@@ -64,34 +69,35 @@ def test_laws_as_they_are_written(seed: int, units: int, assessors: int) -> None
     equal = np.array([a == b for a, b, _ in listed])
     agreed = float((weights * equal).sum() / weights.sum())
     tables = many_assessors(ratings).sum_topics()
-    assert close(coefficients.observed_agreement(tables), agreed)
+    assert close(coefficients.compute_observed_agreement(tables), agreed)
     share = np.mean(
         [[(row == g).sum() for g in grades] / (~np.isnan(row)).sum() for row in ratings
          if not np.isnan(row).all()], axis=0)  # fmt: skip
     by_chance = float((share**2).sum())
-    assert close(coefficients.fleiss_kappa(tables), (agreed - by_chance) / (1 - by_chance))
+    assert close(coefficients.compute_fleiss_kappa(tables), (agreed - by_chance) / (1 - by_chance))
     rare = float((share * (1 - share)).sum() / (len(grades) - 1))
-    assert close(coefficients.gwet_ac(tables), (agreed - rare) / (1 - rare))
+    assert close(coefficients.compute_gwet_ac(tables), (agreed - rare) / (1 - rare))
     relevant = tables.binarize(1)
     found = np.array([[a >= 1, b >= 1] for a, b, _ in listed])
     if found.any():
         both = (weights * found.all(axis=1)).sum()
         assert close(
-            coefficients.positive_agreement(relevant),
+            coefficients.compute_positive_agreement(relevant),
             float(2 * both / (weights * found.sum(axis=1)).sum()),
         )
         assert close(
-            coefficients.overlap(relevant), float(both / (weights * found.any(axis=1)).sum())
+            coefficients.compute_overlap(relevant),
+            float(both / (weights * found.any(axis=1)).sum()),
         )
 
 
 def test_one_grade_is_undefined() -> None:
     """Neither 0 nor 1: nothing could have been disagreed on."""
     tables = two_assessors([1, 1, 1], [1, 1, 1]).sum_topics()
-    for law in (*LAWS[1:], coefficients.cohen_kappa, coefficients.gwet_ac):
+    for law in (*LAWS[1:], coefficients.compute_cohen_kappa, coefficients.compute_gwet_ac):
         assert np.isnan(law(tables))
-    assert close(coefficients.observed_agreement(tables), 1.0)
-    assert np.isnan(coefficients.negative_agreement(tables.binarize(1)))
+    assert close(coefficients.compute_observed_agreement(tables), 1.0)
+    assert np.isnan(coefficients.compute_negative_agreement(tables.binarize(1)))
 
 
 def test_no_common_unit() -> None:
@@ -114,15 +120,15 @@ def test_axes_of_samples() -> None:
         if tables.joint is None:
             again = many_assessors(np.column_stack([first, second, first])[alone])
         assert close(
-            coefficients.krippendorff_alpha(doubled)[0],
-            float(coefficients.krippendorff_alpha(again)[0]),
+            coefficients.compute_krippendorff_alpha(doubled)[0],
+            float(coefficients.compute_krippendorff_alpha(again)[0]),
         )
         assert close(
-            coefficients.observed_agreement(doubled)[1],
-            float(coefficients.observed_agreement(tables.sum_topics())),
+            coefficients.compute_observed_agreement(doubled)[1],
+            float(coefficients.compute_observed_agreement(tables.sum_topics())),
         )
         without = tables.sum_other_topics()
         rest = tables.sum_weighted(1 - np.eye(3))
         np.testing.assert_allclose(
-            coefficients.gwet_ac(without), coefficients.gwet_ac(rest), atol=1e-12
+            coefficients.compute_gwet_ac(without), coefficients.compute_gwet_ac(rest), atol=1e-12
         )

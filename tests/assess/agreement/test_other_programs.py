@@ -29,7 +29,7 @@ FOUR = (
 )
 def test_kappa_of_scikit_learn(distance: str, expected: float) -> None:
     """scikit-learn 1.9.1: cohen_kappa_score(first, other, weights=distance), None for nominal."""
-    found = coefficients.cohen_kappa(two_assessors(FIRST, OTHER).sum_topics(), distance)
+    found = coefficients.compute_cohen_kappa(two_assessors(FIRST, OTHER).sum_topics(), distance)
     assert float(found) == pytest.approx(expected, abs=1e-14)
 
 
@@ -48,8 +48,10 @@ def test_gwet_and_fleiss_of_irrcac(distance: str, ac: float, fleiss: float) -> N
     if distance == "ratio":
         ratings += 1  # it divides by a grade of 0
     tables = many_assessors(ratings).sum_topics()
-    assert float(coefficients.gwet_ac(tables, distance)) == pytest.approx(ac, abs=2e-14)
-    assert float(coefficients.fleiss_kappa(tables, distance)) == pytest.approx(fleiss, abs=2e-14)
+    assert float(coefficients.compute_gwet_ac(tables, distance)) == pytest.approx(ac, abs=2e-14)
+    assert float(coefficients.compute_fleiss_kappa(tables, distance)) == pytest.approx(
+        fleiss, abs=2e-14
+    )
 
 
 # Human grades by those of two label sets of the LLMJudge challenge, 4,423 passages, counted from

@@ -438,7 +438,7 @@ def test_documents_that_the_judge_lacks_are_counted() -> None:
     judge = {**JUDGE, "t": {"d1": 1, "d2": 3}}
     found = ppi_scores(RUNS, people, judge, "P@2", unit="document", scale=(0, 3), lambda_=1)
     assert "2 documents without a label of the judge counted as grade 0" in found.notes[-1]
-    assert found.means.items == 8
+    assert found.means.n_items == 8
 
 
 def test_small_results() -> None:

@@ -55,7 +55,7 @@ def test_every_answer_is_counted() -> None:
         "rule: the only number in the answer of the LLM",
     ]
     [judge] = read_judges(parsed.labels)
-    assert (len(judge.labels), judge.unparsed) == (3, 3)
+    assert (len(judge.labels), judge.n_unparsed) == (3, 3)
 
 
 @pytest.mark.parametrize(

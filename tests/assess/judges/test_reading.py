@@ -49,7 +49,7 @@ def test_files_of_a_folder_are_read_in_order_of_name(folder: Path) -> None:
     judges = cf.assess.read_judges(folder)
     assert [one.name for one in judges] == ["one", "three", "two"]
     assert [of(one) for one in judges] == [ROWS] * 3
-    assert [one.unparsed for one in judges] == [0, 0, 1]
+    assert [one.n_unparsed for one in judges] == [0, 0, 1]
     assert repr(judges[2]) == "Judge('two': 3 labels, 1 unparsed)"
 
 
@@ -84,7 +84,7 @@ def test_labels_in_memory(labels: object) -> None:
 def test_an_answer_without_a_grade_is_no_grade_0(absent: object) -> None:
     rows = [record("q1", "a", 0), record("q1", "b", absent), record("q2", "a", 0, 0)]
     [judge] = cf.assess.read_judges({"llm": rows})
-    assert (of(judge), judge.unparsed) == ([("q1", "a", 0)], 2)
+    assert (of(judge), judge.n_unparsed) == ([("q1", "a", 0)], 2)
     found = cf.assess.compare_judges(PEOPLE, judge)
     row = found.to_polars().row(0, named=True)
     assert (row["pairs"], row["missing"], row["unparsed"], row["agreement"]) == (1, 2, 2, 1)
@@ -202,10 +202,10 @@ def test_answers_as_words_and_texts(tmp_path: Path) -> None:
     rows = [("q1", "a", "##final score: 2", 1), ("q1", "b", "?", 0), ("q2", "a", "1", 1)]
     path.write_text(as_json_lines([record(*row) for row in rows]))
     [judge] = cf.assess.read_judges(path, grades=r"score: (\d)")
-    assert (of(judge), judge.unparsed) == ([("q1", "a", 2), ("q2", "a", 1)], 1)
+    assert (of(judge), judge.n_unparsed) == ([("q1", "a", 2), ("q2", "a", 1)], 1)
     path.write_text(as_json_lines([record("q1", "a", "score: 1"), record("q1", "b", "none")]))
     [judge] = cf.assess.read_judges(path, grades=r"score: (\d)")
-    assert (of(judge), judge.unparsed) == ([("q1", "a", 1)], 1)
+    assert (of(judge), judge.n_unparsed) == ([("q1", "a", 1)], 1)
     with pytest.raises(
         InputError, match="judge.jsonl: .* got none with the words or pattern of grades"
     ):
@@ -287,7 +287,7 @@ def test_a_boolean_status_is_not_a_grade(recwarn: pytest.WarningsRecorder) -> No
     rows = [record("q1", "a", 2), record("q1", "b", 0)]
     rows = [row | {"result_status": value} for row, value in zip(rows, (True, False), strict=True)]
     [judge] = cf.assess.read_judges({"llm": rows})
-    assert (judge.labels.grades.tolist(), judge.unparsed) == ([2], 1)
+    assert (judge.labels.grades.tolist(), judge.n_unparsed) == ([2], 1)
     assert not recwarn.list
     with pytest.warns(cf.CranfieldWarning, match="grades are Boolean"):
         cf.assess.read_judges({"llm": [row | {"judgment": True} for row in rows]})

@@ -277,7 +277,7 @@ def test_gold_is_kept_and_helps() -> None:
     some = {item: grade for item, grade in gold.items() if int(item) <= 300}
     for name in ("dawid-skene", "one-coin", "glad", "mace"):
         found = METHODS[name](labels, gold=some)
-        assert found.gold.sum() == 300
+        assert found.has_gold.sum() == 300
         grades = dict(zip(found.qrels.docs, found.qrels.grades.tolist(), strict=True))
         assert all(grades[item] == grade for item, grade in some.items()), name
         assert (np.diff(found.objective) >= -1e-9).all()

@@ -50,7 +50,7 @@ def test_replay_in_a_plain_loop(seed: int, c: float, epsilon: float) -> None:
                 break
     assert found.used.tolist() == used.tolist()
     assert found.decided.tolist() == decided.tolist()
-    assert found.by_pair.sum() == used.sum() == len(found.labels)
+    assert found.n_used_by_pair.sum() == used.sum() == len(found.labels)
     assert found.to_polars()["decided"].to_list() == decided.tolist()
 
 

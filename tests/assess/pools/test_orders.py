@@ -355,10 +355,10 @@ def test_resumed_from_judgments_alone(
 def test_what_plays_no_part_is_said() -> None:
     judged = {"q": {"b": 1, "h": -2, "x": 1}, "z": {"a": 0}}
     found = cf.assess.next_documents(as_runs(TOY), judged, "MaxMean")
-    assert (found.judged, found.ahead, found.outside, found.negative) == (2, 2, 2, 1)
+    assert (found.n_judged, found.n_ahead, found.n_outside, found.n_negative) == (2, 2, 2, 1)
     assert "2 not yet reached, 2 outside the pool, 1 with grades below 0" in repr(found)
     again = cf.assess.next_documents(as_runs(TOY), judged, "MaxMean", negative="unjudged")
-    assert (again.judged, again.negative) == (1, 1)
+    assert (again.n_judged, again.n_negative) == (1, 1)
 
 
 def test_budgets() -> None:

@@ -78,7 +78,7 @@ def same_pool(one: cf.assess.Pool, other: cf.assess.Pool) -> None:
     assert ranks(one) == ranks(other)
     assert one.systems == other.systems and one.docs.equals(other.docs)
     assert one.topics == other.topics and one.depth == other.depth
-    for name in ("starts", "ranked", "lists"):
+    for name in ("starts", "ranked", "ranking_starts"):
         assert np.array_equal(getattr(one, name), getattr(other, name))
 
 

@@ -45,7 +45,7 @@ def prior(pool: cf.assess.Pool) -> Floats:
     """Sum over runs of (1 + 1/r + ... + 1/Z), scaled in each run to sum 1; one topic."""
     out = np.zeros(len(pool))
     for i in range(len(pool.systems)):
-        ranking = pool.ranked[pool.lists[i] : pool.lists[i + 1]].tolist()
+        ranking = pool.ranked[pool.ranking_starts[i] : pool.ranking_starts[i + 1]].tolist()
         weights = [1 + sum(1 / k for k in range(r, len(ranking) + 1)) for r in
                    range(1, len(ranking) + 1)]  # fmt: skip
         for doc, weight in zip(ranking, weights, strict=True):
@@ -271,7 +271,7 @@ def test_topics_without_documents() -> None:
         assert found.error.tolist() == [0.0, 0.0, 0.0]
         assert len(drawn.to_qrels(judged)) == 2
     nothing = cf.assess.pool(runs, 5).select_systems(["a"])
-    assert cf.assess.sheets(nothing, assessors=3).documents == 2
+    assert cf.assess.sheets(nothing, assessors=3).n_documents == 2
 
 
 def test_documents_of_strata_that_were_not_sampled_are_unjudged() -> None:
@@ -285,7 +285,7 @@ def test_documents_of_strata_that_were_not_sampled_are_unjudged() -> None:
     assert missing == [doc for doc in POOL.docs if doc not in sampled]
     assert cf.assess.stopping_by_topic(POOL, listed, "Budget")["q"].after[-1] == 3
     following = cf.assess.next_documents(POOL, listed, "depth", 9)
-    assert (len(following), following.judged, following.outside) == (4, 3, 0)
+    assert (len(following), following.n_judged, following.n_outside) == (4, 3, 0)
     relevant = drawn.relevant(listed).to_polars()
     assert relevant["estimate"][0] == pytest.approx(7 / 3 * sum(grades[doc] for doc in sampled))
     with pytest.raises(cf.PolicyError, match="sampled documents? not judged"):

@@ -101,7 +101,7 @@ def test_two_at_once_and_in_words() -> None:
     )
     assert asked.after.tolist() == [25, 50]
     first, second = asked.verdicts()
-    assert (first.judged, first.relevant, first.stop) == (50, 5, True)
+    assert (first.n_judged, first.n_relevant, first.stop) == (50, 5, True)
     assert "not a p-value" in first.reason
     assert second.reason.startswith("the bend (slope ratio) of the gain curve is 20; the rule")
     assert asked.to_polars().height == 4

@@ -44,7 +44,7 @@ def test_every_form_of_a_header_is_read(tmp_path: Path, form: str, packed: bool)
     path.write_bytes(gzip.compress(header + LINES) if packed else header + LINES)
     run = cf.read_run(path)
     assert run.name == "a"
-    assert run.origin.line(0) == header.count(b"\n") + 1
+    assert run.origin.get_line(0) == header.count(b"\n") + 1
     assert run.metadata is not None
     assert run.metadata.values == {"tag": "a", "actor": {"team": "padua"}}
     assert run.metadata is run.metadata
@@ -58,7 +58,7 @@ def test_the_description_of_a_run_of_ntcir(tmp_path: Path, lines: bytes) -> None
     (tmp_path / "a.txt").write_bytes(b"<SYSDESC>BM25 & <b>more</b></SYSDESC>\n" + lines)
     run = cf.read_run(tmp_path / "a.txt")
     assert run.to_polars()["doc"].to_list() == ["d1", "d2"]
-    assert run.origin.line(0) == 2
+    assert run.origin.get_line(0) == 2
     assert run.metadata is not None
     assert run.metadata.values == {"description": "BM25 & <b>more</b>"}
 

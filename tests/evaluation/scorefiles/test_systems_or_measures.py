@@ -84,7 +84,7 @@ MEASURES_OF_SYSTEMS = [
 TOPICS = ("q1", "q2")
 
 
-def cells_of(names: str) -> Cells:
+def get_cells(names: str) -> Cells:
     columns = names.split(",")
     return {t: {c: (i + k + 1) / 10 for k, c in enumerate(columns)} for i, t in enumerate(TOPICS)}
 
@@ -140,7 +140,7 @@ def crossed(names: list[str], forms: list[Write]) -> list[tuple[str, Write]]:
 
 @pytest.mark.parametrize(("names", "write"), crossed(MEASURES, OF_TOPICS))
 def test_measures_of_one_system(names: str, write: Write, tmp_path: Path) -> None:
-    cells = cells_of(names)
+    cells = get_cells(names)
     data, columns = write(cells, tmp_path), names.split(",")
     refuses("scores of one measure, got", cf.read_scores, data)
     for name in columns:
@@ -152,20 +152,20 @@ def test_measures_of_one_system(names: str, write: Write, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("names", "write"), crossed(SYSTEMS, TABLES))
 def test_systems(names: str, write: Write, tmp_path: Path) -> None:
-    scores = cf.read_scores(write(cells_of(names), tmp_path), measure="nDCG@20")
+    scores = cf.read_scores(write(get_cells(names), tmp_path), measure="nDCG@20")
     assert (scores.measure, scores.systems) == ("nDCG@20", tuple(names.split(",")))
-    assert cf.read_scores(write(cells_of(names), tmp_path)).systems == scores.systems
+    assert cf.read_scores(write(get_cells(names), tmp_path)).systems == scores.systems
 
 
 @pytest.mark.parametrize(("names", "write"), crossed(UNCERTAIN, OF_TOPICS))
 def test_what_could_be_either_is_refused(names: str, write: Write, tmp_path: Path) -> None:
-    data, columns = write(cells_of(names), tmp_path), names.split(",")
+    data, columns = write(get_cells(names), tmp_path), names.split(",")
     with pytest.raises(InputError, match="of systems or of measures") as caught:
         cf.read_scores(data)
     # Both ways of the message can be followed.
     name = str(caught.value).split(" pass measure='")[1].split("'")[0]
     assert len(cf.read_scores(data, measure=name).systems) == 1
-    rows = [(t, c, v) for t, values in cells_of(names).items() for c, v in values.items()]
+    rows = [(t, c, v) for t, values in get_cells(names).items() for c, v in values.items()]
     long = pl.DataFrame(rows, schema=["topic", "system", "score"], orient="row")
     assert set(cf.read_scores(long).systems) == set(columns)
     if write in TABLES and "@" in names:
@@ -174,7 +174,7 @@ def test_what_could_be_either_is_refused(names: str, write: Write, tmp_path: Pat
 
 @pytest.mark.parametrize(("names", "write"), crossed(MEASURES_OF_SYSTEMS, OF_TOPICS))
 def test_measures_of_systems_are_refused(names: str, write: Write, tmp_path: Path) -> None:
-    data = write(cells_of(names), tmp_path)
+    data = write(get_cells(names), tmp_path)
     for measure in (None, "nDCG@10"):
         refuses("got both in one name", cf.read_scores, data, measure=measure)
 
@@ -182,9 +182,9 @@ def test_measures_of_systems_are_refused(names: str, write: Write, tmp_path: Pat
 def test_a_requested_column_is_a_measure(tmp_path: Path) -> None:
     """An unknown name, asked for, is the measure of a column, not the name of all."""
     for name in ("my_score", "bm25"):
-        data = as_csv(cells_of(f"{name},other"), tmp_path)
+        data = as_csv(get_cells(f"{name},other"), tmp_path)
         assert cf.read_scores(data, measure=name).values.tolist() == [[0.1], [0.2]]
-    found = read_scores_by_measure(as_csv(cells_of("x,mine,y"), tmp_path), ["mine"])
+    found = read_scores_by_measure(as_csv(get_cells("x,mine,y"), tmp_path), ["mine"])
     assert found["mine"].values.tolist() == [[0.2], [0.3]]
 
 
@@ -200,7 +200,7 @@ def test_systems_by_measure_and_topic() -> None:
 
 
 def test_measures_in_rows_and_as_outer_keys(tmp_path: Path) -> None:
-    cells = cells_of("ndcg@10,accuracy@10")
+    cells = get_cells("ndcg@10,accuracy@10")
     refuses("a row for each topic, got rows of measures", cf.read_scores, pd.DataFrame(cells))
     by_measure = pd.DataFrame(cells).T.to_dict()
     (tmp_path / "m.json").write_text(json.dumps(by_measure))

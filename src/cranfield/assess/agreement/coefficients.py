@@ -42,7 +42,7 @@ class Tables:
     pairs: Floats
     units: Floats  # Coincidences divided by m, so that each unit has weight 1
     proportions: Floats  # Proportions of labels, summed over units with a label; (..., grades)
-    joint: Floats | None = None  # Units by the first and the second grade, for two assessors only
+    joint: Floats | None = None  # Units by the grades of two assessors; None for more assessors
 
     def sum_weighted(self, weights: Floats) -> Tables:
         """Compute weighted sums over topics, for weights of shape (..., topics)."""
@@ -192,7 +192,7 @@ def read_ratings(
         if has_names and axis != 0:
             if names is not None:
                 raise PolicyError(
-                    "names apply to arrays only; a data frame has the assessors as column names"
+                    "the columns of a data frame name the assessors; names requires axis=0"
                 )
             is_id = [_is_unit_id(name, ratings, k) for k, name in enumerate(columns)]
             if any(is_id):
@@ -428,10 +428,9 @@ def compute_grade_distances(name: str, grades: Floats, frequencies: Floats | Non
 
     The distance between grades c and v is, for `nominal`, 1 if they differ; for `linear`,
     :math:`|c - v|`; for `quadratic` and `interval`, :math:`(c - v)^2`; for `ratio`,
-    :math:`((c - v)/(c + v))^2`. These distances first divide grades, which ascend, by their range.
-    For `ordinal`, with n the frequencies of the grades, the distance is
-    :math:`(\sum_{g=c}^{v} n_g - (n_c + n_v)/2)^2`. Sources: Cohen (1968) for weights, Krippendorff
-    (2011) for levels of measurement.
+    :math:`((c - v)/(c + v))^2`, all of grades divided by their range. For `ordinal` and c <= v, it
+    is :math:`(\sum_{g=c}^{v} n_g - (n_c + n_v)/2)^2`, with :math:`n_g` the frequency of grade g.
+    `grades` are ascending. Sources: Cohen (1968) for weights, Krippendorff (2011) for levels.
     """
     if name == "ordinal":
         assert frequencies is not None
@@ -441,36 +440,37 @@ def compute_grade_distances(name: str, grades: Floats, frequencies: Floats | Non
     return DISTANCES[name](grades / span if span > 0 else grades)
 
 
-def observed_agreement(tables: Tables) -> Floats:
-    """Compute observed agreement: the mean proportion of equal pairs of labels of a unit."""
+def compute_observed_agreement(tables: Tables) -> Floats:
+    """Compute observed agreement: the proportion of equal pairs of labels, averaged over units."""
     return _divide(np.trace(tables.units, axis1=-2, axis2=-1), tables.units.sum(axis=(-2, -1)))
 
 
-# Of the units labelled by two assessors, a are relevant and d not relevant for both, and b and c
-# relevant for one of them.
-def positive_agreement(tables: Tables) -> Floats:
+# Of the units labelled by two assessors, a are relevant for both, b only for the first, c only for
+# the second, and d for neither. With more assessors, pairs of labels are averaged over units.
+def compute_positive_agreement(tables: Tables) -> Floats:
     """Compute positive agreement: 2a / (2a + b + c) (Cicchetti and Feinstein 1990)."""
     return _divide(tables.units[..., 1, 1], tables.units[..., 1, :].sum(axis=-1))
 
 
-def negative_agreement(tables: Tables) -> Floats:
+def compute_negative_agreement(tables: Tables) -> Floats:
     """Compute negative agreement: 2d / (2d + b + c) (Cicchetti and Feinstein 1990)."""
     return _divide(tables.units[..., 0, 0], tables.units[..., 0, :].sum(axis=-1))
 
 
-def overlap(tables: Tables) -> Floats:
+def compute_overlap(tables: Tables) -> Floats:
     """Compute overlap of relevant documents: a / (a + b + c) (Voorhees 2000)."""
     n_common = tables.units[..., 1, 1]
     return _divide(n_common, n_common + 2 * tables.units[..., 0, 1])
 
 
-def cohen_kappa(tables: Tables, distance: str = "nominal") -> Floats:
+def compute_cohen_kappa(tables: Tables, distance: str = "nominal") -> Floats:
     r"""Compute Cohen's kappa of two assessors, weighted or not (Cohen 1960, 1968).
 
     .. math:: \kappa = 1 - \frac{\sum o_{cv} d_{cv}}{\sum e_{cv} d_{cv}}, \qquad
         e_{cv} = \frac{r_c\, s_v}{N}
 
-    with r and s the numbers of units by grade of the first and the second assessor.
+    with o the numbers of units by the grades of both assessors, r and s their row and column sums,
+    N their total, and d the distances.
     """
     joint = tables.joint
     assert joint is not None, "two assessors are required"
@@ -478,7 +478,7 @@ def cohen_kappa(tables: Tables, distance: str = "nominal") -> Floats:
     return _correct_for_chance(joint, expected, _sum(joint), tables, distance)
 
 
-def fleiss_kappa(tables: Tables, distance: str = "nominal") -> Floats:
+def compute_fleiss_kappa(tables: Tables, distance: str = "nominal") -> Floats:
     """Compute Fleiss' kappa (1971), which equals Scott's pi (1955) for two assessors.
 
     With missing labels, observed agreement is over units with two labels or more, and the
@@ -490,13 +490,15 @@ def fleiss_kappa(tables: Tables, distance: str = "nominal") -> Floats:
     return _correct_for_chance(joint, expected, 1.0, tables, distance)
 
 
-def krippendorff_alpha(tables: Tables, distance: str = "ordinal") -> Floats:
+def compute_krippendorff_alpha(tables: Tables, distance: str = "ordinal") -> Floats:
     r"""Compute Krippendorff's alpha of any number of assessors (Krippendorff 2011).
 
     Labels may be missing.
 
     .. math:: \alpha = 1 - \frac{\sum o_{cv} d_{cv}}{\sum e_{cv} d_{cv}}, \qquad
         e_{cv} = \frac{n_c (n_v - [c = v])}{n - 1}
+
+    with o the coincidences of grades, :math:`n_c` their row sums, n their total, d the distances.
     """
     frequency = tables.pairs.sum(axis=-1)
     # The distance on the diagonal is 0, so the -1 there does not matter.
@@ -504,19 +506,19 @@ def krippendorff_alpha(tables: Tables, distance: str = "ordinal") -> Floats:
     return _correct_for_chance(tables.pairs, expected, _sum(tables.pairs) - 1, tables, distance)
 
 
-def gwet_ac(tables: Tables, distance: str = "nominal") -> Floats:
+def compute_gwet_ac(tables: Tables, distance: str = "nominal") -> Floats:
     r"""Compute Gwet's AC1, or AC2 with distances other than nominal (Gwet 2008, 2014).
 
     .. math:: \frac{p_a - p_e}{1 - p_e}, \qquad
         p_e = \frac{\sum w_{cv}}{q(q-1)} \sum_c \pi_c (1 - \pi_c), \qquad w = 1 - d / \max d
 
-    with q grades on the scale, used or not, and pi_c the proportion of grade c, averaged over units
-    with a label.
+    with q grades on the scale, used or not, :math:`p_a` the mean over units of w of the pairs of
+    labels, :math:`\pi_c` the mean proportion of grade c over units with a label, d the distances.
     """
     distances, n_grades = compute_grade_distances(distance, tables.grades), tables.grades.size
-    if not (largest := distances.max(initial=0.0)) > 0:
+    if not (max_distance := distances.max(initial=0.0)) > 0:
         return np.full(tables.units.shape[:-2], np.nan)
-    weights = 1 - distances / largest
+    weights = 1 - distances / max_distance
     n_units = tables.units.sum(axis=(-2, -1))
     agreement = _divide((tables.units * weights).sum(axis=(-2, -1)), n_units)
     proportions = tables.proportions / _mask_zeros(tables.proportions.sum(axis=-1))[..., None]
@@ -561,16 +563,16 @@ class Formula:
 COEFFICIENTS = Registry(
     "measure of agreement",
     components={
-        "observed": Formula(observed_agreement, min_value=0.0),
-        "positive": Formula(positive_agreement, requires_binary=True, min_value=0.0),
-        "negative": Formula(negative_agreement, requires_binary=True, min_value=0.0),
-        "overlap": Formula(overlap, requires_binary=True, min_value=0.0),
-        "kappa": Formula(cohen_kappa, "nominal", requires_two_assessors=True),
-        "fleiss": Formula(fleiss_kappa, "nominal"),
-        "alpha": Formula(krippendorff_alpha, "ordinal"),
-        "AC1": Formula(gwet_ac),
+        "observed": Formula(compute_observed_agreement, min_value=0.0),
+        "positive": Formula(compute_positive_agreement, requires_binary=True, min_value=0.0),
+        "negative": Formula(compute_negative_agreement, requires_binary=True, min_value=0.0),
+        "overlap": Formula(compute_overlap, requires_binary=True, min_value=0.0),
+        "kappa": Formula(compute_cohen_kappa, "nominal", requires_two_assessors=True),
+        "fleiss": Formula(compute_fleiss_kappa, "nominal"),
+        "alpha": Formula(compute_krippendorff_alpha, "ordinal"),
+        "AC1": Formula(compute_gwet_ac),
         # No lower bound: chance agreement approaches 1 if most grades are close to each other.
-        "AC2": Formula(gwet_ac, "quadratic", min_value=-math.inf),
+        "AC2": Formula(compute_gwet_ac, "quadratic", min_value=-math.inf),
     },
 )
 
@@ -660,7 +662,7 @@ RESAMPLES_PER_STREAM = 500  # Number of resamples per random stream
 MIN_SPREAD = 1e-12  # Spread up to which values differ only by rounding
 
 
-def bootstrap(
+def bootstrap_topics(
     tables: Tables, statistic: Callable[[Tables], Floats], resamples: int, seed: int
 ) -> Floats:
     """Compute a statistic on bootstrap resamples of the topics; shape (resamples, ...)."""
@@ -675,7 +677,7 @@ def bootstrap(
     return np.concatenate([statistic(tables.sum_weighted(weights[rows])) for rows in slices])
 
 
-def jackknife(
+def compute_jackknife_intervals(
     value: Floats,
     replicates: Floats,
     has_units: Bools,
@@ -729,8 +731,8 @@ def estimate_degrees_of_freedom(deviations: Floats, n_topics: Ints) -> Floats:
     .. math:: \nu = \min\left(n - 1, \frac{2n}{\hat\kappa - 1}\right), \qquad
         \hat\kappa = \frac{n \sum_i d_i^4}{(\sum_i d_i^2)^2}
 
-    but at least 1. `deviations` has shape (topics, ...), and is 0 for topics that `n_topics` does
-    not count.
+    but at least 1, with n the number of topics and :math:`d_i` the deviation of topic i from their
+    mean. `deviations` has shape (topics, ...), and is 0 for topics that `n_topics` does not count.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         kurtosis = n_topics * (deviations**4).sum(axis=0) / (deviations**2).sum(axis=0) ** 2
@@ -739,7 +741,7 @@ def estimate_degrees_of_freedom(deviations: Floats, n_topics: Ints) -> Floats:
 
 
 def compute_percentile_intervals(resampled: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Compute percentile intervals from bootstrap values; NaN values are ignored."""
+    """Compute percentile intervals from bootstrap values other than NaN; NaN if all are NaN."""
     is_defined = ~np.isnan(resampled).all(axis=0)
     low, high = np.full((2, *resampled.shape[1:]), np.nan)
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]

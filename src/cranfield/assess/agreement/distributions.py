@@ -11,8 +11,8 @@ RSNOD  :math:`\sqrt{(OD(p \| q) + OD(q \| p)) / (2 (L-1))}`, which is symmetric
 JSD    Jensen-Shannon divergence with the binary logarithm, which ignores the order of classes
 =====  ============================================================================================
 
-All are 0 for equal distributions and at most 1. RNOD is symmetric unless a class has no labels in
-only one of the distributions. Source: Sakai (2021).
+All are 0 for equal distributions and at most 1. RNOD is symmetric if the same classes have labels
+in both distributions. Source: Sakai (2021).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def divergence(
     ----------
     estimate, gold
         Proportions of at least two classes, in their order; shape (..., classes). Each distribution
-        sums to 1.
+        sums to 1, within 1e-6.
     measure
         `NMD`, `RNOD` or `RSNOD` for ordered classes, or `JSD` for unordered ones.
 
@@ -80,7 +80,7 @@ def divergence(
     ------
     PolicyError
         For an unknown measure, negative proportions, a distribution that does not sum to 1, or
-        different numbers of classes.
+        shapes that do not match.
 
     References
     ----------
@@ -101,6 +101,10 @@ def divergence(
         raise PolicyError(
             f"expected distributions over the same classes, got {p.shape[-1]} and {q.shape[-1]}"
         )
+    try:
+        p, q = np.broadcast_arrays(p, q)
+    except ValueError:
+        raise PolicyError(f"shapes must match, got {p.shape} and {q.shape}") from None
     values = DIVERGENCES[measure](p, q)
     return values if values.ndim else float(values)
 

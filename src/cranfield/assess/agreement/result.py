@@ -13,9 +13,9 @@ from cranfield.assess.agreement.coefficients import (
     MIN_SPREAD,
     Coefficient,
     Tables,
-    bootstrap,
+    bootstrap_topics,
+    compute_jackknife_intervals,
     compute_percentile_intervals,
-    jackknife,
     parse_coefficients,
     read_ratings,
 )
@@ -46,7 +46,8 @@ class Agreement(Result):
         Value of each coefficient, and bounds of its confidence interval; NaN if undefined; shape
         (comparisons, measures).
     units, topics
-        Numbers of units and of topics with at least two labels; shape (comparisons,).
+        Numbers of units with at least two labels and of their topics; shape (comparisons,). For
+        differences, the smaller number of units, and the topics of either comparison.
     interval
         `jackknife`, `bootstrap` or `none`.
     confidence
@@ -59,27 +60,27 @@ class Agreement(Result):
     topic_names
         Names of the topics, in the order of jackknife replicates.
     has_units
-        Whether a topic has units of a comparison; shape (topics, comparisons).
+        Whether a topic has units with at least two labels; shape (topics, comparisons).
     notes
         Notes on undefined values, missing intervals and repeated labels.
-    paired
-        Whether each comparison is between two assessors.
-    difference
+    is_pairwise
+        Whether pairs of assessors were compared.
+    is_difference
         Whether the values are differences of agreement.
     """
 
     name: ClassVar[str] = "agreement"
     columns: ClassVar[Columns] = {
-        "assessors": Column("Assessors that are compared; absent if pairs are compared.", key=True),
-        "first": Column("First assessor of a pair.", key=True),
-        "second": Column("Second assessor of a pair.", key=True),
+        "assessors": Column("Assessors, or their number; absent if pairs are compared.", key=True),
+        "first": Column("First assessor of a pair; absent unless pairs are compared.", key=True),
+        "second": Column("Second assessor of a pair; absent unless pairs are compared.", key=True),
         "measure": Column("Measure of agreement.", key=True),
         "value": Column(
             "Value of the coefficient, or the difference of two values; null if undefined."
         ),
         "low": Column("Lower bound of the confidence interval over topics; null if undefined."),
         "high": Column("Upper bound of the same confidence interval as `low`."),
-        "units": Column("Number of units, such as judged pairs, with at least two labels."),
+        "units": Column("Number of units, such as documents of topics, with at least two labels."),
         "topics": Column("Number of topics that have units with at least two labels."),
     }
 
@@ -98,8 +99,8 @@ class Agreement(Result):
     topic_names: tuple[str, ...]
     has_units: Bools
     notes: tuple[str, ...] = ()
-    paired: bool = False
-    difference: bool = False
+    is_pairwise: bool = False
+    is_difference: bool = False
 
     def pick(self, *assessors: str) -> Agreement:
         """Return the comparison between these assessors, in any order.
@@ -123,7 +124,7 @@ class Agreement(Result):
     def minus(self, other: Agreement) -> Agreement:
         """Compute differences from another agreement over the same topics, with intervals.
 
-        Replicates of both exclude or draw the same topics, so that topic effects cancel.
+        Replicates of both exclude or resample the same topics, so that topic effects cancel.
 
         Parameters
         ----------
@@ -139,7 +140,7 @@ class Agreement(Result):
         Raises
         ------
         PolicyError
-            For agreements that cannot be compared.
+            For other measures, topics or options of intervals, or other numbers of comparisons.
 
         Examples
         --------
@@ -182,8 +183,8 @@ class Agreement(Result):
             replicates=self.replicates - other.replicates,
             has_units=self.has_units | other.has_units,
             notes=(),
-            paired=False,
-            difference=True,
+            is_pairwise=False,
+            is_difference=True,
         )
         return difference._add_intervals(is_bounded=False)
 
@@ -196,7 +197,7 @@ class Agreement(Result):
             is_undefined = (topics < 2)[:, None] | ~(high - low > MIN_SPREAD)
             low, high = np.where(is_undefined, np.nan, (low, high))
         elif self.interval == "jackknife":
-            low, high = jackknife(
+            low, high = compute_jackknife_intervals(
                 self.value,
                 self.replicates,
                 np.broadcast_to(self.has_units[:, :, None], self.replicates.shape),
@@ -222,8 +223,9 @@ class Agreement(Result):
         if (self.topics == 1).any():
             notes.append("no confidence interval: at least two topics are required")
         if (has_several_topics & (self.topics < MIN_TOPICS)).any():
-            note = f"confidence intervals over fewer than {MIN_TOPICS} topics are approximate"
-            notes.append(note)
+            notes.append(
+                f"confidence intervals over fewer than {MIN_TOPICS} topics are approximate"
+            )
         has_no_interval = np.isnan(self.low) & ~is_undefined & has_several_topics[:, None]
         if n_without := int(has_no_interval.sum()):
             notes.append(
@@ -232,14 +234,14 @@ class Agreement(Result):
             )
         n_excluded = int(np.isnan(self.replicates).any(axis=(1, 2)).sum())
         if n_excluded and self.interval == "bootstrap":
-            note = (
-                f"{counted(n_excluded, 'resample')} of the topics excluded, as a value is undefined"
+            notes.append(
+                f"{counted(n_excluded, 'resample')} of the topics with undefined values, which"
+                " their confidence intervals exclude"
             )
-            notes.append(note)
         return notes
 
     def matrix(self, measure: str | None = None) -> pl.DataFrame:
-        """Return a square data frame with the agreement of each pair of assessors by one measure.
+        """Return a data frame of the agreement of pairs; cells without a comparison are null.
 
         Parameters
         ----------
@@ -251,7 +253,7 @@ class Agreement(Result):
         PolicyError
             If comparisons are not pairwise, or for an unknown measure.
         """
-        if not self.paired:
+        if not self.is_pairwise:
             raise PolicyError("a matrix requires pairwise comparisons; use pairs=True")
         measure = self.measures[0] if measure is None else measure
         check_choice("measure", measure, self.measures)
@@ -269,7 +271,7 @@ class Agreement(Result):
     def _frame(self) -> pl.DataFrame:
         n_comparisons, n_measures = self.value.shape
         by_comparison: dict[str, Any] = {"units": self.units, "topics": self.topics}
-        if self.paired:
+        if self.is_pairwise:
             by_comparison["first"], by_comparison["second"] = zip(*self.comparisons, strict=True)
         else:
             by_comparison["assessors"] = list(map(format_assessors, self.comparisons))
@@ -303,7 +305,7 @@ class Agreement(Result):
             rows.append(row)
         n_hidden = len(self.comparisons) - len(rows)
         remarks = [f"{counted(n_hidden, 'other comparison')} not shown"] if n_hidden else []
-        name = "Difference of agreement" if self.difference else "Agreement"
+        name = "Difference of agreement" if self.is_difference else "Agreement"
         title = f"{name} over {self._describe_intervals()}"
         return Table(title, head, rows, remarks=[*self.notes, *remarks])
 
@@ -318,7 +320,7 @@ class Agreement(Result):
     def heading(self) -> list[str]:
         size = f"{counted(len(self.comparisons), 'comparison')}, {self._describe_intervals()}"
         measures = ", ".join(self.measures)
-        return [f"{'difference of ' if self.difference else ''}{measures}: {size}"]
+        return [f"{'difference of ' if self.is_difference else ''}{measures}: {size}"]
 
     def note_lines(self) -> list[str]:
         return []  # The table has the notes below it
@@ -361,25 +363,26 @@ def agreement_of(
         with a row for each unit and a column of numbers for each assessor.
     measures
         Agreement coefficients: `observed`, `positive`, `negative`, `overlap`, `kappa` (two
-        assessors), `fleiss`, `alpha`, `AC1`, `AC2`. Arguments are a distance (`nominal`, `linear`,
-        `quadratic` or `interval`, `ordinal`, `ratio`) and `rel=GRADE`, which makes grades binary:
-        `kappa(quadratic)`, `alpha(nominal)`, `kappa(rel=2)`. By default observed agreement, kappa
-        (Fleiss' kappa for more than two assessors), ordinal alpha and AC1.
+        assessors), `fleiss`, `alpha`, `AC1`, `AC2`. An argument `rel=GRADE` makes grades binary;
+        `kappa`, `fleiss`, `alpha` and `AC2` accept a distance (`nominal`, `linear`, `quadratic` or
+        `interval`, `ratio`, or, except `AC2`, `ordinal`): `kappa(quadratic)`, `kappa(rel=2)`. By
+        default `observed`, `kappa` (`fleiss` for more than two assessors jointly), `alpha`, `AC1`.
     pairs
-        Whether to compare each pair of assessors with a document in common, instead of all
-        assessors jointly.
+        Whether to compare each pair of assessors with a unit in common, instead of all assessors
+        jointly.
     reference
-        Name of an assessor with whom each other assessor is compared.
+        Name of an assessor with whom each other assessor is compared, in pairs.
     rel
-        Lowest relevant grade, which makes grades binary, for coefficients that do not set it.
+        Lowest relevant grade, which makes grades binary, for coefficients that do not set it. By
+        default 1 for `positive`, `negative` and `overlap`; others then use all grades.
     grades
         Grades of the scale, if some do not occur: AC1 and AC2 depend on them.
     topics, names
-        For ratings: the topic of each unit. For an array: the names of the assessors.
+        For ratings: the topic of each unit, and the names of assessors if no columns name them.
     axis
-        For an array: the axis of the assessors. 0 if each row is an assessor, as in the package
-        `krippendorff`; 1 if each column is. Required, unless the array is not square and the number
-        of `names` or `topics` identifies the axis.
+        For ratings: 0 if each row is an assessor, as in the package `krippendorff`; 1 if each
+        column is. Required unless columns of a data frame name the assessors, or the array is not
+        square and the number of `names` or `topics` identifies the axis.
     interval
         Method for the confidence intervals over topics. `jackknife`: t intervals from the values
         without each topic, on the scale of :math:`\ln(1 - \theta)`, with lower bounds of at least
@@ -402,10 +405,9 @@ def agreement_of(
     InputError
         For labels that cannot be read.
     PolicyError
-        For unknown measures, distances, intervals or assessors.
+        For unknown or invalid options, and ratings that are not numbers.
     CranfieldError
-        For a single assessor, pairs of assessors without a common unit, and more grades, topics or
-        pairs than fit into memory.
+        For a single assessor, infinite or unknown grades, no common units, and too large tables.
 
     Notes
     -----
@@ -432,9 +434,9 @@ def agreement_of(
     ratings = read_ratings(annotations, topics=topics, grades=grades, names=names, axis=axis)
     if len(ratings.assessors) < 2:
         raise CranfieldError("expected at least two assessors, got one")
-    paired = pairs or reference is not None
-    coefficients = parse_coefficients(measures, rel, paired or len(ratings.assessors) == 2)
-    comparisons, tables = ratings.count_pairs(reference) if paired else ratings.count_all()
+    is_pairwise = pairs or reference is not None
+    coefficients = parse_coefficients(measures, rel, is_pairwise or len(ratings.assessors) == 2)
+    comparisons, tables = ratings.count_pairs(reference) if is_pairwise else ratings.count_all()
 
     def compute_values(sums: Tables) -> Floats:
         return np.stack([measure.compute(sums) for measure in coefficients], axis=-1)
@@ -442,7 +444,7 @@ def agreement_of(
     notes = ratings.notes
     # Units with a label add 1 to the proportions; those with several labels also to the units.
     n_single = round(float(tables.proportions.sum() - tables.units.sum()))
-    if not paired and n_single and any(str(measure).startswith("AC") for measure in coefficients):
+    if not is_pairwise and n_single and any(str(c).startswith("AC") for c in coefficients):
         units = counted(n_single, "unit")
         note = f"AC1 and AC2: chance agreement is also estimated from {units} with only one label"
         notes = (*notes, note)
@@ -452,7 +454,7 @@ def agreement_of(
     if interval == "jackknife":
         replicates = compute_values(tables.sum_other_topics())
     elif interval == "bootstrap":
-        replicates = bootstrap(tables, compute_values, resamples, seed)
+        replicates = bootstrap_topics(tables, compute_values, resamples, seed)
     agreement = Agreement(
         measures=tuple(map(str, coefficients)),
         comparisons=tuple(comparisons),
@@ -469,7 +471,7 @@ def agreement_of(
         topic_names=ratings.topics,
         has_units=has_units,
         notes=notes,
-        paired=paired,
+        is_pairwise=is_pairwise,
     )
     return agreement._add_intervals(
         lower_bounds=np.array([measure.formula.min_value for measure in coefficients])

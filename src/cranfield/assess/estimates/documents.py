@@ -114,7 +114,7 @@ class SampledDocuments:
     is_complete: Bools  # Whether people judged all documents of a system
 
 
-def sample_documents(
+def collect_sampled_documents(
     judged: JudgedRuns, measure: Measure, labels: PooledLabels
 ) -> SampledDocuments:
     """Collect the sampled documents of `judged`, the runs judged by the labels of the judge."""
@@ -158,7 +158,7 @@ def sample_documents(
 
 def compute_error_terms(inclusion: Floats, stratum: Ints, values: Floats) -> Floats:
     """Compute error terms of an estimated sum; the sum of their squares is its variance."""
-    # (1 - pi) e^2 / pi^2 for an independently sampled document; N^2 (1 - n/N) s^2 / n for a stratum
+    # (1 - pi) e^2 / pi^2 for an independent document of value e, N^2 (1 - n/N) s^2 / n by stratum
     is_independent = stratum < 0
     _, code, sizes = np.unique(stratum, return_inverse=True, return_counts=True)
     n_sampled = sizes[code].astype(np.float64)
@@ -233,10 +233,7 @@ class DocumentEstimates:
 def estimate_scores(
     sample: SampledDocuments, n_documents: int, fixed_topics: bool, fit: Fit
 ) -> DocumentEstimates:
-    r"""Estimate the scores of each topic from the judge's labels and sampled human grades.
-
-    .. math:: \hat M_t = \lambda \sum_d w_d f_d + \sum_{d \in S} w_d (y_d - \lambda f_d) / \pi_d
-    """
+    """Estimate the scores of each topic by the formula of :func:`ppi_scores`."""
     n_topics, n_systems = sample.judge_scores.shape
     human_errors, judge_errors = (
         compute_error_terms(sample.inclusion, sample.stratum, values)

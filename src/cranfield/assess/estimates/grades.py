@@ -37,7 +37,7 @@ class PPIGrades(Result):
     alpha
         One minus the confidence level.
     notes
-        Notes on means without an interval, and on how labels were read.
+        Notes on means without an interval or with a widened one, and on how labels were read.
     """
 
     name: ClassVar[str] = "ppi"
@@ -110,7 +110,7 @@ def ppi_grades(
     PolicyError
         If people judged fewer than two pairs with a grade of the judge, and not all of them; or if
         inclusion probabilities of pairs with the same grade (columns `inclusion` or `stratum`)
-        differ by more than 25%.
+        differ by more than 25%; or for an option out of its range.
 
     Examples
     --------

@@ -62,7 +62,7 @@ class PPIMeans(Result):
     ----------
     estimate, standard_error, low, high, lambda_, human, freedom
         Columns of the table; shape (means,), or () for one mean.
-    items
+    n_items
         Number of items, with or without human labels.
     alpha
         One minus the confidence level.
@@ -74,10 +74,10 @@ class PPIMeans(Result):
     columns: ClassVar[Columns] = {
         "estimate": Column("Estimated mean."),
         "standard_error": Column(
-            "Standard error of the estimate; 0 if the labels do not vary, and then uninformative."
+            "Standard error; also 0 if sampled values do not vary, although that is not exact."
         ),
         "low": Column(
-            "Lower bound of the confidence interval; NaN if labels do not vary and are not grades."
+            "Lower confidence bound; NaN if sampled values do not vary, unless grades or complete."
         ),
         "high": Column("Upper bound of the same confidence interval as `low`."),
         "lambda": Column(
@@ -95,7 +95,7 @@ class PPIMeans(Result):
     high: Floats
     lambda_: Floats
     human: Ints
-    items: int
+    n_items: int
     freedom: Floats
     alpha: float
     folds: int
@@ -117,12 +117,12 @@ class PPIMeans(Result):
 
     def heading(self) -> list[str]:
         if self.estimate.ndim:
-            return [f"{self.estimate.size} means of {self.items:,} items"]
+            return [f"{self.estimate.size} means of {self.n_items:,} items"]
         bounds = f"[{self.low:.4f}, {self.high:.4f}]"
         interval = "without interval: all values equal" if np.isnan(self.low) else bounds
         return [
             f"{self.estimate:.4f} {interval},"
-            f" {self.human} human labels of {self.items:,}, lambda {self.lambda_:.2f}"
+            f" {self.human} human labels of {self.n_items:,}, lambda {self.lambda_:.2f}"
         ]
 
 
@@ -227,11 +227,11 @@ def compute_intervals(
     names = ("estimate", "standard_error", "low", "high", "lambda_", "human", "freedom")
     values = dict(zip(names, columns, strict=True)) | {"alpha": fit.alpha, "seed": fit.seed}
     values["folds"] = fit.folds if fit.lambda_ is None else 0
-    return PPIMeans(**values, items=n_items, _remarks=tuple(remarks))
+    return PPIMeans(**values, n_items=n_items, _remarks=tuple(remarks))
 
 
 def compute_satterthwaite(variances: Floats, counts: Any) -> Floats:
-    """Compute Satterthwaite's degrees of freedom of sums of variances of `counts` values each."""
+    """Compute Satterthwaite's degrees of freedom for sums of variances; infinite if all are 0."""
     denominator = ratio(variances**2, np.maximum(counts - 1, 1)).sum(axis=1)
     freedom = ratio(variances.sum(axis=1) ** 2, denominator)
     return np.where(freedom > 0, freedom, np.inf)
@@ -253,7 +253,7 @@ def sum_rows(values: Any, code: Ints, n_codes: int) -> Floats:
 def compute_out_of_fold_moments(
     label: Floats, pred: Floats, cell: Ints, fold: Ints, n_folds: int, shape: tuple[int, ...]
 ) -> tuple[Floats, Floats]:
-    """Compute cov(y, f) and var(f) of the labels outside each fold; shape (*shape, folds)."""
+    """Compute cov(y, f) and var(f) of labels outside each fold (all with one); (*shape, folds)."""
     products = (np.ones(label.size), label, pred, label * pred, pred * pred)
     sums = [sum_by_cell(values, cell * n_folds + fold, (*shape, n_folds)) for values in products]
     if n_folds > 1:
@@ -287,16 +287,16 @@ def ppi_mean(
     sample; no assumption is made on the errors of the judge. If lambda were learned from the labels
     to which it is applied, intervals would be too narrow; so the labels are divided into `folds`,
     and the lambda of a fold is learned from the other folds (cross-fitting). With fewer than two
-    other items lambda is 0, whatever `lambda_` is.
+    other items, or clusters of them, lambda is 0, whatever `lambda_` is.
 
     If human labels are grades, integers from 0 to 100 such as 0 and 1, and the lowest label of
-    humans and judge is 0 (or the highest is 1), the interval is our own extension of the interval
-    of Agresti and Coull (1998) to residuals: z^2 pseudo-labels are added,
-    a quarter each of the pairs (y, f) = (0, 0), (0, g), (g, 0) and (g, g), with g the highest grade
-    of humans and judge. Its width is above 0 even if the sample has no error of the judge. Other
-    labels have the t interval with n - 1 degrees of freedom. If humans and judge differ on fewer
-    than 8 of these labels, and on less than half, the t interval is at least as wide as that of the
-    human labels alone, with a note. It is NaN if its width would be 0.
+    humans and judge is 0 (or the lowest is above 0 and the highest at most 1), the interval is our
+    own extension of the interval of Agresti and Coull (1998) to residuals: z^2 pseudo-labels are
+    added, a quarter each of the pairs (y, f) = (0, 0), (0, g), (g, 0) and (g, g), with g the
+    highest grade of humans and judge. Its width is above 0 even if the sample has no error of the
+    judge. Other labels have the t interval with n - 1 degrees of freedom. If humans and judge
+    differ on fewer than 8 of these labels, and on less than half, the t interval is at least as
+    wide as that of the human labels alone, with a note. It is NaN if its width would be 0.
 
     Source: Angelopoulos, Duchi and Zrnic (2023), PPI++; Zrnic and Candès (2024), cross-fitting;
     Bonett and Price (2012), paired proportions.
@@ -311,7 +311,7 @@ def ppi_mean(
         Weight of the judge, from 0 (human labels only) to 1 (PPI without power tuning); learned by
         default.
     folds
-        Number of folds for cross-fitting, 2 or more; with 1, lambda is learned from all labels, and
+        Maximum number of folds for cross-fitting; with 1, lambda is learned from all labels, and
         intervals from few labels are too narrow.
     seed
         Seed of the random folds.
@@ -330,8 +330,8 @@ def ppi_mean(
     Raises
     ------
     PolicyError
-        For fewer than three human labels of a mean (two if lambda is set), or fewer than three
-        clusters with human labels; for missing labels of the judge; for an option out of its range.
+        For human labels of fewer than three items, or clusters, in a mean (two if lambda is set);
+        for invalid shapes; for missing labels of the judge; for an option out of its range.
 
     Examples
     --------
@@ -401,10 +401,10 @@ def estimate_means(
     )
 
 
-def has_few_errors(y: Floats, f: Floats, count: Ints, lambda_: Floats) -> Bools:
+def has_few_errors(y: Floats, f: Floats, n_labels: Ints, lambda_: Floats) -> Bools:
     """Return a mask of the means with too few errors of the judge to estimate a variance."""
-    errors = (~np.isnan(y) & (y != f)).sum(axis=1)
-    return np.asarray((errors < MIN_ERRORS) & (2 * errors < count) & (lambda_ > 0))
+    n_errors = (~np.isnan(y) & (y != f)).sum(axis=1)
+    return np.asarray((n_errors < MIN_ERRORS) & (2 * n_errors < n_labels) & (lambda_ > 0))
 
 
 def _sum_variance(
@@ -537,7 +537,7 @@ def stratified_mean(
     Raises
     ------
     PolicyError
-        For a stratum with fewer than two human labels that is not completely labelled.
+        For an incomplete stratum with fewer than two human labels; else as for :func:`ppi_mean`.
 
     Examples
     --------
@@ -652,8 +652,9 @@ def check_labels(human: Any, judge: Any, groups: Any) -> tuple[Floats, Floats, b
         raise PolicyError("labels of the judge must be finite for all items, got NaN or infinity")
     if np.isinf(y).any():
         raise PolicyError("human labels must be finite, or NaN for missing ones, got infinity")
-    if (largest := max(np.nanmax(np.abs(labels), initial=0.0) for labels in (y, f))) > _MAX_LABEL:
-        reason = f"labels must be at most {_MAX_LABEL:g} in absolute value, got {largest:g}"
+    max_label = max(np.nanmax(np.abs(labels), initial=0.0) for labels in (y, f))
+    if max_label > _MAX_LABEL:
+        reason = f"labels must be at most {_MAX_LABEL:g} in absolute value, got {max_label:g}"
         raise PolicyError(reason)
     human_labels = np.atleast_2d(y)
     return human_labels, np.broadcast_to(np.atleast_2d(f), human_labels.shape), y.ndim == 1

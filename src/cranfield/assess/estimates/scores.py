@@ -15,9 +15,9 @@ from cranfield.assess.estimates.documents import (
     DocumentEstimates,
     PooledLabels,
     check_additive,
+    collect_sampled_documents,
     estimate_scores,
     match_labels,
-    sample_documents,
 )
 from cranfield.assess.estimates.means import (
     FOLDS,
@@ -80,8 +80,9 @@ class TopicEstimates:
     def compute_topic_values(self) -> Floats:
         r"""Compute values by judged topic, whose means are the estimates; shape (topics, systems).
 
-        The unjudged topics are randomly distributed over the n judged topics. Judged topic t, with
-        the unjudged topics :math:`U_t`, has the value
+        The N unjudged topics, whose mean score by the judge is :math:`\bar f_N`, are randomly
+        distributed over the n judged topics. Judged topic t, which has scores :math:`y_t` by human
+        labels and :math:`f_t` by the judge and the unjudged topics :math:`U_t`, has the value
 
         .. math:: y_t - \lambda f_t + \lambda \frac{n}{N} \sum_{u \in U_t} (f_u - \bar f_N)
             + \lambda \bar f_N
@@ -124,13 +125,13 @@ class PPIScores(Result):
     means
         Estimates, standard errors and confidence intervals by system.
     by_judge
-        Column of the table; shape (systems,).
+        Mean scores by the labels of the judge alone; shape (systems,).
     scores
         Values by topic whose means are the estimates, for :func:`cranfield.compare`. For the unit
         `topic` there is a value for each judged topic, which includes the judge's scores of some
         unjudged topics. For the unit `document` there is an estimate for each topic, which can be
         outside the range of the measure.
-    topics
+    n_topics
         Number of topics.
     fixed_topics
         Whether standard errors reflect only the sampling of documents.
@@ -152,7 +153,7 @@ class PPIScores(Result):
     means: PPIMeans
     by_judge: Floats
     scores: Scores
-    topics: int
+    n_topics: int
     fixed_topics: bool
     notes: tuple[str, ...]
     _data: TopicEstimates | DocumentEstimates
@@ -167,7 +168,7 @@ class PPIScores(Result):
         return frame.with_columns(pl.Series("by judge", self.by_judge))
 
     def _describe_size(self) -> str:
-        units = counted(self.means.items, self.unit)
+        units = counted(self.means.n_items, self.unit)
         return f"{self.means.human[0]:,} of {units} judged by people"
 
     def tables(self) -> list[Table]:
@@ -263,9 +264,10 @@ def ppi_scores(
     .. math:: \hat M_t = \lambda \sum_d w_d(f_d) + \sum_{d \in S}
         \frac{w_d(y_d) - \lambda w_d(f_d)}{\pi_d}
 
-    is unbiased over all samples for any judge; lambda is learned from other topics. Estimates of
-    other measures, such as AP and nDCG, would be biased; they are refused. The columns of human
-    judgments determine the sampling design:
+    is unbiased over all samples for any judge, with S the sample, :math:`y_d` and :math:`f_d` the
+    labels of document d by people and judge, and :math:`\pi_d` its inclusion probability; unless it
+    is set, lambda is learned from other topics. Estimates of other measures, such as AP and nDCG,
+    would be biased; they are refused. The columns of human judgments determine the sampling design:
 
     - with a column `inclusion` only, documents were sampled independently with this probability;
     - with a column `stratum`, a fixed number of documents was sampled from each stratum; documents
@@ -290,8 +292,8 @@ def ppi_scores(
     lambda_
         Weight of the judge, from 0 (human labels only) to 1; by default learned for each system.
     folds, seed
-        Number of folds of cross-fitting, and seed of the random numbers, which also distribute
-        unjudged topics over the values of `scores`.
+        Number of folds of cross-fitting (for the unit `document`, at least 2), and seed of the
+        random numbers, which also distribute unjudged topics over the values of `scores`.
     alpha
         One minus the confidence level of the intervals.
     fixed_topics
@@ -316,11 +318,13 @@ def ppi_scores(
     MeasureError
         For the unit `document` and a measure that is not a sum over documents.
     InputError
-        For a topic that people judged but the judge did not, or a topic without sampled documents.
+        For a topic that people judged and the judge did not, or people much less completely; for
+        the unit `document`, also for a topic or stratum with too few sampled documents, or a
+        document without a required label, stratum or inclusion probability.
     PolicyError
-        For an option out of its range; for the unit `topic` and fewer than three judged topics (two
-        if lambda is set); for the unit `document` and one topic, unless `fixed_topics` and
-        lambda are set.
+        For an option that is out of its range or not for this unit; for labels of several judges;
+        for a geometric mean; for the unit `topic` and fewer than three judged topics (two if lambda
+        is set); for the unit `document` and one topic, unless `fixed_topics` and lambda are set.
 
     Examples
     --------
@@ -360,7 +364,7 @@ def ppi_scores(
         )
         topics, values = judge_scores.topics, estimates.values
     means = estimates.compute_means()
-    counts = {"judged by people": int(means.human[0]), "of": means.items}
+    counts = {"judged by people": int(means.human[0]), "of": means.n_items}
     settings = {"PPI unit": unit, **counts, "folds": means.folds, "seed": means.seed}
     scores = Scores(
         values,
@@ -377,7 +381,7 @@ def ppi_scores(
         means=means,
         by_judge=judge_scores.mean(),
         scores=scores,
-        topics=len(judge_scores.topics),
+        n_topics=len(judge_scores.topics),
         fixed_topics=fixed_topics,
         notes=(*panel.notes, *notes, *name_notes(means, judge_scores.systems)),
         _data=estimates,
@@ -399,10 +403,10 @@ def _estimate_by_topic(
         return set_highest_grade(judge_runs(collection, qrels, **options), panel.scale.high)
 
     def score_labels(
-        judged: JudgedRuns, topics_with_labels: set[str], *more: Measure
+        judged: JudgedRuns, topics_with_labels: set[str], *other_measures: Measure
     ) -> list[Scores]:
         labelled_scores = []
-        for scores in score(judged, [measure, *more]).values():
+        for scores in score(judged, [measure, *other_measures]).values():
             # Judgments may list topics without documents.
             topics = [topic for topic in scores.topics if topic in topics_with_labels]
             labelled_scores.append(scores.select(topics).complete()[0])
@@ -419,8 +423,8 @@ def _estimate_by_topic(
     rows = [judge_scores.topics.index(topic) for topic in human_scores.topics]
     human[rows] = human_scores.values
     notes = [*_collect_label_notes(judged, measure, judge.name), *describe_unlabelled(panel)]
-    if judge.unparsed:
-        answers = counted(judge.unparsed, "answer")
+    if judge.n_unparsed:
+        answers = counted(judge.n_unparsed, "answer")
         notes.append(
             f"{answers} of {judge.name} without a grade: in scores by the judge, documents without"
             " another answer are unjudged"
@@ -499,11 +503,10 @@ def _estimate_by_document(
             "unjudged='condensed' requires unit='topic', as ranks in condensed lists depend on the"
             " judgments"
         )
-    sample = sample_documents(judged, measure, labels)
+    sample = collect_sampled_documents(judged, measure, labels)
     if not fixed_topics and len(judged.topics) < 2:
         reason = "the variance over topics requires two topics, got one"
-        reason = f"{reason}; use fixed_topics=True and lambda_=1"
-        raise PolicyError(reason)
+        raise PolicyError(f"{reason}; use fixed_topics=True and lambda_=1")
     notes = _collect_label_notes(judged, measure, panel.judges[0].name)
     if labels.n_unlabelled:
         n_unlabelled = counted(labels.n_unlabelled, "document")
@@ -572,7 +575,7 @@ class PPIAnswers(TableResult):
         Raises
         ------
         PolicyError
-            For an unknown or a single system, or if people labelled answers to different topics.
+            For an unknown or single system, or if people labelled answers to different topics.
         """
         systems, data, frames = self.rows["system"].to_list(), self._data, []
         if len(systems) < 2:
@@ -634,7 +637,7 @@ def ppi_answers(
     InputError
         For an answer that people labelled but the judge did not.
     PolicyError
-        For fewer than three labelled answers of a system (two if lambda is set), or unequal types.
+        For fewer than 3 labels of a system (2 with `lambda_`), unequal types, or invalid options.
 
     Examples
     --------
@@ -678,4 +681,4 @@ def ppi_answers(
 
 
 def _has_answer(judged: JudgedAnswers | JudgedCitations) -> Bools:
-    return judged.answered if isinstance(judged, JudgedAnswers) else judged.sentences > 0
+    return judged.answered if isinstance(judged, JudgedAnswers) else judged.n_sentences > 0

@@ -27,7 +27,7 @@ from cranfield.tabular import Table
 
 _FAMILIES = Schema(
     "table of families",
-    (schemas.Column("name", ID, "judge"), schemas.Column("family", ID)),
+    (schemas.FileColumn("name", ID, "judge"), schemas.FileColumn("family", ID)),
     noun="the families",
     formats=TABLE_FORMATS,
     default_format="csv",
@@ -98,12 +98,12 @@ class SelfPreference(TableResult):
             " scores are negated if lower scores are better."
         ),
         "bias": Column(
-            "`shift of family` minus `shift of others`: above 0 if the judge favours its family;"
-            " null if either is null."
+            "`shift of family` minus `shift of others`: above 0 if the judge favours its family."
+            " All three are null without topics, or without systems in either group."
         ),
         "low": Column(
-            "Lower bound of the t interval of the bias; null for one topic, or if the bias is the"
-            " same on every topic."
+            "Lower bound of the t interval of the bias; null if the bias is null or the same on"
+            " every topic."
         ),
         "high": Column("Upper bound of the t interval of the bias."),
         "simultaneous low": Column(
@@ -111,12 +111,12 @@ class SelfPreference(TableResult):
         ),
         "simultaneous high": Column("Upper bound of the simultaneous interval."),
         "p": Column(
-            "Two-sided p-value of the t-test of a bias of 0, without correction.", pvalue=True
+            "Two-sided p-value of the t-test of a bias of 0, uncorrected; null as low.", pvalue=True
         ),
         "own human rank": Column(
-            "Rank, by human labels, of the system with the judge's name; null if there is none."
+            "Rank by human labels of the judge as a system; null or absent if it is not a system."
         ),
-        "own judge rank": Column("Rank of the judge's own system by the judge."),
+        "own judge rank": Column("Rank of the same system by the judge's labels."),
     }
 
     measures: tuple[str, ...]
@@ -166,15 +166,17 @@ def self_preference(
             - \operatorname{mean}_{s \notin K_j} \Delta_{jst} \right), \qquad
         \Delta_{jst} = M_j(s, t) - M_{human}(s, t)
 
-    with :math:`K_j` the systems of the judge's family. The bias is 0 if the judge shifts the
-    scores of all systems equally. A judge that scores its family higher than other systems is not
-    biased if people do so by the same amount. If lower scores are better, scores are negated.
+    with T topics, :math:`M_j(s, t)` the score of system s on topic t by the labels of judge j, and
+    :math:`K_j` the systems of the judge's family. A system with the name of the judge is in neither
+    mean. The bias is 0 if the judge shifts the scores of all systems equally. A judge that scores
+    its family higher than other systems is not biased if people do so by the same amount. If lower
+    scores are better, scores are negated.
 
     Parameters
     ----------
     runs
         Runs: any input of :func:`cranfield.read_runs`, or the runs of :func:`judges_as_runs`, so
-        that the judges are systems. A system with the name of the judge counts in neither group.
+        that the judges are systems.
     human, judges, scale, clip
         As for :func:`compare_judges`.
     families
@@ -244,7 +246,7 @@ def self_preference(
     family_shift, other_shift, standard_error = np.full((3, *shape), np.nan)
     for cell in np.ndindex(*shape):
         measure, judge = cell
-        human_values, judge_values = judge_scores.complete_scores(measure, judge)
+        human_values, judge_values = judge_scores.select_complete_scores(measure, judge)
         n_topics[cell] = len(human_values)
         if is_own_run[judge].any() and n_topics[cell]:
             human_rank[cell], judge_rank[cell] = (
@@ -314,7 +316,7 @@ class ScoreBias(TableResult):
         ),
         "bias": Column(
             "Mean over topics of the score by the judge minus the score by human labels; scores are"
-            " negated if lower scores are better."
+            " negated if lower scores are better. Null without topics."
         ),
         "low": Column(
             "Lower bound of the confidence interval of the bias, simultaneous for all systems"
@@ -345,6 +347,8 @@ def score_bias(
 
     .. math:: b_{js} = \frac{1}{T} \sum_t \left( M_j(s, t) - M_{human}(s, t) \right)
 
+    with symbols as for :func:`self_preference`, and scores negated if lower scores are better.
+
     Parameters
     ----------
     runs
@@ -361,8 +365,7 @@ def score_bias(
     Returns
     -------
     ScoreBias
-        Result with a row per measure, judge and system. If lower scores are better, scores are
-        negated.
+        Result with a row per measure, judge and system.
 
     Examples
     --------

@@ -16,9 +16,9 @@ from cranfield.assess.agreement.coefficients import (
     MAX_ENTRIES,
     Tables,
     build_tables,
+    compute_jackknife_intervals,
+    compute_observed_agreement,
     estimate_degrees_of_freedom,
-    jackknife,
-    observed_agreement,
     parse_coefficient,
 )
 from cranfield.assess.agreement.distributions import DIVERGENCES, compute_closeness
@@ -45,15 +45,16 @@ def compute_calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats
 
     Tables have shape (topics, human grades, grades by the judge). Results have shape (grades by
     the judge, human grades), with NaN for a grade that the judge never gave. Intervals are
-    Wilson's (1927) for a proportion p, with the number of pairs n divided by the design effect of
-    topics, as pairs of a topic are correlated. The design effect, at least 1, is the variance of p
-    by the jackknife,
+    Wilson's (1927) for a proportion p of n pairs with a grade by the judge, with n divided by the
+    design effect of topics, as pairs of a topic are correlated. The design effect, at least 1, is
+    the variance of p by the jackknife,
 
     .. math:: \frac{T-1}{T} \sum_t \left(\frac{n_{t1} - p\, n_t}{n - n_t}\right)^2,
 
-    divided by p (1 - p) / n. The degrees of freedom of the t quantile are estimated from these
-    terms by ``estimate_degrees_of_freedom``. For proportions of 0 and 1, whose variance cannot be
-    estimated, n is the number of topics.
+    divided by p (1 - p) / n, where T topics have such pairs: topic t has :math:`n_t`, of which
+    :math:`n_{t1}` have the human grade. The degrees of freedom of the t quantile are estimated from
+    these terms by ``estimate_degrees_of_freedom``. For proportions of 0 and 1, whose variance
+    cannot be estimated, n is the number of topics. With a single topic, intervals are from 0 to 1.
     """
     counts = np.swapaxes(tables, 1, 2).astype(np.float64)
     label_counts = counts.sum(axis=2, keepdims=True)
@@ -81,7 +82,7 @@ LEVELS = ("nominal", "ordinal", "interval", "ratio")  # Levels of measurement of
 COUNTS = {
     "labels": Column("Number of labels of the judge."),
     "pairs": Column("Number of the judge's labels for documents that people judged too."),
-    "missing": Column("Number of documents that people judged but the judge did not."),
+    "missing": Column("Number of pairs of topic and document that only people judged."),
     "extra": Column(
         "Number of the judge's labels for documents without a human judgment, in judged topics."
     ),
@@ -106,7 +107,7 @@ def list_statistics(scale: GradeScale, level: str) -> dict[str, Statistic]:
     coefficients |= {f"alpha {name}": f"alpha(nominal, rel={k})" for name, k in cuts}
     return {
         **{name: parse_coefficient(text).compute for name, text in coefficients.items()},
-        "agreement": observed_agreement,
+        "agreement": compute_observed_agreement,
         "bias": partial(_compute_mean_difference, lambda difference: difference),
         "over": partial(_compute_mean_difference, lambda difference: difference > 0),
         "under": partial(_compute_mean_difference, lambda difference: difference < 0),
@@ -200,7 +201,8 @@ class JudgeComparison(Result):
                 3,
             ),
             "low": Column(
-                "Lower bound of the Wilson interval, adjusted by the design effect of topics.", 3
+                "Lower bound of the Wilson interval with the design effect; null as `proportion`.",
+                3,
             ),
             "high": Column("Upper bound of the Wilson interval.", 3),
         },
@@ -264,7 +266,7 @@ class JudgeComparison(Result):
         with np.errstate(divide="ignore", invalid="ignore"):
             for k, function in enumerate(ORDINAL_MEASURES.values()):
                 value, replicates = function(totals), function(totals - topic_counts)
-                bounds = jackknife(value, replicates, has_pairs, self.confidence)
+                bounds = compute_jackknife_intervals(value, replicates, has_pairs, self.confidence)
                 sums = np.where(has_pairs, function(topic_counts), 0.0).sum(axis=0)
                 values[..., k] = value, *np.clip(bounds, 0.0, 1.0), sums / has_pairs.sum(axis=0)
         columns = dict(zip(("value", "low", "high", "mean"), values, strict=True))
@@ -371,7 +373,7 @@ def compare_judges(
     ------
     InputError
         With file, line and grade, for a grade outside the scale; for unreadable input; and for a
-        judge without a label of a pair that people judged.
+        judge that labelled none of the pairs that people judged.
     PolicyError
         For an unknown option, or a scale of more than 101 grades.
 
@@ -413,7 +415,9 @@ def compare_judges(
         values[k], replicates = statistic(totals), statistic(leave_one_out)
         # Only the bias can exceed 1.
         on_scale = {"is_bounded": name != "bias", "is_proportion": name in PROPORTIONS}
-        bounds = jackknife(values[k], replicates, has_pairs, confidence, **on_scale)
+        bounds = compute_jackknife_intervals(
+            values[k], replicates, has_pairs, confidence, **on_scale
+        )
         # Clip bounds to the possible values of the statistic.
         min_value = 0.0 if name in PROPORTIONS else -np.inf if name == "bias" else -1.0
         low[k] = np.maximum(bounds[0], min_value)

@@ -28,7 +28,7 @@ def _read_answer(cell: Any) -> str | None:
 
 
 _NESTING_KEYS = {"body", "choices", "message", "candidates", "content", "parts", "output"}
-"""Keys under which the interfaces of OpenAI, Anthropic and Gemini nest the text of an answer."""
+"""Keys under which the APIs of OpenAI, Anthropic and Gemini nest the text of an answer."""
 
 _FAILURE_KEYS = {"error", "type", "finishReason", "promptFeedback"}
 """Keys of responses without a text."""
@@ -40,7 +40,7 @@ _INCOMPLETE_ENDS = (
     " recitation blocklist prohibited_content language other error errored failed timeout expired"
     " cancelled canceled"
 )
-"""Values of the keys above, in lower case, for answers that failed or were truncated."""
+"""Values of `_END_KEYS`, in lower case, for answers that failed or were truncated."""
 
 
 def _is_incomplete(record: Mapping[Any, Any]) -> bool:
@@ -51,7 +51,7 @@ def _is_incomplete(record: Mapping[Any, Any]) -> bool:
 
 
 def _extract_text(cell: Any) -> Any:
-    """Extract the text of a response of an LLM's interface; None if it failed or was truncated."""
+    """Extract the text of a response of an LLM's API; None if it failed or was truncated."""
     if isinstance(cell, list) and all(isinstance(item, Mapping) for item in cell):
         # Parts of one message: reasoning has no text, or is marked as a thought.
         texts = [text for item in cell if isinstance(text := _extract_text(item), str)]
@@ -102,18 +102,18 @@ def _split_pair(line: str) -> list[str]:
 
 _PAIRS = Schema(
     "table of pairs",
-    (schemas.Column("topic", LABEL), schemas.Column("doc", LABEL)),
+    (schemas.FileColumn("topic", LABEL), schemas.FileColumn("doc", LABEL)),
     noun="the pairs",
     lines=Lines(
         ("topic", "doc"),
         2,
         split=_split_pair,
-        hint="; `cranfield pool` lists pairs with --budget or --unjudged, for example",
+        hint="; use `cranfield pool` with --budget or --unjudged to list the pairs",
     ),
     tuples=("topic", "doc"),
     is_selected=True,
 )
-_PROMPT_ID = schemas.Column("id", ID, "id of a prompt")
+_PROMPT_ID = schemas.FileColumn("id", ID, "id of a prompt")
 _PROMPTS = Schema(
     "table of prompts",
     (_PROMPT_ID, *_PAIRS.columns),
@@ -124,7 +124,7 @@ _PROMPTS = Schema(
 )
 ANSWERS = Schema(
     "table of answers",
-    (_PROMPT_ID, schemas.Column("text", _ANSWER, "text of an answer")),
+    (_PROMPT_ID, schemas.FileColumn("text", _ANSWER, "text of an answer")),
     noun="the answers",
     default_format="jsonl",
     decisive=(),
@@ -137,14 +137,14 @@ def _read_texts(
 ) -> dict[str, list[str]]:
     schema = Schema(
         f"table of {noun}s",
-        (schemas.Column("id", ID, f"id of a {noun}"),),
+        (schemas.FileColumn("id", ID, f"id of a {noun}"),),
         noun=f"the {noun}s",
         lines=Lines(("id", "text"), 2, split=partial(str.split, maxsplit=1)),
         mapping=make_pair_reader("id", "text"),
         is_selected=True,
     )
     columns = read_columns(data, schema)
-    table = columns.table(schema)
+    table = columns.make_table(schema)
     ids, source = table.frame["id"], columns.source
     table.refuse(~ids.is_first_distinct(), lambda row: f"{noun} {row['id']} occurs twice")
     rows = pairs.frame["topic" if noun == "topic" else "doc"].replace_strict(
@@ -229,7 +229,7 @@ class ParsedAnswers(TableResult):
         Data frame with a row for each prompt.
     rule
         Rule by which grades were parsed.
-    duplicates
+    n_duplicates
         Number of answers replaced by a later answer to the same prompt.
     """
 
@@ -244,7 +244,7 @@ class ParsedAnswers(TableResult):
     }
 
     rule: str
-    duplicates: int
+    n_duplicates: int
 
     @property
     def labels(self) -> pl.DataFrame:
@@ -260,7 +260,7 @@ class ParsedAnswers(TableResult):
         return [
             f"parse rate {100 * n_parsed / n_prompts:.1f}%: {n_parsed:,} of"
             f" {counted(n_prompts, 'prompt')} have a grade; {n_answered:,} answered,"
-            f" {other_counts}; {counted(self.duplicates, 'duplicate answer')}",
+            f" {other_counts}; {counted(self.n_duplicates, 'duplicate answer')}",
             f"rule: {self.rule}",
         ]
 
@@ -287,7 +287,7 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     Raises
     ------
     InputError
-        For an answer to an unknown prompt, and for unreadable input.
+        For an answer to an unknown prompt, a prompt that occurs twice, and unreadable input.
 
     Examples
     --------
@@ -299,7 +299,7 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
     """
     grade_map = GradeMap.parse(grades)
     table, answer_columns = read_table(prompts, _PROMPTS), read_columns(answers, ANSWERS)
-    answer_table = answer_columns.table(ANSWERS)
+    answer_table = answer_columns.make_table(ANSWERS)
     for k, name in enumerate(answer_columns.names):
         if name in (*_END_KEYS, *_PROBLEM_KEYS):
             incomplete = [_is_incomplete({name: cell}) for cell in answer_columns.cells(k)]

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from cranfield.assess.agreement.coefficients import jackknife
+from cranfield.assess.agreement.coefficients import compute_jackknife_intervals
 from cranfield.assess.judges.reading import (
     Panel,
     describe_unjudged,
@@ -62,7 +62,7 @@ class JudgeScores:
         judges = tuple(judge.name for judge in self.panel.judges)
         return {"measure": tuple(map(str, self.measures)), "judge": judges}
 
-    def complete_scores(self, measure: int, judge: int) -> tuple[Floats, Floats]:
+    def select_complete_scores(self, measure: int, judge: int) -> tuple[Floats, Floats]:
         """Return human and judge scores on the topics where all systems have both."""
         human_scores, judge_scores = self.human[measure], self.judges[measure, judge]
         is_complete = ~(np.isnan(human_scores).any(axis=1) | np.isnan(judge_scores).any(axis=1))
@@ -189,18 +189,18 @@ class JudgeRankings(Result):
             "topics": Column(
                 "Number of topics that have a label of the judge and scores of all systems."
             ),
-            "tau": Column("Kendall's tau-b of the rankings by the judge and by human labels.", 3),
+            "tau": Column("Kendall's tau-b of the two rankings; null if undefined.", 3),
             "tau low": Column(
                 "Lower bound of the jackknife t interval of tau over topics; null if undefined.", 3
             ),
             "tau high": Column("Upper bound of the interval of tau.", 3),
             "tau AP": Column(
-                "Tau AP of the two rankings, with the ranking by human labels as the reference.", 3
+                "Tau AP, with the ranking by human labels as the reference; null if undefined.", 3
             ),
             "tau AP low": Column("Lower bound of the interval of tau AP; null if undefined.", 3),
             "tau AP high": Column("Upper bound of the interval of tau AP.", 3),
             "RBO": Column("Rank-biased overlap of the two rankings, extrapolated.", 3),
-            "tau by topic": Column("Mean of tau by topic, over topics where tau is defined.", 3),
+            "tau by topic": Column("Mean of tau over topics where it is defined; null if none.", 3),
             "flips": Column("Number of pairs of systems in opposite orders."),
             "largest change": Column(
                 "Largest change of rank up or down; above 0 if the judge ranks the system higher."
@@ -214,12 +214,9 @@ class JudgeRankings(Result):
             "judge": Column("Judge.", key=True),
             "system": Column("System.", key=True),
             "by human labels": Column(
-                "Mean score by human labels, or mean logarithm for a geometric mean."
+                "Mean score by human labels, negated if lower is better; of logs if geometric."
             ),
-            "by judge": Column(
-                "Mean score by the judge; negated, as `by human labels`, if lower scores are"
-                " better."
-            ),
+            "by judge": Column("Mean score by the judge's labels, computed in the same way."),
             "human rank": Column("Rank by human labels, from 1; equal means share a rank."),
             "judge rank": Column("Rank by the judge."),
             "change": Column("Rank by human labels minus rank by the judge."),
@@ -317,8 +314,8 @@ def judge_rankings(
     by rounding errors only are tied.
 
     The intervals are for the same systems on other topics. They are jackknife intervals with t
-    quantiles, clipped to [-1, 1]; no interval is computed for one topic, or if excluding any
-    topic leaves the coefficient unchanged. Bootstrap percentile intervals would be biased
+    quantiles, clipped to [-1, 1]; no interval is computed for one topic or one system, or if the
+    coefficient is the same whichever topic is excluded. Bootstrap percentile intervals are biased
     downwards, and often exclude the coefficient itself: resampling topics adds noise to both
     rankings, and this noise lowers their agreement.
 
@@ -343,14 +340,14 @@ def judge_rankings(
     means = np.full((2, *judge_scores.judges.shape[:2], n_systems), np.nan)
     # Systems are sorted by name, so that sums are bit-identical for any order of runs.
     name_order = np.array(sorted(range(n_systems), key=judge_scores.systems.__getitem__))
-    for m, k in np.ndindex(*means.shape[1:3]):
-        measure, judge = names["measure"][m], names["judge"][k]
-        scores = [values[:, name_order] for values in judge_scores.complete_scores(m, k)]
+    for cell in np.ndindex(*means.shape[1:3]):
+        measure, judge = names["measure"][cell[0]], names["judge"][cell[1]]
+        scores = [values[:, name_order] for values in judge_scores.select_complete_scores(*cell)]
         n_topics = len(scores[0])
         if not n_topics:
             raise CranfieldError(f"no topic has scores of {measure} by human labels and by {judge}")
         system_means = [round_for_ranking(values.mean(axis=0)) for values in scores]
-        means[:, m, k, name_order] = system_means
+        means[(slice(None), *cell, name_order)] = system_means
         signs = [np.sign(values[:, None] - values) for values in system_means]
         taus = np.array([kendall_tau(*system_means), tau_ap(*system_means[::-1])])
         bounds = np.full((2, 2), np.nan)
@@ -359,7 +356,9 @@ def judge_rankings(
             replicates = [round_for_ranking(values / (n_topics - 1)) for values in sums]
             tau_replicates = np.column_stack([kendall_tau(*replicates), tau_ap(*replicates[::-1])])
             has_scores = np.ones(tau_replicates.shape, dtype=bool)
-            interval = jackknife(taus, tau_replicates, has_scores, confidence, is_bounded=False)
+            interval = compute_jackknife_intervals(
+                taus, tau_replicates, has_scores, confidence, is_bounded=False
+            )
             bounds = np.clip(np.column_stack(interval), -1.0, 1.0)
         row = {"measure": measure, "judge": judge, "topics": n_topics}
         for name, value, (low, high) in zip(("tau", "tau AP"), taus, bounds, strict=True):

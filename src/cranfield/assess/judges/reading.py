@@ -30,7 +30,7 @@ from cranfield.collection.policies import DUPLICATES, FORMATS
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding, is_utf8
 from cranfield.sources.columns import Columns, is_frame, read_columns, read_file_columns
-from cranfield.sources.schemas import NAMED_FORMATS, fold_name, optional
+from cranfield.sources.schemas import NAMED_FORMATS, declare_optional, fold_name
 from cranfield.sources.values import BOOLEAN_GRADES, GRADE_OR_NONE
 
 _STATUS = replace(
@@ -42,7 +42,7 @@ _LABELS = replace(
     QRELS,
     kind="label set",
     noun="labels",
-    columns=(*QRELS.columns[:3], optional("result_status", _STATUS)),
+    columns=(*QRELS.columns[:3], declare_optional("result_status", _STATUS)),
     decisive=("status", "outcome", "judge", "assessor", "measure", "criterion"),
 )
 _IDS = {fold_name(name) for column in _LABELS.columns[:2] for name in column.names}
@@ -58,7 +58,7 @@ class Judge:
         Name of the judge.
     labels
         Grades of the judge, as judgments.
-    unparsed
+    n_unparsed
         Number of answers without a grade: `result_status` is 0, or `judgment` is missing or has no
         grade by `grades`.
     n_clipped
@@ -67,18 +67,19 @@ class Judge:
 
     name: str
     labels: Qrels
-    unparsed: int = 0
+    n_unparsed: int = 0
     n_clipped: int = 0
 
     def __repr__(self) -> str:
-        counts = f", {self.unparsed:,} unparsed" * bool(self.unparsed)
+        counts = f", {self.n_unparsed:,} unparsed" * bool(self.n_unparsed)
         counts += f", {self.n_clipped:,} clipped" * bool(self.n_clipped)
         return f"Judge({quoted(self.name)}: {counted(len(self.labels), 'label')}{counts})"
 
 
 def describe_unparsed(judge: Judge) -> str:
     """Return the end of a message on missing labels: the number of answers without a grade."""
-    return f"; answers of {judge.name} without a grade: {judge.unparsed:,}" * bool(judge.unparsed)
+    n_unparsed = judge.n_unparsed
+    return f"; answers of {judge.name} without a grade: {n_unparsed:,}" * bool(n_unparsed)
 
 
 def read_judges(
@@ -108,15 +109,15 @@ def read_judges(
     -------
     tuple of Judge
         Judges in the order of `data`; those of a folder by name. The default name of a judge is the
-        stem of its file.
+        stem of its file, or `judge` for labels in memory.
 
     Raises
     ------
     InputError
-        With file, line and reason, for labels that cannot be read: a grade that is not an integer,
-        a document with two labels, a file without labels.
+        With file, line and reason, for labels that cannot be read, such as a grade that is not an
+        integer (without `grades`), a document with two labels, and a file without labels.
     PolicyError
-        For two judges with the same name, an unknown format, or no judge.
+        For two judges with the same name, no judge, or an unknown or inapplicable option.
 
     Examples
     --------
@@ -206,9 +207,9 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
         columns = read_columns(data, schema)
     own_names = {} if column_names is None else column_names.match_table(columns.names)
     _check_ids(columns, own_names)
-    table = columns.table(schema, own_names)
+    table = columns.make_table(schema, own_names)
     positions = schema.find_positions(columns.names, columns.source, own_names)
-    unread = columns.unused_columns(positions.values())
+    unread = columns.get_unused_columns(positions.values())
     is_parsed = pl.col("grade").is_not_null() & pl.col("result_status").ne_missing(0)
     rows = table.frame.select(is_parsed.arg_true()).to_series()
     n_answers = table.frame.height
@@ -237,7 +238,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     judgments = SystemTable(table, other_columns, "", rows=rows.to_numpy())
     qrels_options = {name: options[name] for name in ("separator", "on_duplicate")}
     labels = read_qrels(judgments, **qrels_options)
-    return Judge(name or "judge", labels, unparsed=n_answers - table.frame.height)
+    return Judge(name or "judge", labels, n_unparsed=n_answers - table.frame.height)
 
 
 def _check_ids(columns: Columns, own_names: Mapping[str, str]) -> None:
@@ -475,6 +476,6 @@ def count_grade_pairs(panel: Panel, judge: Judge) -> tuple[Ints, dict[str, int]]
         "missing": len(human_labels) - n_pairs,
         "extra": n_in_topics - n_pairs,
         "unknown": len(labels) - n_in_topics,
-        "unparsed": judge.unparsed,
+        "unparsed": judge.n_unparsed,
         "clipped": judge.n_clipped,
     }

@@ -144,11 +144,11 @@ class Decisions(TableResult):
     columns: ClassVar[Columns] = {
         "quantity": Column("Quantity that has a tolerance, such as kappa.", key=True),
         "judge": Column("Judge.", key=True),
-        "measure": Column("Measure; empty for agreement of grades.", key=True),
+        "measure": Column("Measure; empty for quantities of grades, such as kappa.", key=True),
         "system": Column(
             "System that determines the verdict on `score-bias`; empty for other quantities."
         ),
-        "estimate": Column("Estimate of the quantity."),
+        "estimate": Column("Estimate of the quantity; null if undefined."),
         "low": Column("Lower bound of the confidence interval of the estimate; null if undefined."),
         "high": Column("Upper bound of the same confidence interval as `low`."),
         "comparison": Column("Comparison with the tolerance: at least, at most, or within +/-."),
@@ -156,7 +156,10 @@ class Decisions(TableResult):
         "verdict": Column(
             "`met` if the interval is within the tolerance, `not met` if outside, else `undecided`."
         ),
-        "topics": Column("Number of topics to decide all undecided t intervals; null if unknown."),
+        "topics": Column(
+            "Number of topics at which undecided t intervals would give a verdict, with the same"
+            " estimates and deviations; null if decided, unknown or above a million."
+        ),
     }
 
     confidence: float
@@ -322,8 +325,8 @@ def _select_deciding_row(
             size = None
             if row["low"] is not None and n_topics > 1:
                 value = abs(row["estimate"]) if comparison == WITHIN else row["estimate"]
-                distances = (row["high"] - row["low"]) / 2, n_topics, abs(value - tolerance)
-                size = compute_required_topics(*distances, joint_level)
+                half_width, distance = (row["high"] - row["low"]) / 2, abs(value - tolerance)
+                size = compute_required_topics(half_width, n_topics, distance, joint_level)
             sizes.append(size)
     row = max(rows, key=lambda row: (VERDICTS.index(row["verdict"]), abs(row["estimate"] or 0.0)))
     if row["verdict"] == "undecided":

@@ -1,4 +1,4 @@
-"""AWARE: weighted means of the scores that runs have by the judgments of each assessor."""
+"""AWARE: weighted means of the scores of runs computed from each assessor's judgments."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from cranfield.assess.agreement.coefficients import (
     build_tables,
-    cohen_kappa,
-    observed_agreement,
+    compute_cohen_kappa,
+    compute_observed_agreement,
 )
 from cranfield.assess.judges.reading import find_judged_topics, set_highest_grade
 from cranfield.assess.labels.consensus import align_weights, compute_proportions, majority
@@ -47,7 +47,7 @@ def compute_gold_agreement(labels: Labels, gold: Any, weights: str) -> Floats:
     joint = np.zeros((len(labels.workers), n_grades, n_grades))
     np.add.at(joint, (labels.worker[rows], labels.level[rows], truth[rows]), 1)
     tables = build_tables(joint, np.arange(n_grades, dtype=np.float64))
-    coefficient = observed_agreement if weights == "accuracy" else cohen_kappa
+    coefficient = compute_observed_agreement if weights == "accuracy" else compute_cohen_kappa
     agreement = np.maximum(np.nan_to_num(coefficient(tables)), 0)
     if not agreement.any():
         raise CranfieldError(
@@ -127,10 +127,10 @@ def aware(
     .. math:: s(t, r) = \sum_k a_{kt}\, M(t, r; \text{judgments of } k), \qquad
         \sum_k a_{kt} = 1
 
-    Scores are combined, not grades: for a measure that is linear in gains, such as DCG, uniform
-    weights give the measure of mean gains; for other measures, such as AP, they do not. An assessor
-    without labels in a topic is excluded there, and the weights of the remaining assessors are
-    scaled to sum to 1; `settings` reports the number of these cases.
+    with M the score of run r on topic t, and :math:`a_{kt}` the weight of assessor k there. Scores
+    are combined, not grades: only for a measure that is linear in gains, such as DCG, uniform
+    weights give the measure of mean gains. An assessor without labels in a topic is excluded there,
+    and the other weights are scaled to sum to 1; `settings` reports the number of these cases.
 
     Parameters
     ----------
@@ -164,8 +164,8 @@ def aware(
     -------
     Scores
         Scores of the measure `AWARE(...)`; `settings["aware"]` has the mean weight of each assessor
-        and the numbers of assessors without labels in a topic and of topics without a score. NaN
-        for topics where all weights are 0.
+        and the numbers of topics without labels, summed over assessors, and of topics without a
+        score. Scores are NaN for topics where all weights are 0.
 
     Raises
     ------
@@ -227,20 +227,20 @@ def aware(
         weight = weight**2 if squared else weight
     weight = np.where(is_assessed, weight[:, None] if weight.ndim == 1 else weight, 0.0)
     total_weight = weight.sum(axis=0)
-    normalized = compute_proportions(weight, total_weight, 0.0)
-    combined = np.einsum("kt,kts->ts", normalized, np.where(is_assessed[:, :, None], values, 0.0))
-    combined[total_weight <= 0] = np.nan
+    weight = compute_proportions(weight, total_weight, 0.0)
+    means = np.einsum("kt,kts->ts", weight, np.where(is_assessed[:, :, None], values, 0.0))
+    means[total_weight <= 0] = np.nan
     # Means over the topics with labels of the assessor; NaN without such topics.
-    mean_weight = compute_proportions(normalized.sum(axis=1), is_assessed.sum(axis=1)).tolist()
+    mean_weight = compute_proportions(weight.sum(axis=1), is_assessed.sum(axis=1)).tolist()
     summary = {
-        "weights": weights if is_named else "given",
+        "weights": weights if is_named else "numeric",
         "seed": seed,
         "mean weight": dict(zip(labels.workers, mean_weight, strict=True)),
         "assessors without labels in a topic": int((~is_assessed).sum()),
         "topics without a score": int((total_weight <= 0).sum()),
     }
     name, settings = f"AWARE({scores.measure})", {**scores.settings, "aware": summary}
-    return replace(scores, values=combined, measure=name, settings=settings)
+    return replace(scores, values=means, measure=name, settings=settings)
 
 
 def _score_runs(
@@ -250,7 +250,7 @@ def _score_runs(
     if labels.n_repeats:
         raise PolicyError(
             f"expected one label per assessor and pair, got {labels.n_repeats:,} repeated;"
-            " use repeats='last' to keep the last label"
+            " use repeats='last' in read_labels to keep the last label"
         )
     if options.pop("aspects", None):
         raise PolicyError("aspects cannot be combined with AWARE, where each assessor is an aspect")

@@ -69,15 +69,15 @@ class Consensus(Result):
     prior
         Proportion of each grade among pairs, fixed or estimated; shape (grades,).
     objective
-        Objective after each step: the log-likelihood, plus the log density of priors if the method
-        has priors (for variational MACE, a lower bound). Empty for a majority vote.
+        Objective after each step (GLAD: and at the start): the log-likelihood, plus the log density
+        of priors if there are any (variational MACE: a lower bound). Empty for majority and wawa.
     converged
         Whether the iterations converged before their maximum number.
     tie, seed
         Policy for ties, and seed of the random numbers.
-    gold
+    has_gold
         Whether a pair has a gold grade; shape (pairs,).
-    evidence, parts
+    evidence, get_label_evidence
         Evidence for each grade by pair, and a function that returns the evidence by label.
     settings
         Options of the method.
@@ -105,9 +105,9 @@ class Consensus(Result):
     converged: bool
     tie: str
     seed: int
-    gold: Bools
+    has_gold: Bools
     evidence: Floats
-    parts: Callable[[], Floats]
+    get_label_evidence: Callable[[], Floats]
     settings: Mapping[str, Any] = field(default_factory=dict)
     parameters: Mapping[str, Floats] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -117,13 +117,13 @@ class Consensus(Result):
         check_integer("seed", self.seed, 0)
 
     @property
-    def iterations(self) -> int:
-        """Number of steps of the optimisation."""
+    def n_iterations(self) -> int:
+        """Number of values of `objective`: steps of the optimisation, and the start for GLAD."""
         return self.objective.size
 
     @property
     def log_likelihood(self) -> float:
-        """Final log-likelihood, without priors of parameters; NaN for a majority vote.
+        """Final log-likelihood, without priors of parameters; NaN for `majority` and `wawa`.
 
         For variational MACE it is computed from geometric means of the parameters, unscaled.
         """
@@ -218,9 +218,9 @@ class Consensus(Result):
 
         .. math:: \pi^w_{kl} = \frac{\sum_i T_{ik} n^w_{il}}{\sum_l \sum_i T_{ik} n^w_{il}}
 
-        with the probabilities T of `posterior`: the proportion of label l among pairs of grade k.
-        NaN if a worker labelled no pair of grade k. For Dawid-Skene without smoothing, this is the
-        estimate of the model.
+        the proportion of label l among the worker's labels of pairs of grade k, with T the
+        `posterior` and :math:`n^w_{il}` the number of labels l of pair i. NaN if there are no such
+        labels. For Dawid-Skene without smoothing, this is the estimate of the model.
 
         Source: Dawid and Skene (1979), equation 2.3.
         """
@@ -241,7 +241,7 @@ class Consensus(Result):
         is_equal = labels.level == self.level[labels.pair]
         cells, cell = np.unique(labels.cell, return_inverse=True)
         own_evidence = np.zeros((cells.size, labels.grades.size))
-        np.add.at(own_evidence, cell, self.parts())
+        np.add.at(own_evidence, cell, self.get_label_evidence())
         n_labels = np.bincount(labels.pair, minlength=len(labels.docs))[labels.pair]
         has_others = n_labels > np.bincount(cell)[cell]
         is_best = _mask_most_likely(self.evidence[labels.pair] - own_evidence[cell])
@@ -263,10 +263,10 @@ class Consensus(Result):
 
     def heading(self) -> list[str]:
         steps = ""
-        if self.iterations:
+        if self.n_iterations:
             outcome = "" if self.converged else ", not converged"
             value = f"objective {self.objective[-1]:.4f}"
-            steps = f", {value} after {counted(self.iterations, 'step')}{outcome}"
+            steps = f", {value} after {counted(self.n_iterations, 'step')}{outcome}"
         pairs, ties = counted(len(self.labels.docs), "pair"), counted(self.tied.sum(), "tie")
         return [f"{self.method} of {pairs}{steps}, {ties} ({self.tie})"]
 
@@ -293,15 +293,15 @@ class LabelCounts:
         self._pair_counts = self._worker_counts.T.tocsr()
 
     def compute_expected_counts(self, posterior: Floats) -> Floats:
-        """Compute the expected counts of labels; shape (workers, given grades, true grades)."""
+        """Compute the expected counts of labels; shape (workers, label grades, true grades)."""
         return np.asarray(self._worker_counts @ posterior).reshape(*self.shape, -1)
 
     def sum_evidence(self, table: Floats) -> Floats:
-        """Sum a table (workers, given grades, true grades) by pair; shape (pairs, true grades)."""
+        """Sum a table (workers, label grades, true grades) by pair; shape (pairs, true grades)."""
         return np.asarray(self._pair_counts @ table.reshape(-1, table.shape[2]))
 
     def get_label_evidence(self, table: Floats) -> Floats:
-        """Return the row of a table (workers, given grades, true grades) for each label."""
+        """Return the row of a table (workers, label grades, true grades) for each label."""
         return np.asarray(table.reshape(-1, table.shape[2])[self.rows])
 
 
@@ -434,9 +434,9 @@ def _count_weighted_votes(
         converged=True,
         tie=tie,
         seed=seed,
-        gold=np.zeros(shape[0], dtype=bool),
+        has_gold=np.zeros(shape[0], dtype=bool),
         evidence=votes,
-        parts=lambda: encode_one_hot(labels, label_weight),
+        get_label_evidence=lambda: encode_one_hot(labels, label_weight),
         settings=settings,
     )
 
@@ -577,7 +577,7 @@ class Stopped(Result):
         return self.all_labels.restricted(self.used)
 
     @property
-    def by_pair(self) -> Ints:
+    def n_used_by_pair(self) -> Ints:
         """Number of labels used; shape (pairs,)."""
         return np.bincount(self.all_labels.pair[self.used], minlength=self.decided.size)
 
@@ -592,6 +592,6 @@ class Stopped(Result):
         n_labels = np.bincount(self.all_labels.pair, minlength=self.decided.size)
         return self.all_labels.pairs.with_columns(
             labels=pl.Series(n_labels),
-            used=pl.Series(self.by_pair),
+            used=pl.Series(self.n_used_by_pair),
             decided=pl.Series(self.decided),
         )

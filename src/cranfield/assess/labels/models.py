@@ -37,11 +37,11 @@ INFERENCES = ("variational", "em")  # Inference methods of MACE
 _MAX_SMOOTHING = 1e100
 _MIN_SPREAD = 1e-100  # Bounds that avoid overflow and underflow
 MAX_LOG_EASE = 30.0  # Largest absolute logarithm of ease; beyond it no probability changes
-OBJECTIVE_TOLERANCE = 0.01  # Maximum difference of objectives of random starts with one optimum
+OBJECTIVE_TOLERANCE = 0.01  # Maximum difference of objectives of random starts with equal optima
 COPYING_ALPHA, SPAM_ALPHA = 0.5, 10.0  # Beta and Dirichlet prior (Hovy et al., section 2.2)
 
 
-Expectation = tuple[Floats, Floats, float]  # Posterior, log evidence and objective
+ExpectationStep = tuple[Floats, Floats, float]  # Posterior, log evidence and objective
 
 
 class Crowd:
@@ -74,7 +74,7 @@ class Crowd:
     def run_em(
         self,
         state: Any,
-        expect: Callable[[Any], Expectation],
+        expect: Callable[[Any], ExpectationStep],
         maximise: Callable[[Floats, Any], Any],
     ) -> tuple[Any, dict[str, Any]]:
         """Run expectation-maximisation; return the parameters and the fields of the consensus."""
@@ -102,11 +102,11 @@ class Crowd:
     def estimate_prior(self, posterior: Floats) -> Floats:
         return np.asarray(posterior.mean(axis=0) if self.fixed_prior is None else self.fixed_prior)
 
-    def expect(self, table: Floats, prior: Floats) -> Expectation:
+    def expect(self, table: Floats, prior: Floats) -> ExpectationStep:
         """Return posterior, log evidence and log-likelihood, given the probabilities of labels."""
         return self.compute_posterior(self.counts.sum_evidence(take_log(table)) + take_log(prior))
 
-    def compute_posterior(self, evidence: Floats) -> Expectation:
+    def compute_posterior(self, evidence: Floats) -> ExpectationStep:
         gold_evidence = evidence[self.gold_cells]
         evidence[self.gold_cells[0]] = -np.inf
         evidence[self.gold_cells] = gold_evidence
@@ -116,7 +116,7 @@ class Crowd:
         return odds / totals, evidence, float((maxima + np.log(totals)).sum())
 
     def make_consensus(self, **values: Any) -> Consensus:
-        values |= {"gold": self.gold >= 0, "notes": self.notes}
+        values |= {"has_gold": self.gold >= 0, "notes": self.notes}
         return Consensus(labels=self.labels, tie=self.tie, seed=self.seed, **values)
 
 
@@ -159,8 +159,10 @@ def dawid_skene(
         \pi^w_{kl} = \frac{s + \sum_i T_{ik} n^w_{il}}{\sum_l (s + \sum_i T_{ik} n^w_{il})}, \qquad
         T_{ik} \propto p_k \prod_w \prod_l (\pi^w_{kl})^{n^w_{il}}
 
-    starting with the proportions of labels as T. The objective, which no step decreases, is the
-    log-likelihood \(\sum_i \log \sum_k p_k \prod_w \prod_l (\pi^w_{kl})^{n^w_{il}}\), plus
+    with \(T_{ik}\) the probability of grade k for pair i of I, \(n^w_{il}\) the number of labels l
+    of worker w for it, \(\pi^w_{kl}\) the worker's probability of label l for grade k, and p the
+    (estimated) prior. T starts as proportions of labels. The objective, which never decreases, is
+    the log-likelihood \(\sum_i \log \sum_k p_k \prod_w \prod_l (\pi^w_{kl})^{n^w_{il}}\), plus
     \(s \sum \log \pi\) with smoothing s.
 
     Parameters
@@ -210,14 +212,14 @@ def dawid_skene(
     check_choice("unmet", unmet, UNMET)
     crowd = Crowd(labels, gold, prior, tolerance, iterations, tie, seed)
 
-    # The state: label probabilities, shape (workers, given grades, true grades), and the prior.
+    # The state: label probabilities, shape (workers, label grades, true grades), and the prior.
     def maximise(posterior: Floats, _: Any = None) -> tuple[Floats, Floats]:
         counts = crowd.counts.compute_expected_counts(posterior) + smoothing
         default = UNMET[unmet] / labels.grades.size
         table = compute_proportions(counts, counts.sum(axis=1, keepdims=True), default)
         return table, crowd.estimate_prior(posterior)
 
-    def expect(state: tuple[Floats, Floats]) -> Expectation:
+    def expect(state: tuple[Floats, Floats]) -> ExpectationStep:
         table, grade_prior = state
         # Labels with probability 0 stay impossible: their logarithm is minus infinity here.
         logs = np.where(table > 0, take_log(table), -np.inf)
@@ -233,7 +235,7 @@ def dawid_skene(
         method="dawid-skene",
         prior=grade_prior,
         quality=np.einsum("wkk,k->w", table, grade_prior),
-        parts=lambda: crowd.counts.get_label_evidence(take_log(table)),
+        get_label_evidence=lambda: crowd.counts.get_label_evidence(take_log(table)),
         settings={"smoothing": smoothing, "prior": prior, "unmet": unmet, "tolerance": tolerance},
     )
 
@@ -254,8 +256,9 @@ def one_coin(
     .. math:: P(l \mid k) = a_w \text{ if } l = k, \text{ else } \frac{1 - a_w}{K - 1}, \qquad
         a_w = \frac{1}{n_w}\sum_i \sum_k T_{ik} n^w_{ik}
 
-    For the parameters see :func:`dawid_skene`. With one number per worker, this model suits workers
-    with few labels.
+    with \(a_w\) the accuracy of worker w, who gave \(n_w\) labels, and K the number of
+    grades. For T, n and the parameters see :func:`dawid_skene`. With one number per worker, this
+    model suits workers with few labels.
 
     Returns
     -------
@@ -288,7 +291,7 @@ def one_coin(
             np.eye(n_grades, dtype=bool), accuracy[:, None, None], p_wrong[:, None, None]
         )
 
-    def expect(state: tuple[Floats, Floats]) -> Expectation:
+    def expect(state: tuple[Floats, Floats]) -> ExpectationStep:
         return crowd.expect(make_table(state[0]), state[1])
 
     start = maximise(crowd.compute_initial_posterior())
@@ -298,7 +301,7 @@ def one_coin(
         method="one-coin",
         prior=grade_prior,
         quality=accuracy,
-        parts=lambda: crowd.counts.get_label_evidence(take_log(make_table(accuracy))),
+        get_label_evidence=lambda: crowd.counts.get_label_evidence(take_log(make_table(accuracy))),
         settings={"prior": prior, "tolerance": tolerance},
     )
 
@@ -319,11 +322,11 @@ def glad(
     .. math:: P(l = k) = \sigma(\alpha_w e^{b_i}), \qquad
         P(l \ne k) = \frac{1 - \sigma(\alpha_w e^{b_i})}{K - 1}
 
-    with normal priors of mean 1 on \(\alpha\) and b. The objective is the log-likelihood plus the
-    log density of the priors, without constants. It is maximised by L-BFGS, starting at the means
-    of the priors. At the current parameters the gradient of the expected log-likelihood, which
-    expectation-maximisation uses, equals the gradient of the log-likelihood, so both methods have
-    the same stationary points; L-BFGS takes fewer steps.
+    for label l and true grade k (of K) of pair i, with \(\alpha_w\) the ability of worker w,
+    \(e^{b_i}\) the ease of the pair, \(\sigma\) the logistic function, and normal priors of mean 1
+    on \(\alpha\) and b. The objective is the log-likelihood plus the log density of the priors,
+    without constants. It is maximised by L-BFGS, starting at the means of the priors, which has the
+    same stationary points as expectation-maximisation, and takes fewer steps.
 
     Parameters
     ----------
@@ -377,7 +380,7 @@ def glad(
     def sum_by(index: Ints, values: Floats, size: int) -> Floats:
         return np.asarray(np.bincount(index, weights=values, minlength=size), np.float64)
 
-    def expect(point: Floats) -> Expectation:
+    def expect(point: Floats) -> ExpectationStep:
         _, logits = compute_logits(point)
         wrong_evidence = sum_by(labels.pair, log_expit(-logits) - log_others, shape[0])
         right_evidence = sum_by(cell, logits + log_others, shape[0] * shape[1]).reshape(shape)
@@ -415,7 +418,7 @@ def glad(
         method="glad",
         prior=grade_prior,
         quality=expit(ability),
-        parts=lambda: encode_one_hot(labels, logits + log_others),
+        get_label_evidence=lambda: encode_one_hot(labels, logits + log_others),
         settings={"prior": prior, "spread": spread},
         parameters={"ability": ability, "ease": ease},
     )
@@ -460,8 +463,8 @@ def mace(
     -------
     Consensus
         A worker's quality is its probability of copying, \(\theta_w\); `parameters` has it as
-        `copying`, and \(\xi\), of shape (workers, grades), as `spam`. With `variational` both are
-        geometric means under the posterior, scaled to sum to 1.
+        `copying`, \(\xi\), of shape (workers, grades), as `spam`, and the objectives of the starts
+        as `restarts`. With `variational`, \(\theta\) and \(\xi\) are scaled geometric means.
 
     Notes
     -----
@@ -506,7 +509,7 @@ def mace(
         spam_weights = (copying[:, 1:] * spam)[:, :, None]
         return np.asarray(spam_weights + np.eye(n_grades) * copying[:, :1, None])
 
-    def expect(state: Any) -> Expectation:
+    def expect(state: Any) -> ExpectationStep:
         posterior, evidence, value = crowd.expect(make_table(state), state[3])
         return posterior, evidence, value + state[2]
 
@@ -522,7 +525,7 @@ def mace(
         crowd.notes += (
             f"{n_lower:,} of {counted(restarts, 'random start')} ended below the best objective"
             f" ({objectives.min():.2f} to {objectives.max():.2f}); another seed may reach a better"
-            " one",
+            " objective",
         )
     copying, spam = (weights / weights.sum(axis=1, keepdims=True) for weights in state[:2])
     return crowd.make_consensus(
@@ -530,7 +533,7 @@ def mace(
         method="mace",
         prior=state[3],
         quality=copying[:, 0],
-        parts=lambda: crowd.counts.get_label_evidence(take_log(make_table(state))),
+        get_label_evidence=lambda: crowd.counts.get_label_evidence(take_log(make_table(state))),
         settings={"inference": inference, "restarts": restarts, "prior": prior},
         parameters={"copying": copying[:, 0], "spam": spam, "restarts": objectives},
     )
@@ -544,11 +547,11 @@ def _compute_variational_weights(counts: Floats, alpha: float) -> tuple[Floats, 
     """Return geometric means of a Dirichlet posterior, and minus its divergence from the prior."""
     from scipy.special import digamma, gammaln
 
-    n_grades = counts.shape[1]
+    n_values = counts.shape[1]
     posterior_alpha = counts + alpha
     totals = posterior_alpha.sum(axis=1)
     log_mean = digamma(posterior_alpha) - digamma(totals)[:, None]
-    constant = gammaln(n_grades * alpha) - n_grades * gammaln(alpha)
+    constant = gammaln(n_values * alpha) - n_values * gammaln(alpha)
     divergence = gammaln(totals) - gammaln(posterior_alpha).sum(axis=1) - constant
     divergence = divergence + ((posterior_alpha - alpha) * log_mean).sum(axis=1)
     return np.exp(log_mean), -float(divergence.sum())

@@ -48,11 +48,11 @@ from cranfield.sources.columns import (
 )
 from cranfield.sources.schemas import (
     USUAL_NAMES,
-    Column,
+    FileColumn,
     Schema,
+    declare_optional,
     fold_name,
     make_line_schema,
-    optional,
 )
 from cranfield.sources.summaries import find_summaries
 from cranfield.sources.values import (
@@ -69,12 +69,12 @@ from cranfield.sources.values import (
 LABELS = Schema(
     "table of labels",
     (
-        optional("topic", TOPIC.kind),
+        declare_optional("topic", TOPIC.kind),
         DOC,
-        Column("worker", ID),
-        Column("grade", replace(GRADE_OR_NONE, problem=describe_invalid_grade), "judgment"),
-        optional("order", NUMBER, "order"),
-        optional("stratum", replace(ID, missing=is_absent)),
+        FileColumn("worker", ID),
+        FileColumn("grade", replace(GRADE_OR_NONE, problem=describe_invalid_grade), "judgment"),
+        declare_optional("order", NUMBER, "order"),
+        declare_optional("stratum", replace(ID, missing=is_absent)),
     ),
     noun="labels",
     decisive=("status", "outcome", "count", "weight", "measure", "criterion"),
@@ -112,7 +112,7 @@ def read_lines(
     n_tab_fields = len(first_line.split(b"\t"))
     n_fields = n_tab_fields if n_tab_fields in _FIELDS_BY_COUNT else len(first_line.split())
     if not n_fields:
-        raise LABELS.empty_error(source.name)
+        raise LABELS.make_empty_error(source.name)
     fields = _FIELDS_BY_COUNT.get(n_fields) if columns is None else columns
     if fields is None:
         reason = f"expected lines of 4 or 5 fields, got {n_fields}"
@@ -254,7 +254,7 @@ def read_labels(
     if worker_columns is not None:
         raise PolicyError("worker_columns applies to one table, got a table for each worker")
     if not data:
-        raise LABELS.empty_error("labels")
+        raise LABELS.make_empty_error("labels")
     frames, notes = [], []
     for worker, judgments in data.items():
         if (name := ID.read(worker)) is None:
@@ -306,7 +306,7 @@ def _unpivot(
         if not is_absent(grades[worker][row], NO_GRADE)
     ]
     if not labels:
-        raise schema.empty_error(table.source)
+        raise schema.make_empty_error(table.source)
     rows = [row for row, _ in labels]
     other_columns = [k for k, name in enumerate(names) if name not in workers]
     # Further columns of workers or grades may be gold grades.
@@ -332,7 +332,7 @@ def _unpivot(
 
 
 def _check_row_order(table: Columns, labels: pl.DataFrame) -> None:
-    """Refuse repeated labels whose rows are not in the order of a column of times."""
+    """Refuse repeated labels whose rows may not be in the order of a column of times."""
     key = [name for name in ("topic", "doc", "worker") if name in labels.columns]
     is_repeated = labels.select(pl.struct(key).is_duplicated()).to_series()
     column_index = next(
@@ -344,7 +344,7 @@ def _check_row_order(table: Columns, labels: pl.DataFrame) -> None:
         or not is_repeated.any()
     ):
         return
-    texts = pl.Series([str(cell).strip() for cell in table.with_points(column_index)])
+    texts = pl.Series([str(cell).strip() for cell in table.get_column(column_index)])
     seconds = texts.cast(pl.Float64, strict=False)
     has_text = seconds.null_count() > 0
     times = labels.with_columns(time=texts if has_text else seconds).filter(is_repeated)
@@ -397,7 +397,7 @@ class _Reader:
             expected = "columns must be a mapping of column names, such as columns={'worker': ...}"
             raise PolicyError(f"for a table with a header, {expected}, got {quoted(columns)}")
         schema = set_grade_kind(schema, self.grade_map)
-        own_names = schema.own_names(columns)
+        own_names = schema.find_own_names(columns)
         if workers is not None and (surplus := {"worker", "grade"} & {*own_names}):
             reason = "worker_columns already names the columns of grades; remove from columns:"
             raise PolicyError(f"{reason} {', '.join(sorted(surplus))}")
@@ -413,7 +413,7 @@ class _Reader:
             has_docs = "doc" in own_names or bool(DOC.find_in(table.names))
             table, notes = _unpivot(table, schema, workers, has_docs)
             self.notes.extend(notes)
-        labels = table.table(schema, own_names)
+        labels = table.make_table(schema, own_names)
         if self.repeats == "last":
             _check_row_order(table, labels.frame)
         return map_grades(labels, self.grade_map)
@@ -564,8 +564,8 @@ def _make_labels(
 
 _GOLD_ITEMS = make_line_schema(
     "table of gold grades",
-    Column("doc", DOC.kind, "doc"),
-    Column("grade", GRADE, "judgment"),
+    FileColumn("doc", DOC.kind, "doc"),
+    FileColumn("grade", GRADE, "judgment"),
     mapping=make_pair_reader("doc", "grade"),
 )
 
@@ -598,7 +598,7 @@ def _read_gold_table(
     data: Any, columns: Mapping[str, str] | None = None, encoding: str = "utf-8"
 ) -> pl.DataFrame | None:
     """Read items and grades from a table without topics; None for other data."""
-    names = _GOLD_ITEMS.own_names({k: v for k, v in (columns or {}).items() if k != "topic"})
+    names = _GOLD_ITEMS.find_own_names({k: v for k, v in (columns or {}).items() if k != "topic"})
     if is_frame(data):
         table = read_frame_columns(data, "judgments")
     elif isinstance(data, (str, PathLike)) and Source(fspath(data)).suffix in FORMAT_OF_SUFFIX:
@@ -612,7 +612,7 @@ def _read_gold_table(
     is_trec = len(table.names) > 2 and any(is_number(str(name)) for name in table.names)
     if is_nested or is_trec or "topic" in (columns or {}) or TOPIC.find_in(table.names):
         return None
-    return table.table(_GOLD_ITEMS, names).frame.with_columns(topic=pl.lit(NO_TOPIC))
+    return table.make_table(_GOLD_ITEMS, names).frame.with_columns(topic=pl.lit(NO_TOPIC))
 
 
 def match_gold(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
@@ -639,6 +639,6 @@ def match_gold(data: Any, labels: Labels) -> tuple[Ints, tuple[str, ...]]:
         reason = f"gold grade {grade} is outside the scale of the labels ({scale})"
         raise InputError(reason, source=qrels.origin.name, topic=topic, doc=doc)
     notes = [f"{counted(rows.size, 'pair')} with a gold grade"]
-    if unused := len(qrels) - rows.size:
-        notes.append(f"{counted(unused, 'gold judgment')} ignored, as the pair has no label")
+    if n_unused := len(qrels) - rows.size:
+        notes.append(f"{counted(n_unused, 'gold judgment')} ignored, as the pair has no label")
     return level, tuple(notes)

@@ -38,7 +38,7 @@ def check_size(sizes: Mapping[str, int], limit: int = MAX_ENTRIES, remedy: str =
 class Labels(Result):
     """Labels of workers, crowds or machines; returned by :func:`read_labels`.
 
-    A pair is a labelled document of a topic. All arrays are read-only.
+    A pair is a labelled document of a topic. The arrays that are attributes are read-only.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class Labels(Result):
         if self.n_repeats:
             raise PolicyError(
                 f"expected one label per worker and pair, got {self.n_repeats:,} repeated;"
-                " use repeats='last' to keep the last label"
+                " use repeats='last' in read_labels to keep the last label"
             )
         check_size({"pair": shape[0], "worker": shape[1]})
         ratings = np.full(shape, np.nan)

@@ -14,7 +14,7 @@ from cranfield.base.spec import OPEN_PROBABILITY, choice, number, parameter
 from cranfield.base.streams import named_stream
 from cranfield.collection.judged.rows import join_ranges
 
-TIE_TOLERANCE = 1e-12  # Values that differ by less are tied, despite rounding errors
+TIE_TOLERANCE = 1e-12  # Maximum difference of tied values, relative for sums over runs
 
 
 class DocumentState(MethodState):
@@ -35,7 +35,7 @@ class WeightedSumState(DocumentState):
     def __init__(self, pool: Pool) -> None:
         super().__init__(pool)
         self.ranks = pool.rank[pool.by_document].astype(np.int64)
-        self.n_left = np.diff(pool.lists)
+        self.n_left = np.diff(pool.ranking_starts)
 
     def set_values(self, values: Floats) -> None:
         """Set the value of each row of `cells`; values and weights are nonnegative."""
@@ -110,9 +110,9 @@ class ResidualState(WeightedSumState):
         self.set_values(np.asarray((1 - p) * p ** (self.ranks - 1.0), dtype=np.float64))
         self._uses_base = uses_base
         self._unjudged_weights = (1 - p) * p ** (pool.rank - 1.0)
-        self._tail = p ** np.diff(pool.lists).astype(np.float64)
-        self._base = np.zeros(pool.lists.size - 1)
-        self._residual = np.ones(pool.lists.size - 1)
+        self._tail = p ** np.diff(pool.ranking_starts).astype(np.float64)
+        self._base = np.zeros(pool.ranking_starts.size - 1)
+        self._residual = np.ones(pool.ranking_starts.size - 1)
 
     def compute_weights(self) -> Floats:
         if not self._uses_base:
@@ -125,7 +125,7 @@ class ResidualState(WeightedSumState):
         self._base[cells] += self.values[rows] * np.repeat(is_relevant, self.pool.run_counts[docs])
         # Residuals are summed again, as subtraction would lose digits.
         self._unjudged_weights[self.pool.by_document[rows]] = 0
-        start, stop = self.pool.lists[cells], self.pool.lists[cells + 1]
+        start, stop = self.pool.ranking_starts[cells], self.pool.ranking_starts[cells + 1]
         weights = self._unjudged_weights[join_ranges(start, stop)[1]]
         unjudged_weights = np.add.reduceat(weights, np.cumsum(stop - start) - (stop - start))
         self._residual[cells] = unjudged_weights + self._tail[cells]
@@ -168,7 +168,7 @@ class LossState(WeightedSumState):
     def __init__(self, pool: Pool, beta: float) -> None:
         super().__init__(pool)
         sizes, n_systems = np.diff(pool.starts), len(pool.systems)
-        n_docs, n_ranked = np.repeat(sizes, n_systems), np.diff(pool.lists)
+        n_docs, n_ranked = np.repeat(sizes, n_systems), np.diff(pool.ranking_starts)
         log_factorials = np.r_[0.0, np.cumsum(np.log(np.arange(1, sizes.max(initial=0) + 1)))]
         n_missing = n_docs - n_ranked
         log_size = np.log(np.maximum(n_docs, 1))
@@ -206,7 +206,7 @@ class PlainLossState(MethodState):
             n_docs = len(losses)
             rank_losses = np.log(n_docs / np.arange(1, n_docs + 1))
             for system in range(n_systems):
-                start, stop = pool.lists[topic * n_systems + system :][:2]
+                start, stop = pool.ranking_starts[topic * n_systems + system :][:2]
                 positions = pool.ranked[start:stop] - pool.starts[topic]
                 if positions.size < n_docs:
                     losses[:, system] = rank_losses[positions.size :].mean()
@@ -265,68 +265,69 @@ class QueueState(MethodState):
         super().__init__(pool, starts)
         n_groups = starts.size - 1
         self._counts_seen = counts_seen
-        self._n_cells = pool.lists.size - 1
+        self._n_cells = pool.ranking_starts.size - 1
         self._n_rankings = self._n_cells // n_groups
         self._ranked = np.ascontiguousarray(pool.ranked).data
-        self._free = self.is_free.data
-        self._next, self._end = pool.lists[:-1].tolist(), pool.lists[1:].tolist()
-        self._source = np.full(len(pool), -1, dtype=np.int64).data
+        self._free_docs = self.is_free.data
+        ranking_starts = pool.ranking_starts.tolist()
+        self._next_rows, self._ends = ranking_starts[:-1], ranking_starts[1:]
+        self._source_cells = np.full(len(pool), -1, dtype=np.int64).data
         self._outcomes = np.zeros(len(pool), dtype=np.int8).data
         # Penalties are negated priorities; heap keys combine penalty and ranking in one integer.
         self._penalties = [0] * self._n_cells
         self._queues = [
             [*range(i * self._n_rankings, (i + 1) * self._n_rankings)] for i in range(n_groups)
         ]
-        self._current = [-1] * n_groups
+        self._current_cells = [-1] * n_groups
 
     def choose(self, groups: Indices) -> Indices:
         return np.array([self._choose(group) for group in groups.tolist()], dtype=np.intp)
 
     def learn(self, docs: Indices, is_relevant: Bools) -> None:
         for doc, relevant in zip(docs.tolist(), is_relevant.tolist(), strict=True):
-            cell = self._source[doc]
+            cell = self._source_cells[doc]
             self._outcomes[doc] = 1 if relevant else -1
             if not relevant:
                 self._move_back(cell)
             elif self._penalties[cell]:
                 self._penalties[cell] = 0
-                if self._current[cell // self._n_rankings] != cell:
+                if self._current_cells[cell // self._n_rankings] != cell:
                     heappush(self._queues[cell // self._n_rankings], cell)
 
     def _choose(self, group: int) -> int:
         while True:
-            cell = self._current[group]
+            cell = self._current_cells[group]
             if cell < 0:
                 penalty, cell = divmod(heappop(self._queues[group]), self._n_cells)
                 if penalty != self._penalties[cell]:
                     continue
-                self._current[group] = cell
-            position, end = self._next[cell], self._end[cell]
+                self._current_cells[group] = cell
+            position, end = self._next_rows[cell], self._ends[cell]
             while position < end:
                 doc: int = self._ranked[position]
                 position += 1
-                if self._free[doc]:
-                    self._free[doc] = False
-                    self._source[doc] = cell
-                    self._next[cell] = position
+                if self._free_docs[doc]:
+                    self._free_docs[doc] = False
+                    self._source_cells[doc] = cell
+                    self._next_rows[cell] = position
                     return doc
                 if self._counts_seen and (outcome := self._outcomes[doc]):
-                    self._next[cell] = position
+                    self._next_rows[cell] = position
                     if outcome < 0:
                         self._move_back(cell)
                         break
                     self._penalties[cell] = 0
             else:
                 # A finished ranking leaves the queue.
-                self._next[cell] = position
-                self._current[group] = -1
+                self._next_rows[cell] = position
+                self._current_cells[group] = -1
 
     def _move_back(self, cell: int) -> None:
         group = cell // self._n_rankings
         self._penalties[cell] += 1
         heappush(self._queues[group], self._penalties[cell] * self._n_cells + cell)
-        if self._current[group] == cell:
-            self._current[group] = -1
+        if self._current_cells[group] == cell:
+            self._current_cells[group] = -1
 
 
 class Bandit(Method):
@@ -358,13 +359,13 @@ class BanditState(DocumentState):
         self.method = method
         self.n_judged = np.zeros(shape)
         self.n_relevant = np.zeros(shape)
-        self.n_left = np.diff(pool.lists).reshape(shape)
+        self.n_left = np.diff(pool.ranking_starts).reshape(shape)
         self.n_steps = np.zeros(shape[0], dtype=np.int64)
         self.streams = [named_stream(seed, topic) for topic in pool.topics]
-        self._next = pool.lists[:-1].tolist()
-        self._source = np.full(len(pool), -1, dtype=np.int64)
+        self._next_rows = pool.ranking_starts[:-1].tolist()
+        self._source_cells = np.full(len(pool), -1, dtype=np.int64)
         self._ranked = np.ascontiguousarray(pool.ranked).data
-        self._free = self.is_free.data
+        self._free_docs = self.is_free.data
 
     def choose(self, groups: Indices) -> Indices:
         values = self.method.compute_values(self, groups)
@@ -376,17 +377,17 @@ class BanditState(DocumentState):
         cells = groups * values.shape[1] + run
         cell_list = cells.tolist()
         for cell in cell_list:
-            while not self._free[self._ranked[self._next[cell]]]:
-                self._next[cell] += 1
-        docs = np.array([self._ranked[self._next[cell]] for cell in cell_list], dtype=np.intp)
-        self._source[docs] = cells
+            while not self._free_docs[self._ranked[self._next_rows[cell]]]:
+                self._next_rows[cell] += 1
+        docs = np.array([self._ranked[self._next_rows[cell]] for cell in cell_list], dtype=np.intp)
+        self._source_cells[docs] = cells
         self.is_free[docs] = False
         self.n_left.ravel()[self.cells[self.find_rows(docs)]] -= 1
         self.n_steps[groups] += 1
         return docs
 
     def learn(self, docs: Indices, is_relevant: Bools) -> None:
-        cells, rewards = self._source[docs], is_relevant
+        cells, rewards = self._source_cells[docs], is_relevant
         if self.method.reward == "all":
             cells = self.cells[self.find_rows(docs)]
             rewards = np.repeat(is_relevant, self.pool.run_counts[docs])
@@ -414,7 +415,7 @@ class BanditState(DocumentState):
         return self.n_relevant[topics] / np.maximum(self.n_judged[topics], 1)
 
 
-class Random(Bandit):
+class RandomBandit(Bandit):
     """Choose from a random run."""
 
     name = "random"
@@ -475,7 +476,7 @@ class UcbTuned(Bandit):
         return np.where(n_judged > 0, bound, 1e6)
 
 
-class Thompson(Bandit):
+class ThompsonSampling(Bandit):
     """Choose from the run with the highest draw of Beta(1 + R, 1 + N - R), with R of N relevant.
 
     N and R are the numbers of judged and of relevant documents of the run. Each judgment of a run

@@ -91,7 +91,7 @@ class Method(Spec):
         raise NotImplementedError
 
 
-class Depth(Method):
+class DepthPooling(Method):
     """Order documents by best rank in any run: the pool of depth 1, then that of depth 2, ..."""
 
     name = "depth"
@@ -102,7 +102,7 @@ class Depth(Method):
         return -pool.best_rank
 
 
-class Count(Method):
+class RunCount(Method):
     """Order documents by the number of runs that have the document."""
 
     name = "count"
@@ -125,7 +125,7 @@ class ReciprocalRankFusion(Method):
 
 
 class Borda(Method):
-    """Order n pooled documents by points: n - r at rank r; unranked documents share the rest."""
+    """Order by points: n - r at rank r of n documents; unranked documents share other points."""
 
     name = "Borda"
     aliases = ("Borda-count",)
@@ -154,7 +154,7 @@ class Condorcet(Method):
 
 def _sum_rank_weights(pool: Pool, method: fusion.RankSum) -> NDArray[Any]:
     """Sum weights of ranks over runs, exactly, as integers with a common denominator."""
-    weights = method.rank_weights(int(np.diff(pool.lists).max(initial=1)))
+    weights = method.compute_rank_weights(int(np.diff(pool.ranking_starts).max(initial=1)))
     denominator = lcm(*(weight.denominator for weight in weights))
     # Sums of objects are exact; the array refers to one Python integer per rank.
     rank_values = np.array([int(weight * denominator) for weight in weights], dtype=object)
@@ -174,9 +174,10 @@ class Combination(Method):
     source = "Fox and Shaw 1994"
 
     def scores(self, pool: Pool) -> NDArray[Any]:
-        values, starts = pool.sort_values(fusion.min_max_norm(pool)), pool.document_starts[:-1]
+        values = pool.sort_values(fusion.compute_min_max_norm(pool))
+        starts = pool.document_starts[:-1]
         n_positive = np.add.reduceat(values > 0, starts, dtype=np.int64)
-        n_runs = pool.runs_of_topic[pool.topic]
+        n_runs = pool.n_runs_by_topic[pool.topic]
         method = cast("fusion.Combination", fusion.FUSIONS[self.name]())
         scores = fusion.DocumentScores(values, starts, pool.run_counts, n_positive, n_runs)
         return method.combine(scores)
@@ -232,7 +233,7 @@ class RankBiasedSum(Method):
         return _sum_rank_weights(pool, fusion.RankBiasedCentroid(p=self.p))
 
 
-class Uniform(Method):
+class UniformOrder(Method):
     """Order documents at random: the first ones are a simple random sample of the topic's pool."""
 
     name = "uniform"
@@ -271,7 +272,7 @@ def parse_method(text: str | Method) -> Method:
 
 
 def methods() -> pl.DataFrame:
-    """List the pooling methods: name, whether they learn, parameters, summary and source.
+    """List the pooling methods: name, whether they learn, parameters, other names, summary, source.
 
     Examples
     --------

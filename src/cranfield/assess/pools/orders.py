@@ -206,7 +206,7 @@ def order(
     Raises
     ------
     PolicyError
-        For an unknown method or option, and for a method that learns without judgments.
+        For an unknown method or option, and if a method learns but there are no judgments.
     InputError
         If runs or judgments cannot be read.
 
@@ -214,8 +214,9 @@ def order(
     -----
     Tied documents are ordered by id, ascending by bytes, and tied runs by name, so that the order
     of runs or lines has no effect. Sums of `RRF`, `Borda`, `Condorcet` and `RBP-A` are exact; sums
-    of `Comb...` start from the smallest number, so that equal numbers have equal sums. For methods
-    that learn, values tie if they differ by less than 1e-12.
+    of `Comb...` start from the smallest number, so that equal numbers have equal sums. Values of
+    runs tie if they differ by at most 1e-12, and sums of `RBP-B`, `RBP-C` and `Hedge` if they
+    differ by at most this proportion; with `sums=plain` only equal sums tie.
 
     Examples
     --------
@@ -273,14 +274,14 @@ class NextDocuments(Result):
     documents
         Indices of documents of the pool, in order of judging, topic by topic; in the method's own
         order if it has one queue for all topics.
-    judged
+    n_judged
         Number of judged documents of the pool.
-    ahead
+    n_ahead
         Number of judged documents that the method has not reached yet; it learns from them once it
         reaches them.
-    outside
+    n_outside
         Number of judgments of documents or topics that are not in the pool; they are ignored.
-    negative
+    n_negative
         Number of judgments of pooled documents with a grade below 0, which count as not relevant,
         or as unjudged if `negative="unjudged"`.
     """
@@ -293,20 +294,20 @@ class NextDocuments(Result):
     seed: int
     batch: int
     documents: Indices
-    judged: int
-    ahead: int
-    outside: int
-    negative: int
+    n_judged: int
+    n_ahead: int
+    n_outside: int
+    n_negative: int
 
     def __len__(self) -> int:
         return self.documents.size
 
     def heading(self) -> list[str]:
-        size = f"{counted(len(self), 'document')}, {self.judged:,} of {len(self.pool):,} judged"
+        size = f"{counted(len(self), 'document')}, {self.n_judged:,} of {len(self.pool):,} judged"
         counts = {
-            "not yet reached": self.ahead,
-            "outside the pool": self.outside,
-            "with grades below 0": self.negative,
+            "not yet reached": self.n_ahead,
+            "outside the pool": self.n_outside,
+            "with grades below 0": self.n_negative,
         }
         phrases = [f", {count:,} {noun}" for noun, count in counts.items() if count]
         return [f"{self.method}: {size}{''.join(phrases)}"]
@@ -394,10 +395,10 @@ def next_documents(
         seed=int(seed),
         batch=int(n),
         documents=documents,
-        judged=int(is_known.sum()),
-        ahead=n_ahead,
-        outside=0 if judgments is None else len(judgments) - int(is_graded.sum()),
-        negative=int(is_negative.sum()),
+        n_judged=int(is_known.sum()),
+        n_ahead=n_ahead,
+        n_outside=0 if judgments is None else len(judgments) - int(is_graded.sum()),
+        n_negative=int(is_negative.sum()),
     )
 
 

@@ -67,8 +67,8 @@ class Pool(Result, Rankings):
     ranked
         Document at each rank of all rankings, as an index into `docs`; in order of topic, system
         and rank; shape (rows,).
-    lists
-        Start of each ranking: `ranked[lists[i]:lists[i + 1]]` with
+    ranking_starts
+        Start of each ranking: `ranked[ranking_starts[i]:ranking_starts[i + 1]]` with
         `i = topic * len(systems) + system` is the ranking of a system for a topic, best document
         first; shape (topics * systems + 1,).
     scores
@@ -118,11 +118,10 @@ class Pool(Result, Rankings):
         for name in systems:
             if name not in self.systems:
                 raise PolicyError(
-                    f"unknown system {quoted(name)} in contributors; expected one of:"
-                    f" {some_of(self.systems, 5)}"
+                    f"unknown system {quoted(name)}; expected one of: {some_of(self.systems, 5)}"
                 )
         if not systems:
-            raise PolicyError("contributors must name at least one system, got none")
+            raise PolicyError("expected at least one system, got none")
         is_selected = np.isin(self.systems, systems)
         return self._restrict(is_selected[self.system], is_selected, self.depth)
 
@@ -151,7 +150,8 @@ class Pool(Result, Rankings):
             Judgments: any input of :func:`cranfield.read_qrels`; with subtopics, the highest grade
             counts. None before the first judgment.
         negative
-            How to treat grades below 0: `judged` (default) keeps them, `unjudged` drops them.
+            How to treat grades below 0: `judged` (default) keeps them, `unjudged` replaces them by
+            `UNJUDGED`.
 
         Returns
         -------
@@ -326,8 +326,8 @@ def pool(
     InputError
         If a run cannot be read, if there are no runs, or if two runs have the same name.
     PolicyError
-        For a depth below 1 or above 1,000,000,000, unknown ties, unknown contributors, or `topics`
-        together with a pool.
+        For a depth below 1 or above 1,000,000,000, or above that of a pool; for unknown ties or
+        contributors; and for `topics` together with a pool.
 
     Notes
     -----

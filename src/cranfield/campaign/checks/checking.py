@@ -35,7 +35,7 @@ from cranfield.collection.metadata.reading import MetadataLocation, find_header
 from cranfield.collection.pairs import DocIndex, number_values
 from cranfield.collection.policies import make_policies
 from cranfield.collection.run import Run
-from cranfield.sources.archives import path_is
+from cranfield.sources.archives import check_path
 from cranfield.sources.chunks import CHUNK_BYTES, CHUNKS_AT_ONCE, Source
 from cranfield.sources.columns import check_parquet_file, convert_parquet_errors
 from cranfield.sources.text import decode_text
@@ -120,7 +120,7 @@ def check_with_metadata(
     def read_chunks() -> Iterator[bytes]:
         nonlocal metadata_source
         source = BoundedSource(name, task.max_bytes, task.max_decompressed_bytes)
-        for k, chunk in enumerate(source.chunks(CHUNKS_AT_ONCE * CHUNK_BYTES)):
+        for k, chunk in enumerate(source.iterate_chunks(CHUNKS_AT_ONCE * CHUNK_BYTES)):
             header = find_header(chunk, name) if k == 0 else None
             if header is not None:
                 metadata_source = MetadataLocation(header, name)
@@ -138,7 +138,7 @@ def check_with_metadata(
     rows = _check_documents(rows, task, faults)
     ranking = _check_order(rows, task, faults)
     # A pipe can be read only once, and a device may be endless.
-    is_file = name != "-" and path_is(Path.is_file, name)
+    is_file = name != "-" and check_path(Path.is_file, name)
     is_rereadable = is_file and not isinstance(error, TooLargeError)
     if is_complete and is_rereadable and faults.is_readable:
         # A run is accepted only if the reader accepts it, too.
@@ -429,7 +429,7 @@ def _read_first_words(path: Path) -> Iterator[pl.Series]:
 def _read_list_lines(path: Path) -> Iterator[tuple[int, pl.Series]]:
     """Yield the lines of a list in chunks, each with the number of its first line."""
     source, first_line = Source(str(path)), 1
-    for chunk in source.chunks(CHUNKS_AT_ONCE * CHUNK_BYTES):
+    for chunk in source.iterate_chunks(CHUNKS_AT_ONCE * CHUNK_BYTES):
         text = pl.Series([decode_text(chunk, source.name, first_line)])
         yield first_line, text.str.split("\n").explode()
         first_line += chunk.count(b"\n")

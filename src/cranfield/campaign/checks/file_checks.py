@@ -52,7 +52,7 @@ _RULES = TaskRules(
 def check_qrels_lines(path: str, *, all_faults: bool) -> CheckReport:
     """Check the lines of judgments: topic, iteration, document, grade."""
     faults = Faults(_RULES, all_faults=all_faults)
-    chunks = Source(path).chunks(CHUNKS_AT_ONCE * CHUNK_BYTES)
+    chunks = Source(path).iterate_chunks(CHUNKS_AT_ONCE * CHUNK_BYTES)
     rows, n_lines, _ = read_lines(chunks, faults, kind="judgment")
     grade = pl.col("grade")
     invalid_rows = rows.filter(parse_integers(grade).is_null(), grade.is_not_null())

@@ -172,7 +172,7 @@ def clean_run_text(data: bytes, alias: str | None = None, format: str = "trec") 
     alias, and a rank that is not an integer is 0. Line numbers in errors are those of the result.
     """
     with open_decompressed(BytesIO(data)) as stream:
-        text = b"".join(Source("run", content=stream.read()).chunks())
+        text = b"".join(Source("run", content=stream.read()).iterate_chunks())
     # A header without an end was already refused by the check of the run.
     if header := find_header(text[: 2 * MAX_BYTES], "the run"):
         text = text[header.offset + len(header.raw) :]
@@ -180,7 +180,7 @@ def clean_run_text(data: bytes, alias: str | None = None, format: str = "trec") 
         text = _COMMENT.sub(b"", text)
     if alias is None:
         return text
-    chunks = Source("run", content=text).chunks(CHUNKS_AT_ONCE * CHUNK_BYTES)
+    chunks = Source("run", content=text).iterate_chunks(CHUNKS_AT_ONCE * CHUNK_BYTES)
     return b"".join(_anonymise(chunk, alias, format) for chunk in chunks)
 
 

@@ -37,7 +37,7 @@ from cranfield.scores.one_measure import suggests_lower
 from cranfield.sources.archives import match_files
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import Columns, read_file_columns, read_parquet_frame
-from cranfield.sources.schemas import Column, Schema, fold_name, optional
+from cranfield.sources.schemas import FileColumn, Schema, declare_optional, fold_name
 from cranfield.sources.values import NO_SCORE, NUMBER, TAG, is_absent, parse_number
 
 _DATE = replace(TAG, read=lambda cell: str(cell) if isinstance(cell, date) else TAG.read(cell))
@@ -45,10 +45,10 @@ _DATE = replace(TAG, read=lambda cell: str(cell) if isinstance(cell, date) else 
 _LEADERBOARD = Schema(
     "table of a leaderboard",
     (
-        Column("date", _DATE, "date of entry"),
-        Column("entry", TAG),
-        optional("team", TAG, "team of entry"),
-        optional("mark", TAG),
+        FileColumn("date", _DATE, "date of entry"),
+        FileColumn("entry", TAG),
+        declare_optional("team", TAG, "team of entry"),
+        declare_optional("mark", TAG),
     ),
     hint="; set columns={{'{name}': ...}}",
 )
@@ -195,10 +195,10 @@ class _EntryReader:
         score_kind = replace(NUMBER, missing=lambda cell: is_absent(cell, NO_SCORE))
         kinds = {name_of["date"]: _DATE, name_of["score"]: score_kind}
         columns = tuple(
-            Column(name, kinds.get(name, TAG), None) for name in dict.fromkeys(name_of.values())
+            FileColumn(name, kinds.get(name, TAG), None) for name in dict.fromkeys(name_of.values())
         )
         schema = replace(_LEADERBOARD, columns=columns, decisive=(), is_selected=True)
-        table = source.table(schema, {column.name: column.name for column in columns})
+        table = source.make_table(schema, {column.name: column.name for column in columns})
         cells = {role: table.frame[name] for role, name in name_of.items()}
         blanks = pl.Series([""], dtype=pl.String).new_from_index(0, table.frame.height)
         marks = cells.get("mark", blanks).fill_null("").str.strip_chars(_BLANK).str.to_lowercase()
@@ -216,7 +216,7 @@ class _EntryReader:
             try:
                 days.append(_parse_day(day or ""))
             except CranfieldError as error:
-                raise table.error_at_row(row, str(error)) from None
+                raise table.make_row_error(row, str(error)) from None
         measure = _find_measure(self.measure)
         if measure is not None:
             _warn_of_mixed_scores(cells["score"], cells["entry"], measure, str(path))
@@ -275,7 +275,7 @@ def _warn_of_unused_columns(table: Columns, used_indices: set[int]) -> None:
     unused_columns = []
     *_, decisive_indices = schema.find_unused(table.names, used_indices)
     for k in (k for k in range(len(table.names)) if k not in used_indices):
-        values = {"" if cell is None else str(cell).strip() for cell in table.with_points(k)}
+        values = {"" if cell is None else str(cell).strip() for cell in table.get_column(k)}
         # Columns of other numbers are scores, such as an error rate.
         words = {value for value in values if parse_number(value) is None} - {""}
         is_flag = bool(words) and {word.lower() for word in words} <= _FLAGS

@@ -202,7 +202,7 @@ def _check_blanks(qrels: Qrels) -> None:
     if rows.size:
         row = int(rows[0])
         reason = "a topic or document contains a blank, which separates the columns of judgments"
-        raise qrels.origin.error_at_row(
+        raise qrels.origin.make_row_error(
             row, reason, qrels.topics[qrels.codes[row]], qrels.docs[row]
         )
 
@@ -479,7 +479,7 @@ def _warn_of_blanks(
         rows = (frame["topic"].str.contains(blank) | frame["doc"].str.contains(blank)).arg_true()
         if len(rows):
             topic, doc, *_ = frame.row(rows[0])
-            position = f"{_name_run(submission)}, line {run.origin.line(rows[0])}"
+            position = f"{_name_run(submission)}, line {run.origin.get_line(rows[0])}"
             warn(
                 f"{position}: topic {quoted(topic)}, document {quoted(doc)}: a pool in text format"
                 " splits an id at its blank; exclude the run from the pool by its tag"

@@ -28,15 +28,15 @@ from cranfield.campaign.submitting.submit import (
 from cranfield.campaign.submitting.teams import insert_teams, make_team, make_unknown_teams_error
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import convert_columns, read_columns
-from cranfield.sources.schemas import Column, Schema, optional
+from cranfield.sources.schemas import FileColumn, Schema, declare_optional
 from cranfield.sources.values import LABEL, NAME, parse_integer
 
 _COLUMNS = (
-    Column("tag", LABEL),
-    optional("team", NAME),
-    optional("task", NAME),
-    optional("type", NAME, "type of run"),
-    *(optional(name, NAME) for name in ("priority", "description", "received", "file")),
+    FileColumn("tag", LABEL),
+    declare_optional("team", NAME),
+    declare_optional("task", NAME),
+    declare_optional("type", NAME, "type of run"),
+    *(declare_optional(name, NAME) for name in ("priority", "description", "received", "file")),
 )
 """Columns of a table of runs, other than answers to questions."""
 
@@ -106,12 +106,14 @@ def read_archive_table(
     """
     source = read_columns(table, replace(_SCHEMA, columns=()))
     questions = {name for task in rules.tasks.values() for name in task.questions} - COLUMN_NAMES
-    answers = (optional(name, NAME, None) for name in sorted(questions))
+    answers = (declare_optional(name, NAME, None) for name in sorted(questions))
     schema = replace(_SCHEMA, columns=(*_COLUMNS, *answers))
-    column_indices = schema.find_positions(source.names, source.source, schema.own_names(columns))
+    column_indices = schema.find_positions(
+        source.names, source.source, schema.find_own_names(columns)
+    )
     # Refuse a column of states, as withdrawn runs may have rows; warn of unused columns below.
     source.check_unused(replace(schema, is_selected=True), column_indices.values())
-    cells = source.cells_of(schema, column_indices)
+    cells = source.get_cells(schema, column_indices)
     frame = convert_columns(cells, schema, source.source, source.lines).frame
     files, files_without_row = _find_files_by_tag(runs, {*frame["tag"]})
     folder = Path(fspath(table)).parent

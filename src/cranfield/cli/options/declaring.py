@@ -17,7 +17,7 @@ from cranfield.base.spec import Registry
 from cranfield.base.text import counted, nearest
 from cranfield.cli.options.hints import as_options, describe_unknown, find_option
 from cranfield.cli.options.settings_file import read_settings
-from cranfield.sources.archives import match_files, path_is
+from cranfield.sources.archives import check_path, match_files
 
 Decorator = Callable[[Any], Any]  # a decorator of commands
 
@@ -530,12 +530,12 @@ def refuse_overwriting(
     outputs: Iterable[str | None], inputs: Iterable[str | None], option: str = "--output"
 ) -> None:
     """Refuse to overwrite an input: a file, or a file in a folder or of a pattern."""
-    present = [path for path in outputs if path and path != "-" and path_is(Path.is_file, path)]
+    present = [path for path in outputs if path and path != "-" and check_path(Path.is_file, path)]
     if not present:
         return
     files = [file for path in inputs if path is not None for file in _list_files(path)]
     for output in present:
-        if any(path_is(Path(output).samefile, path) for path in files):
+        if any(check_path(Path(output).samefile, path) for path in files):
             raise PolicyError(f"{option} {quoted(output)} would overwrite an input file")
 
 
@@ -543,7 +543,7 @@ def _list_files(argument: str) -> Iterator[str | Path]:
     for path in (argument, argument.partition("=")[2]):
         if not path:
             continue
-        if path_is(Path.is_dir, path):
+        if check_path(Path.is_dir, path):
             yield from Path(path).iterdir()
         yield from match_files(path) or ()
         yield path

@@ -18,7 +18,7 @@ from cranfield.cli.options import declaring
 from cranfield.cli.options.output import show_judging_progress
 from cranfield.cli.options.signatures import options_of, parse_pairs
 from cranfield.collection.policies import JUDGMENT_FORMATS, Policies, make_policies
-from cranfield.sources.archives import path_is
+from cranfield.sources.archives import check_path
 
 if TYPE_CHECKING:
     from cranfield.collection.files.named_columns import RequestedColumns
@@ -247,7 +247,7 @@ def _refuse_measures(runs: tuple[str, ...]) -> None:
     if context is None or "measures" not in context.params:
         return
     for run in runs:
-        if run == "-" or has_magic(run) or path_is(Path.exists, run):
+        if run == "-" or has_magic(run) or check_path(Path.exists, run):
             continue
         try:
             cf.parse_measures(run)

@@ -209,5 +209,5 @@ def map_grades(table: Table, grade_map: GradeMap | None) -> Table:
     needs_grade = texts.is_not_null() & ~texts.is_in(grade_map.no_grades)
     if (is_unknown := values.is_null() & needs_grade).any():
         row = int(is_unknown.arg_true()[0])
-        raise table.error_at_row(row, grade_map.reason(texts[row]), table.frame["topic"][row])
+        raise table.make_row_error(row, grade_map.reason(texts[row]), table.frame["topic"][row])
     return replace(table, frame=table.frame.with_columns(values))

@@ -40,7 +40,7 @@ from cranfield.collection.metadata.reading import MetadataLocation, find_header
 from cranfield.collection.pairs import warn_of_ungraded
 from cranfield.collection.policies import JUDGMENT_FORMATS
 from cranfield.sources.chunks import LineMap, Source, check_skipped
-from cranfield.sources.schemas import Column, fold_name
+from cranfield.sources.schemas import FileColumn, fold_name
 from cranfield.sources.values import (
     ID,
     NO_GRADE,
@@ -305,7 +305,9 @@ def _detect_line_layout(
         return SHORT_QRELS
     if len(cells) == 4 and is_value(3):
         return QRELS
-    names = {fold_name(name) for column in ("topic", "doc") for name in Column(column, ID).names}
+    names = {
+        fold_name(name) for column in ("topic", "doc") for name in FileColumn(column, ID).names
+    }
     is_pair = len(by_tabs) == 2 and "" not in by_tabs and by_tabs[1] not in Q0
     # The first line of a table without grades may be its header.
     is_pair &= (
@@ -321,7 +323,7 @@ def read_head(source: Source) -> tuple[Source, bytes]:
         n_lines = len([*islice(iterate_text_lines(head), _HEAD_LINES)])
         return n_lines == _HEAD_LINES or len(head) >= (_SMALL_HEAD if n_lines else _HEAD_BYTES)
 
-    chunks = source.chunks()
+    chunks = source.iterate_chunks()
     head = next(chunks, b"")
     while not is_complete(head) and (chunk := next(chunks, b"")):
         head += chunk
@@ -335,7 +337,7 @@ def blank_out_header(source: Source) -> tuple[Source, MetadataLocation]:
     location = MetadataLocation(header, source.path)
     if header is None or header.is_commented:
         return unread_source, location
-    chunks = unread_source.chunks()
+    chunks = unread_source.iterate_chunks()
     next(chunks)
     return replace(source, remaining=chain([header.blank_out(head)], chunks)), location
 
@@ -351,7 +353,7 @@ _JOINED_LINES_HINT = "; two lines may be joined, as in files concatenated withou
 
 HEADER_HINT = "remove the header, which TREC text does not have"
 _TSV_HINT = ", or use the suffix .tsv if tabs separate the columns"
-_TOPIC_NAMES = frozenset(map(fold_name, Column("topic", ID).names))
+_TOPIC_NAMES = frozenset(map(fold_name, FileColumn("topic", ID).names))
 
 _UNSUPPORTED = (BOM_UTF8, b"x\x01", b"x^")
 """Beginnings of text that the CSV reader interprets: byte order marks, and zlib data."""
@@ -523,7 +525,7 @@ def read_chunks(
             return len(data), data
 
     first_line, skipped_bytes, width, n_dropped = 1, 0, 0, 0
-    with closing(ordered_results(parse, source.chunks(), available_threads())) as results:
+    with closing(ordered_results(parse, source.iterate_chunks(), available_threads())) as results:
         for size, parsed in results:
             if isinstance(parsed, tuple):
                 (chunk, part), error = parsed, None
@@ -695,7 +697,7 @@ def _parse_value(row: dict[str, str], name: str, layout: Layout) -> Any:
         return parse_integer(text)
     if dtype == pl.Float64:
         number: float | None = float(text) if is_number(text) else None
-        reason = NUMBER.reason(name, text)
+        reason = NUMBER.describe_invalid(name, text)
         if text.casefold() == name:
             reason += f"; {HEADER_HINT}"
     elif layout.has_levels:

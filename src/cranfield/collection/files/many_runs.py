@@ -44,7 +44,7 @@ from cranfield.collection.metadata.reading import METADATA_FILE
 from cranfield.collection.policies import DUPLICATES, FORMATS, NUMBER_MEANINGS, SEPARATORS
 from cranfield.collection.run import Run
 from cranfield.scores.one_measure import find_label
-from cranfield.sources.archives import hide_credentials, is_url, list_files, match_files, path_is
+from cranfield.sources.archives import check_path, hide_credentials, is_url, list_files, match_files
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import is_array, is_frame
 from cranfield.sources.text import decode_text, parse_json
@@ -179,7 +179,7 @@ class Runs(Sequence[Run]):
         if path is None or path == "-":
             return Runs([(None, self[index])])
         is_file = not path.startswith("irds:")
-        file = replace(Source.of(data), folder=str(Path.cwd())) if is_file else path
+        file = replace(Source.from_path(data), folder=str(Path.cwd())) if is_file else path
         runs = self._with_items([(name, file)])
         runs._stems = [self.stem(index)]
         return runs
@@ -437,7 +437,7 @@ def split_name(text: str) -> tuple[str | None, str]:
     if (
         not (name and sign and path)
         or "/" in name
-        or path_is(Path.exists, text)
+        or check_path(Path.exists, text)
         or match_files(text)
     ):
         return None, text
@@ -478,7 +478,7 @@ def list_run_files(path: str) -> Iterator[str]:
             reason = "no file matches the pattern" if is_pattern else "the folder has no file"
             raise InputError(reason, source=hide_credentials(path))
         yield from [path] if names is None else _select_runs(names) or names
-    elif path_is(Path.is_dir, path):
+    elif check_path(Path.is_dir, path):
         try:
             entries = sorted(Path(path).iterdir())
             files = [str(entry) for entry in entries if entry.is_file()]
@@ -497,7 +497,7 @@ def list_run_files(path: str) -> Iterator[str]:
             warn(f"skipped folders in {quoted(path)}: {listed}")
         yield from files
     elif (matching := match_files(path)) is not None:
-        files = [file for file in matching if path_is(Path.is_file, file)]
+        files = [file for file in matching if check_path(Path.is_file, file)]
         files = _select_runs(files) or files
         if not files:
             raise InputError("no file matches the pattern", source=path)

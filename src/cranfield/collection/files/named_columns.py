@@ -36,7 +36,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Origin
 from cranfield.sources.columns import is_frame, read_columns
-from cranfield.sources.schemas import Column, Schema, fold_name, optional
+from cranfield.sources.schemas import FileColumn, Schema, declare_optional, fold_name
 from cranfield.sources.values import (
     BLANKS,
     GRADE,
@@ -49,11 +49,11 @@ from cranfield.sources.values import (
     parse_number,
 )
 
-TOPIC = Column("topic", ID)
-DOC = Column("doc", ID)
-SCORE = Column("score", NUMBER)
-SYSTEM = optional("tag", TAG, "system", "system")
-GRADED = Column("grade", GRADE, "judgment")
+TOPIC = FileColumn("topic", ID)
+DOC = FileColumn("doc", ID)
+SCORE = FileColumn("score", NUMBER)
+SYSTEM = declare_optional("tag", TAG, "system", "system")
+GRADED = FileColumn("grade", GRADE, "judgment")
 
 _VALUE_COLUMNS = {"score": SCORE, "grade": GRADED}
 
@@ -235,7 +235,7 @@ _HINT = "; columns={{'{name}': ...}} selects the column"
 
 RUN = Schema(
     "run",
-    (TOPIC, DOC, SCORE, optional("rank", RANK), SYSTEM),
+    (TOPIC, DOC, SCORE, declare_optional("rank", RANK), SYSTEM),
     noun="a run",
     tuples=("topic", "doc", "score"),
     lines_as_rows=("topic", "q0", "doc", "rank", "score", "tag"),
@@ -245,14 +245,14 @@ RUN = Schema(
     decisive=("status", "outcome"),
 )
 
-RANKS = Schema("run", (TOPIC, DOC, Column("rank", WHOLE), SYSTEM), noun="a run")
+RANKS = Schema("run", (TOPIC, DOC, FileColumn("rank", WHOLE), SYSTEM), noun="a run")
 """A run without scores, in the order of its ranks."""
 
 
 class _JudgmentSchema(Schema):
-    def _describe_missing_column(self, column: Column, names: Sequence[object]) -> str:
+    def _describe_missing_column(self, column: FileColumn, names: Sequence[object]) -> str:
         reason = super()._describe_missing_column(column, names)
-        usual_names = set(map(fold_name, Column("probability", NUMBER).names))
+        usual_names = set(map(fold_name, FileColumn("probability", NUMBER).names))
         if column.name == "grade" and usual_names.intersection(map(fold_name, names)):
             reason += f"; {PROBABILITIES_ADVICE}"
         elif column.name == "grade" and len(names) > 2:
@@ -265,10 +265,10 @@ QRELS = _JudgmentSchema(
     (
         *(TOPIC, DOC),
         replace(GRADED, kind=replace(GRADE_OR_NONE, problem=describe_invalid_grade)),
-        optional("subtopic", ID),
-        optional("class", ID),
-        optional("stratum", ID),
-        optional("inclusion", NUMBER),
+        declare_optional("subtopic", ID),
+        declare_optional("class", ID),
+        declare_optional("stratum", ID),
+        declare_optional("inclusion", NUMBER),
     ),
     noun="judgments",
     tuples=("topic", "doc", "grade"),

@@ -12,7 +12,7 @@ from cranfield.base.errors import InputError, in_source, quoted, warn
 from cranfield.base.text import counted, some_of
 from cranfield.collection.pairs import warn_of_ungraded
 from cranfield.sources.columns import transpose_rows
-from cranfield.sources.schemas import Column, fold_name, optional
+from cranfield.sources.schemas import FileColumn, declare_optional, fold_name
 from cranfield.sources.values import GRADE, ID, NUMBER, RANK, TAG, Cells
 
 NO_DOCUMENT = object()
@@ -30,12 +30,12 @@ _RESPONSES = (("hits", "hits"), ("response", "docs"), ("root", "children"))
 _RATINGS = "judgmentRatings"
 """Key of the topics in judgments of the Search Relevance Workbench."""
 
-_TOPIC = Column("topic", ID)
-_DOC = Column("doc", ID)
-_SCORE = Column("score", NUMBER)
-_GRADE = Column("grade", GRADE)
-_SYSTEM = optional("tag", TAG, "system", "system")
-_RANK = Column("rank", RANK)
+_TOPIC = FileColumn("topic", ID)
+_DOC = FileColumn("doc", ID)
+_SCORE = FileColumn("score", NUMBER)
+_GRADE = FileColumn("grade", GRADE)
+_SYSTEM = declare_optional("tag", TAG, "system", "system")
+_RANK = FileColumn("rank", RANK)
 
 _RANKING_NAME = re.compile("score|rank|dist|sim|relevan|prob|logit")
 """Names of numbers that may order documents, as normalised by `schemas.fold_name`."""
@@ -322,7 +322,7 @@ def _find_topic(record: Mapping[Any, Any], record_name: str) -> Any:
     return topic
 
 
-def find_key(column: Column, record: Mapping[Any, Any], record_name: str = "") -> Any:
+def find_key(column: FileColumn, record: Mapping[Any, Any], record_name: str = "") -> Any:
     """Return the key of a column in a record, or None; refuse two keys if `record_name` is set."""
     names = [*record]
     positions = column.find_in(names)

@@ -449,7 +449,7 @@ def read_systems_table(
 ) -> SystemTable | None:
     """Read data with named columns as a table of one or several systems; None for other data."""
     if isinstance(data, (str, PathLike)):
-        source = Source.of(data)
+        source = Source.from_path(data)
         form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "text")
         if source.path.startswith("irds:") or (form in LINE_FORMATS and system is None):
             return None
@@ -555,7 +555,7 @@ class _InputRows:
         if is_invalid.any():
             row = int(is_invalid.argmax())
             topic = self.topics[int(self.codes[row])]
-            raise self.origin.error_at_row(row, reason(row), topic, self.frame["doc"][row])
+            raise self.origin.make_row_error(row, reason(row), topic, self.frame["doc"][row])
 
     def find_rows_without_repeats(
         self, on_duplicate: str, values: NDArray[Any], column: str | None = None
@@ -575,7 +575,7 @@ class _InputRows:
             return None
         other_rows = np.setdiff1d(np.arange(order.size), first_rows, assume_unique=True)
         row = int(other_rows[0])
-        line = self.origin.line(row)
+        line = self.origin.get_line(row)
         location = f"line {line}, topic" if line else "topic"
         warn(
             f"{self.origin.name}: {counted(other_rows.size, 'repeated document')} excluded (such as"
@@ -640,7 +640,7 @@ def _read_rows(
     location = layout = None
     form = format
     if is_path and not str(data).startswith("irds:"):
-        source = Source.of(data)
+        source = Source.from_path(data)
         form = format if format != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "text")
         source = source.with_encoding(encoding, form)
         location = MetadataLocation(path=source.path)
@@ -700,7 +700,7 @@ def _add_grades(
         if (unknown := values.is_null()).any():
             row = int(unknown.arg_true()[0])
             topic, doc, text = frame.select("topic", "doc", "grade").row(row)
-            raise origin.error_at_row(start + row, grades.reason(text), topic, doc)
+            raise origin.make_row_error(start + row, grades.reason(text), topic, doc)
         start += frame.height
         yield frame.with_columns(values)
 

@@ -40,7 +40,7 @@ from cranfield.sources.columns import (
     read_file_columns,
     read_record_columns,
 )
-from cranfield.sources.schemas import Column, Schema, fold_name, refuse_unnamed
+from cranfield.sources.schemas import FileColumn, Schema, fold_name, refuse_unnamed
 from cranfield.sources.values import NO_SCORE, TAG, Cells, is_absent
 
 _SYSTEM_LIKE_NAMES = (
@@ -65,7 +65,7 @@ _MAX_COLUMNS = 100
 _MAX_SYSTEMS = 1000
 """Maximum number of distinct values of a column of systems."""
 
-_TAG_NAMES = ("system", *Column("tag", TAG).names)
+_TAG_NAMES = ("system", *FileColumn("tag", TAG).names)
 """Names of the column of run tags of TREC text, which has no header."""
 
 
@@ -199,7 +199,7 @@ def read_system_table(
     if isinstance(data, str) and data.startswith("irds:"):
         columns, stem = read_record_columns(read_ir_dataset(data, kind), schema, data), data
     elif isinstance(data, (str, PathLike)):
-        source = Source.of(data)
+        source = Source.from_path(data)
         columns, stem, path = read_file_columns(source, schema, form), source.stem, source.path
     else:
         columns = read_columns(data, schema)
@@ -232,13 +232,13 @@ def read_system_table(
     names_of_runs = columns.names if kind == "run" else ()
     system_like = [k for k, name in enumerate(names_of_runs) if is_system_like(name)]
     columns.check_unused(schema, [*positions.values(), *system_like], names or ())
-    cells = columns.cells_of(schema, positions)
+    cells = columns.get_cells(schema, positions)
     _refuse_nested(cells, columns.source, kind)
     if kind == "qrels" and "grade" not in cells:
         cells["grade"] = [1] * len(cells["doc"])
     if "tag" in cells:
         cells["tag"] = _to_names(cells["tag"])
-    unread_columns = columns.unused_columns(positions.values())
+    unread_columns = columns.get_unused_columns(positions.values())
     subtopic_name = str(columns.names[positions["subtopic"]]) if "subtopic" in positions else ""
     has_subtopics = "subtopic" in names or subtopic_name.lower().startswith("sub")
     table, empty_topics = _build_table(cells, schema, columns)
@@ -255,7 +255,7 @@ def _apply_grades(judgments: SystemTable, ungraded: str, grades: GradeMap | None
     if is_empty.any() and ungraded == "error":
         row = int(is_empty.arg_true()[0])
         reason = "has no grade; ungraded='drop' treats such documents as unjudged"
-        raise table.error_at_row(row, reason, table.frame["topic"][row])
+        raise table.make_row_error(row, reason, table.frame["topic"][row])
     warn_of_ungraded(table.source, int(is_empty.sum()), len(is_empty))
     judgments = replace(judgments, table=table)
     rows = (~is_empty).arg_true().to_numpy()

@@ -52,7 +52,7 @@ from cranfield.collection.run import Run
 from cranfield.sources.archives import is_url
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import read_table
-from cranfield.sources.schemas import Column, make_line_schema
+from cranfield.sources.schemas import FileColumn, make_line_schema
 from cranfield.sources.values import ID
 
 SELF = "self"
@@ -72,7 +72,10 @@ def _convert_pairs(data: Any, source: str) -> dict[str, list[Any]]:
 
 
 EXCLUDED = make_line_schema(
-    "table of excluded documents", Column("topic", ID), Column("doc", ID), mapping=_convert_pairs
+    "table of excluded documents",
+    FileColumn("topic", ID),
+    FileColumn("doc", ID),
+    mapping=_convert_pairs,
 )
 
 
@@ -464,7 +467,7 @@ def _warn_of_unmatched(judged: JudgedRuns, sources: Mapping[str, Any]) -> None:
         rows["groups"] = annotations.groups.rows
     for name, source in sources.items():
         if isinstance(source, (str, PathLike)) and not rows[name].rank.size:
-            origin = Source.of(source).name
+            origin = Source.from_path(source).name
             warn(f"{origin}: no document occurs in the runs; check that both spell ids alike")
 
 

@@ -142,7 +142,7 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
     if Path(path).suffix.lower() in (".yml", ".yaml"):
         with Source(path).open_raw() as file:
             return _parse_metadata(file.read(MAX_BYTES + 1), path, 1)
-    head = next(Source(path).chunks(2 * MAX_BYTES), b"")
+    head = next(Source(path).iterate_chunks(2 * MAX_BYTES), b"")
     header = find_header(head, path)
     return None if header is None else _parse_header(header)
 

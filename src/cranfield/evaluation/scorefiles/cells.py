@@ -19,7 +19,7 @@ from cranfield.collection.pairs import number_values
 from cranfield.measures.grammar import find_measure
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import suggests_lower
-from cranfield.sources.schemas import Schema, fold_name, optional
+from cranfield.sources.schemas import Schema, declare_optional, fold_name
 from cranfield.sources.summaries import ends_in_summary, find_summaries
 from cranfield.sources.values import (
     LABEL,
@@ -33,11 +33,11 @@ from cranfield.sources.values import (
 SCORES = Schema(
     "table of scores",
     (
-        optional("topic", LABEL, "topic of scores"),
-        *(optional("system", LABEL), optional("measure", LABEL)),
-        optional("shard", LABEL, "shard of scores"),
-        optional("replicate", LABEL),
-        optional("score", NUMBER, "value"),
+        declare_optional("topic", LABEL, "topic of scores"),
+        *(declare_optional("system", LABEL), declare_optional("measure", LABEL)),
+        declare_optional("shard", LABEL, "shard of scores"),
+        declare_optional("replicate", LABEL),
+        declare_optional("score", NUMBER, "value"),
     ),
     decisive=("status", "outcome", "weight", "unit of measurement"),
 )
@@ -54,7 +54,7 @@ def read_labels(
     labels, invalid = LABEL.convert_column(kind, cells)
     if invalid is not None:
         line = None if lines is None else lines[invalid]
-        raise InputError(LABEL.reason(kind, cells[invalid]), line=line)
+        raise InputError(LABEL.describe_invalid(kind, cells[invalid]), line=line)
     return labels
 
 
@@ -237,7 +237,9 @@ def make_score_frame(
     """Return the scores of cells, null if missing or invalid, with labels, lines and problems."""
     scores, rows = read_numbers(cells)
     problems = pl.Series([None] * len(scores), dtype=pl.String)
-    problems = problems.scatter(rows, [NUMBER.reason("score", cells[row]) for row in rows])
+    problems = problems.scatter(
+        rows, [NUMBER.describe_invalid("score", cells[row]) for row in rows]
+    )
     values = {**labels, "score": scores, "problem": problems, "line": lines}
     return pl.DataFrame({name: values.get(name) for name in _COLUMNS}, _COLUMNS)
 

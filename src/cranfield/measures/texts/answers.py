@@ -66,7 +66,7 @@ class _SupportMeasure(TextMeasure, family=_CITATIONS, needs=_SUPPORT_NEEDS):
         is_counted = self._is_counted(judged)
         support = np.zeros(len(judged.cell))
         np.maximum.at(support, judged.sentence[is_counted], judged.support[is_counted])
-        return ratio(judged.total(judged.cell, support), judged.sentences)
+        return ratio(judged.total(judged.cell, support), judged.n_sentences)
 
 
 @measure(
@@ -125,7 +125,7 @@ class _ALCEMeasure(TextMeasure, family=_CITATIONS, needs=_ALCE_NEEDS, source=_AL
 
     def _compute_joint_support(self, judged: JudgedCitations) -> Floats:
         """Return 1 for each sentence that its citations jointly support, else 0."""
-        n_citations = judged.citations
+        n_citations = judged.n_citations
         is_supported = np.zeros(len(judged.cell))
         is_supported[judged.sentence] = judged.support >= 1
         # By default the joint support of a single citation is its own support.
@@ -133,7 +133,7 @@ class _ALCEMeasure(TextMeasure, family=_CITATIONS, needs=_ALCE_NEEDS, source=_AL
         unlabelled = np.flatnonzero(np.isnan(joint) & (n_citations > 1))
         if unlabelled.size:
             fact = "the column `joint`: whether all citations of a sentence support it jointly"
-            raise judged.missing_error(self, fact, int(unlabelled[0]))
+            raise judged.make_missing_error(self, fact, int(unlabelled[0]))
         return np.where(n_citations > 0, joint, 0.0)
 
 
@@ -148,7 +148,7 @@ class ALCERecall(_ALCEMeasure):
 
     def values(self, judged: JudgedCitations) -> Floats:
         return ratio(
-            judged.total(judged.cell, self._compute_joint_support(judged)), judged.sentences
+            judged.total(judged.cell, self._compute_joint_support(judged)), judged.n_sentences
         )
 
 
@@ -169,16 +169,16 @@ class ALCEPrecision(_ALCEMeasure):
 
     def values(self, judged: JudgedCitations) -> Floats:
         joint = self._compute_joint_support(judged)[judged.sentence]
-        has_others = judged.citations[judged.sentence] > 1
+        has_others = judged.n_citations[judged.sentence] > 1
         may_be_redundant = has_others & (joint > 0) & (judged.support < 1)
-        unlabelled = np.flatnonzero(may_be_redundant & np.isnan(judged.without))
+        unlabelled = np.flatnonzero(may_be_redundant & np.isnan(judged.is_supported_without))
         if unlabelled.size:
             fact = (
                 "the column `without`: for each citation that does not support its sentence alone,"
                 " whether the other citations do"
             )
-            raise judged.missing_error(self, fact, int(judged.sentence[unlabelled[0]]))
-        is_redundant = may_be_redundant & (judged.without > 0)
+            raise judged.make_missing_error(self, fact, int(judged.sentence[unlabelled[0]]))
+        is_redundant = may_be_redundant & (judged.is_supported_without > 0)
         cell = judged.cell[judged.sentence]
         n_useful = judged.total(cell, np.where(is_redundant, 0.0, joint))
         n_citations = judged.total(cell, np.ones(len(cell)))

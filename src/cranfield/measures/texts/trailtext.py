@@ -18,7 +18,7 @@ from cranfield.base.errors import MeasureError, as_numbers, check_choice, check_
 from cranfield.base.kinds import OneOf
 from cranfield.scores import Scores
 from cranfield.sources.columns import read_table
-from cranfield.sources.schemas import Column, Schema, optional
+from cranfield.sources.schemas import FileColumn, Schema, declare_optional
 from cranfield.sources.values import LABEL
 from cranfield.texts.gold import AMOUNT, TOPIC, name_systems, warn_missing
 
@@ -30,7 +30,12 @@ _AMOUNT = replace(AMOUNT, missing=lambda cell: False)
 
 _TRAILTEXTS = Schema(
     "table of trailtexts",
-    (TOPIC, Column("length", _AMOUNT), Column("gain", _AMOUNT), optional("system", LABEL)),
+    (
+        TOPIC,
+        FileColumn("length", _AMOUNT),
+        FileColumn("gain", _AMOUNT),
+        declare_optional("system", LABEL),
+    ),
     noun="trailtexts",
     default_format="csv",
     tuples=("topic", "length", "gain", "system"),

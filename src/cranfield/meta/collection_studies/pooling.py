@@ -643,7 +643,7 @@ def _make_settings(inputs: PoolingInputs) -> dict[str, Any]:
     document_pool = inputs.pool
     # Adding 0.0 makes scores of -0.0 and 0.0 the same bytes.
     scores = document_pool.scores + 0.0
-    arrays = (document_pool.starts, document_pool.ranked, document_pool.lists, scores)
+    arrays = (document_pool.starts, document_pool.ranked, document_pool.ranking_starts, scores)
     return {
         "study": "pooling",
         **inputs.scoring.make_settings(),

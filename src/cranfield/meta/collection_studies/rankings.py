@@ -27,8 +27,7 @@ from cranfield.measures.base import Measure
 from cranfield.result import Column
 from cranfield.scores import Scores
 from cranfield.sources.columns import Table, is_frame, read_table
-from cranfield.sources.schemas import TABLE_FORMATS, Schema
-from cranfield.sources.schemas import Column as FileColumn
+from cranfield.sources.schemas import TABLE_FORMATS, FileColumn, Schema
 from cranfield.sources.values import TAG
 
 Teams: TypeAlias = (
@@ -124,7 +123,7 @@ def _read_teams(table: Table) -> dict[str, str]:
             continue  # An empty line
         if system is None or team is None:
             column = "system" if system is None else "team"
-            raise table.error_at_row(row, f"expected a {column}, got an empty cell")
+            raise table.make_row_error(row, f"expected a {column}, got an empty cell")
         if teams.setdefault(system, team) != team:
             raise InputError(f"system {quoted(system)} has two teams", source=table.source)
     return teams

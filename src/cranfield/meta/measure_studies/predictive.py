@@ -57,7 +57,7 @@ def read_preferences(data: Any, scores: Scores) -> pl.DataFrame:
     for row, names in enumerate(table.frame.select("topic", "first", "second").iter_rows()):
         for kind, name in zip(("topic", "system", "system"), names, strict=True):
             if name not in names_with_scores[kind]:
-                raise table.error_at_row(row, f"{kind} {quoted(name or '')} has no scores")
+                raise table.make_row_error(row, f"{kind} {quoted(name or '')} has no scores")
     return table.frame.select(
         *("topic", "first", "second"),
         pl.Series("preferred", parse_signs(table, "preferred"), pl.Int64),

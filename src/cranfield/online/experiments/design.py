@@ -32,9 +32,8 @@ from cranfield.significance.power_and_width import check_positive, compute_t_tes
 from cranfield.significance.registry import ALTERNATIVES
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import Columns as FileColumns
-from cranfield.sources.columns import error_at_row, read_columns
-from cranfield.sources.schemas import DECISIVE, Lines, Schema, fold_name
-from cranfield.sources.schemas import Column as FileColumn
+from cranfield.sources.columns import make_row_error, read_columns
+from cranfield.sources.schemas import DECISIVE, FileColumn, Lines, Schema, fold_name
 from cranfield.sources.values import ID
 
 SEPARATOR = "\x1f"  # Separator of salt and unit, so that `ab` and `c` differ from `a` and `bc`
@@ -258,7 +257,7 @@ def read_unit_ids(units: Any) -> pl.Series:
         return pl.Series("unit", [], dtype=pl.String)
     ids, row = ID.convert_column("unit", cells)
     if row is not None:
-        raise CranfieldError(f"unit {row + 1}: {ID.reason('unit', cells[row])}")
+        raise CranfieldError(f"unit {row + 1}: {ID.describe_invalid('unit', cells[row])}")
     return ids
 
 
@@ -273,7 +272,7 @@ def read_ids(path: str, column: str) -> pl.Series:
     has_lines = FORMAT_OF_SUFFIX.get(Source(path).suffix) not in schema.formats
     if has_lines and len(columns.cells(0)):
         _check_lines(columns)
-    return columns.table(schema).frame[column]
+    return columns.make_table(schema).frame[column]
 
 
 def _check_lines(columns: FileColumns) -> None:
@@ -283,11 +282,11 @@ def _check_lines(columns: FileColumns) -> None:
     for row, line in enumerate(ids):
         if re.search(r'[,;\t"]', line):
             reason = f"{expected}, got {quoted(line)}; {remedy}"
-            raise error_at_row(row, reason, columns.source, columns.lines)
+            raise make_row_error(row, reason, columns.source, columns.lines)
     usual_names = DECISIVE["user"].split() + DECISIVE["session"].split()
     if fold_name(ids[0]) in map(fold_name, usual_names):
         reason = f"{expected}, got the name of a column, {quoted(ids[0])}; remove this line"
-        raise error_at_row(0, reason, columns.source, columns.lines)
+        raise make_row_error(0, reason, columns.source, columns.lines)
 
 
 def check_assignment(experiments: Sequence[Experiment], units: Any) -> pl.DataFrame:

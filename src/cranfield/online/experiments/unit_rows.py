@@ -12,7 +12,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.text import counted, some_of
-from cranfield.sources.columns import Columns, error_at_row
+from cranfield.sources.columns import Columns, make_row_error
 from cranfield.sources.schemas import USUAL_NAMES, Schema, fold_name
 from cranfield.sources.summaries import TOTALS, ends_in_summary
 from cranfield.sources.values import BLANKS, Cells, is_absent
@@ -35,7 +35,7 @@ class UnitTable:
         self.positions = schema.find_positions(columns.names, columns.source)
         self.variant = None if variant is None else self.positions[variant]
         self.unused = [k for k in range(len(self.names)) if k not in self.positions.values()]
-        self.texts = cache(lambda column: _convert_to_text(columns.with_points(column)))
+        self.texts = cache(lambda column: _convert_to_text(columns.get_column(column)))
 
     def is_number(self, column: int) -> bool:
         """Return whether all values of a column are numbers or missing."""
@@ -76,7 +76,7 @@ class UnitTable:
     def make_totals_error(self, name: str) -> InputError:
         reason = f"{quoted(name)} seems to be a row of totals; remove it"
         last_row = len(self.columns.cells(0)) - 1
-        return error_at_row(last_row, reason, self.source, self.columns.lines)
+        return make_row_error(last_row, reason, self.source, self.columns.lines)
 
     @staticmethod
     def has_distinct_labels(ids: pl.Series, labels: pl.Series, min_repeats: int) -> bool:

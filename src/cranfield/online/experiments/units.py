@@ -47,7 +47,7 @@ from cranfield.online.log.query_log import QueryLog, format_count
 from cranfield.online.measures.measuring import UnitSums, sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
 from cranfield.sources.columns import Table, read_columns, read_mapping_columns
-from cranfield.sources.schemas import Column, Schema, fold_name
+from cranfield.sources.schemas import FileColumn, Schema, fold_name
 from cranfield.sources.summaries import refuse_totals
 from cranfield.sources.values import (
     ID,
@@ -230,10 +230,13 @@ def _read_table(
     missing: str,
 ) -> tuple[Table, str | None, list[str]]:
     """Read a table; return it with its column of units (None if rows are units) and notes."""
-    name, ids = "table of units", [] if unit is None else [Column(unit, _UNIT_KIND, None)]
+    name, ids = "table of units", [] if unit is None else [FileColumn(unit, _UNIT_KIND, None)]
     decisive: tuple[str, ...] = ("status", "currency", "measure", "experiment", "exposure")
     decisive += () if unit == ROW else ("weight", "assignment weight")
-    schema_columns = (*(Column(name, kinds[name], None) for name in kinds if name != unit), *ids)
+    schema_columns = (
+        *(FileColumn(name, kinds[name], None) for name in kinds if name != unit),
+        *ids,
+    )
     schema = Schema(name, schema_columns, mapping=read_mapping_columns)
     schema = replace(schema, is_selected=True, decisive=decisive)
     columns = read_columns(data, schema)
@@ -250,7 +253,7 @@ def _read_table(
     metrics = [name for name, kind in kinds.items() if kind is _METRIC_KIND]
     if unit is None and not is_by_row:
         check_rows(unit_table, metrics, denominators)
-    table, notes = columns.table(schema), note_unused_labels(unit_table, unit)
+    table, notes = columns.make_table(schema), note_unused_labels(unit_table, unit)
     notes += note_users_of_rows(unit_table, unit) if variant else ()
     id_columns = [unit_table.positions[unit]] if unit else unit_table.unused
     unit_table.check_last_row(id_columns, table.frame.select(metrics))
@@ -287,7 +290,7 @@ def _convert_times(times: pl.Series, source: str) -> pl.Series:
     if numeric_times.null_count() == times.null_count():
         dates, bad_row = LOG_TIME.convert_column("time", times)
         if bad_row is not None:
-            raise InputError(LOG_TIME.reason("time", times[bad_row]), source=source)
+            raise InputError(LOG_TIME.describe_invalid("time", times[bad_row]), source=source)
         has_dates = (dates.dt.year() >= _FIRST_YEAR).all()
         return dates.dt.strftime("%Y-%m-%dT%H:%M:%S%.6f") if has_dates else numeric_times
     if not (is_dated := times.str.contains(DATE_PATTERN)).all():

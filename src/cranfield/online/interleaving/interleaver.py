@@ -41,7 +41,7 @@ from cranfield.online.interleaving.method import (
     rank_documents,
 )
 from cranfield.sources.columns import read_table
-from cranfield.sources.schemas import TABLE_FORMATS, Column, Schema
+from cranfield.sources.schemas import TABLE_FORMATS, FileColumn, Schema
 from cranfield.sources.values import ID
 
 MAX_LENGTH = 10_000  # Maximum number of documents of a list
@@ -351,7 +351,7 @@ def check_method(
 
 _PAGES = Schema(
     "table of pages",
-    (Column("page", ID, "impression"), Column("query", ID, "topic", noun="topic")),
+    (FileColumn("page", ID, "impression"), FileColumn("query", ID, "topic", noun="topic")),
     noun="the pages",
     formats=TABLE_FORMATS,
     default_format="csv",
@@ -468,9 +468,9 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         table = read_table(pages, _PAGES)
         pages, topics = table.frame["page"], table.frame["query"]
         for row in (~pages.is_first_distinct()).arg_true():
-            raise table.error_at_row(row, f"page {quoted(pages[row])} occurs twice")
+            raise table.make_row_error(row, f"page {quoted(pages[row])} occurs twice")
         for row in (~topics.is_in([*self])).arg_true():
-            raise table.error_at_row(row, f"topic {quoted(topics[row])} is not in all runs")
+            raise table.make_row_error(row, f"topic {quoted(topics[row])} is not in all runs")
         groups = table.frame.partition_by("query", maintain_order=True)
 
         def draw_group(group: pl.DataFrame) -> pl.DataFrame:

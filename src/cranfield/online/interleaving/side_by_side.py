@@ -31,7 +31,7 @@ from cranfield.result import Column, Columns, Result, declare_bounds
 from cranfield.significance.corrections.pvalue_corrections import ADJUSTMENTS, adjust_pvalues
 from cranfield.sources import schemas
 from cranfield.sources.columns import Table, read_columns
-from cranfield.sources.schemas import Schema, optional
+from cranfield.sources.schemas import Schema, declare_optional
 from cranfield.sources.summaries import refuse_totals
 from cranfield.sources.values import LABEL, accept_any
 
@@ -263,11 +263,15 @@ def compare_pairs(
 
 
 _LABEL = replace(LABEL, missing=accept_any)
-_TOPIC = schemas.Column("topic", LABEL, "topic of a vote")
-_PAIR = (_TOPIC, *(schemas.Column(name, LABEL) for name in ("first", "second")))
+_TOPIC = schemas.FileColumn("topic", LABEL, "topic of a vote")
+_PAIR = (_TOPIC, *(schemas.FileColumn(name, LABEL) for name in ("first", "second")))
 PREFERENCES = Schema(
     "table of preferences",
-    (*_PAIR, schemas.Column("preferred", _LABEL), optional("assessor", _LABEL, "worker")),
+    (
+        *_PAIR,
+        schemas.FileColumn("preferred", _LABEL),
+        declare_optional("assessor", _LABEL, "worker"),
+    ),
     noun="preferences",
     default_format="csv",
     decisive=("status", "measure", "criterion"),
@@ -275,7 +279,7 @@ PREFERENCES = Schema(
 )
 _VOTES = replace(
     PREFERENCES,
-    columns=(*PREFERENCES.columns[:4], optional("order", _LABEL, "place of a system")),
+    columns=(*PREFERENCES.columns[:4], declare_optional("order", _LABEL, "place of a system")),
     tuples=("topic", "first", "second", "preferred", "order"),
     decisive=(*PREFERENCES.decisive, "weight", "count", "votes"),
 )
@@ -309,7 +313,7 @@ def read_votes(data: Any, schema: Schema) -> Table:
     )
     if any(PREFERENCE_WORDS.get(label.lower()) for label in labels - first - second):
         schema = replace(schema, decisive=(*schema.decisive, "presentation order"))
-    return columns.table(schema)
+    return columns.make_table(schema)
 
 
 def parse_signs(table: Table, column: str) -> list[int | None]:
@@ -328,19 +332,19 @@ def parse_signs(table: Table, column: str) -> list[int | None]:
     rows = zip(table.frame["first"], table.frame["second"], labels, strict=True)
     for row, (first, second, label) in enumerate(rows):
         if first == second:
-            raise table.error_at_row(row, f"system {quoted(first)} is compared with itself")
+            raise table.make_row_error(row, f"system {quoted(first)} is compared with itself")
         # A label that is the name of a system means this system in all rows. If all labels may also
         # be words, a label that would have another meaning as a word is refused.
         systems = {second: -1, first: 1}
         if label not in systems and (label in names or label.lower() not in words):
             choices = "first or second" if is_order else "first, second or tie"
             expected = f"{quoted(first)}, {quoted(second)}, {choices}"
-            raise table.error_at_row(row, f"{column} must be {expected}, got {quoted(label)}")
+            raise table.make_row_error(row, f"{column} must be {expected}, got {quoted(label)}")
         sign, word_sign = systems.get(label), words.get(label.lower())
         if may_be_words and sign is not None and word_sign is not None and sign != word_sign:
             meaning = ("a tie", "the first system", "the second system")[word_sign]
             problem = f"{quoted(label)} is the name of a system, but may also mean {meaning}"
-            raise table.error_at_row(row, f"{column} {problem}; rename the systems")
+            raise table.make_row_error(row, f"{column} {problem}; rename the systems")
         signs.append(word_sign if sign is None else sign)
     return signs
 

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from cranfield.sources.columns import read_mapping_columns
-from cranfield.sources.schemas import Column, Schema, optional
+from cranfield.sources.schemas import FileColumn, Schema, declare_optional
 from cranfield.sources.values import Cells, ValueKind, convert_whole_float, is_absent, parse_number
 
 UTC = pl.Datetime("us", "UTC")
@@ -59,9 +59,9 @@ class Cell(ValueKind):
             return column.is_null() | column.is_nan()
         return column.is_null()
 
-    def reason(self, name: str, cell: Any) -> str:
+    def describe_invalid(self, name: str, cell: Any) -> str:
         is_empty = cell is None or (isinstance(cell, str) and not cell)
-        return f"has no {name}" if is_empty else super().reason(name, cell)
+        return f"has no {name}" if is_empty else super().describe_invalid(name, cell)
 
     def count_formats(self, sample: pl.Series) -> int | None:
         """Count the formats that a sample needs; None if it needs all, or no format applies."""
@@ -327,31 +327,37 @@ TIME = replace(
 )
 
 
-def _make_schema(kind: str, *columns: Column, more_decisive: tuple[str, ...] = ()) -> Schema:
+def _make_schema(kind: str, *columns: FileColumn, more_decisive: tuple[str, ...] = ()) -> Schema:
     decisive = ("status", "count", "weight", "visibility", "exposure", *more_decisive)
     return Schema(kind, columns, mapping=read_mapping_columns, decisive=decisive)
 
 
 _PAGE_KINDS = {"user": NAME, "session": NAME, "time": TIME, "variant": VARIANT}
 _PAGE_KINDS |= {"total_results": COUNT, "method": NAME}
-_PAGE_COLUMNS = tuple(optional(*item) for item in _PAGE_KINDS.items())
-_RANK, _TEAM = optional("rank", RANK, "rank on a page"), optional("team", NAME, "ranker")
-_ATTRIBUTES = (_TEAM, optional("propensity", PROPENSITY), optional("grade", GRADE))
-_PAGE, _QUERY = Column("page", ID), Column("query", ID)
-COUNT_COLUMN = optional("clicks", CLICK_COUNT)
-_DWELL_COLUMNS = (optional("dwell", SECONDS, noun="dwell"), optional("censored", FLAG))
+_PAGE_COLUMNS = tuple(declare_optional(*item) for item in _PAGE_KINDS.items())
+_RANK, _TEAM = (
+    declare_optional("rank", RANK, "rank on a page"),
+    declare_optional("team", NAME, "ranker"),
+)
+_ATTRIBUTES = (_TEAM, declare_optional("propensity", PROPENSITY), declare_optional("grade", GRADE))
+_PAGE, _QUERY = FileColumn("page", ID), FileColumn("query", ID)
+COUNT_COLUMN = declare_optional("clicks", CLICK_COUNT)
+_DWELL_COLUMNS = (
+    declare_optional("dwell", SECONDS, noun="dwell"),
+    declare_optional("censored", FLAG),
+)
 
 PAGES = _make_schema(
-    "table of pages", Column("id", ID, "page", noun="page"), _QUERY, *_PAGE_COLUMNS
+    "table of pages", FileColumn("id", ID, "page", noun="page"), _QUERY, *_PAGE_COLUMNS
 )
-RESULTS = _make_schema("table of results", _PAGE, Column("doc", ID), _RANK, *_ATTRIBUTES)
+RESULTS = _make_schema("table of results", _PAGE, FileColumn("doc", ID), _RANK, *_ATTRIBUTES)
 CLICKS = _make_schema(
     "table of clicks",
     _PAGE,
-    optional("rank", RANK, "clicked rank"),
-    optional("doc", NAME),
-    optional("time", TIME, "time of click"),
-    optional("end", TIME, noun="time"),
+    declare_optional("rank", RANK, "clicked rank"),
+    declare_optional("doc", NAME),
+    declare_optional("time", TIME, "time of click"),
+    declare_optional("end", TIME, noun="time"),
     COUNT_COLUMN,
     *_DWELL_COLUMNS,
     more_decisive=("event",),
@@ -360,12 +366,12 @@ FLAT = _make_schema(
     "table of shown results",
     _PAGE,
     _QUERY,
-    optional("doc", NAME),
-    optional("rank", RANK_FROM_0, "rank on a page"),
+    declare_optional("doc", NAME),
+    declare_optional("rank", RANK_FROM_0, "rank on a page"),
     COUNT_COLUMN,
     *_PAGE_COLUMNS,
     *_ATTRIBUTES,
-    optional("click_time", TIME, "clicked at"),
+    declare_optional("click_time", TIME, "clicked at"),
     *_DWELL_COLUMNS,
 )
 

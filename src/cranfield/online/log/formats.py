@@ -197,7 +197,7 @@ def open_columns(data: Any, schema: Schema) -> Columns:
         return _read_columns(json.dumps(data, default=str).encode(), schema.kind, schema)
     if not isinstance(data, (str, PathLike)):
         return read_columns(data, schema)
-    source = Source.of(data)
+    source = Source.from_path(data)
     file_format, name = FORMAT_OF_SUFFIX.get(source.suffix), source.name
     if file_format not in {None, "json", "jsonl"}:
         return read_columns(source, schema)
@@ -264,12 +264,12 @@ def _explode_results(frame: pl.DataFrame, dtype: pl.List, source: str) -> pl.Dat
 def open_table(data: Any, schema: Schema, may_be_empty: bool = False) -> Table:
     """Read a table of a log; it must have a row unless `may_be_empty`."""
     columns = open_columns(data, schema)
-    table = columns.table(schema, allow_empty=may_be_empty)
+    table = columns.make_table(schema, allow_empty=may_be_empty)
     table.check(refuse_totals(schema.columns[0].name))
     if schema in (FLAT, RESULTS) and "doc" in table.names and "rank" not in table.names:
         known_positions = schema.find_positions(columns.names, columns.source).values()
         unused = [k for k in range(len(columns.names)) if k not in known_positions]
-        cells = {str(columns.names[k]): columns.with_points(k) for k in unused}
+        cells = {str(columns.names[k]): columns.get_column(k) for k in unused}
         page, doc = table.frame["page"], table.frame["doc"]
         _refuse_other_order(cells, page, doc.is_not_null(), columns.source)
     return table

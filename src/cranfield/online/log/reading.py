@@ -318,7 +318,7 @@ def _read_raw(source: Any, log_format: str, may_be_empty: bool = False) -> tuple
     if not isinstance(source, (str, PathLike)):
         reason = f"must be a file, got {type(source).__name__}"
         raise InputError(f"a log of format {log_format} {reason}")
-    file = Source.of(source)
+    file = Source.from_path(source)
     is_json = log_format in {"ubi", "living-labs"}
     # The lines of the other formats are separated by tabs.
     table_formats = {"csv", "parquet"} | ({"tsv"} if is_json else set())
@@ -383,7 +383,7 @@ def _detect_format(source: Any, has_tables: bool) -> str:
     table = "tables" if has_tables else "flat"
     if not isinstance(source, (str, PathLike)):
         return table
-    file = Source.of(source)
+    file = Source.from_path(source)
     suffix = FORMAT_OF_SUFFIX.get(file.suffix)
     if suffix in {"csv", "parquet"}:
         return table

@@ -16,9 +16,9 @@ from cranfield.base.text import counted, some_of
 from cranfield.online.log.cells import COUNT_COLUMN, SCHEMAS, Cell
 from cranfield.online.log.reading import find_tables
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.columns import Columns, check_parquet_file, convert_errors, error_at_row
+from cranfield.sources.columns import Columns, check_parquet_file, convert_errors, make_row_error
 from cranfield.sources.parquet import quiet_panics
-from cranfield.sources.schemas import Column, Schema
+from cranfield.sources.schemas import FileColumn, Schema
 
 _ERRORS = (Exception, pl.exceptions.PanicException)
 _UNREADABLE = "cannot be read as a table"
@@ -137,7 +137,7 @@ def _scan_file(path: Any, schema: Schema) -> pl.LazyFrame:
 
 
 def _convert_columns(
-    lazy: pl.LazyFrame, columns: Sequence[Column], source: str, has_lines: bool
+    lazy: pl.LazyFrame, columns: Sequence[FileColumn], source: str, has_lines: bool
 ) -> pl.LazyFrame:
     """Convert columns; raise an error for the first invalid value. Integer keys stay integers."""
     types, sample = lazy.collect_schema(), lazy.head(1000).collect()
@@ -147,7 +147,7 @@ def _convert_columns(
     for name, kind in kinds.items():
         cells = sample[name]
         if kind.prepare is not None and not cells.equals(pl.Series(kind.prepare(cells))):
-            raise InputError(kind.reason(name, cells.drop_nulls()[0]), source=source)
+            raise InputError(kind.describe_invalid(name, cells.drop_nulls()[0]), source=source)
     while True:
         values, is_invalid = {}, {}
         for name, kind in kinds.items():
@@ -167,8 +167,8 @@ def _convert_columns(
         n_formats = dict.fromkeys(n_formats)
     bad_rows = lazy.select(bad_column.name).with_row_index().filter(is_invalid[bad_column.name])
     row, cell = bad_rows.head(1).collect().row(0)
-    reason = bad_column.kind.reason(bad_column.noun or bad_column.name, cell)
-    raise error_at_row(row, reason, source, range(2, row + 3) if has_lines else None)
+    reason = bad_column.kind.describe_invalid(bad_column.noun or bad_column.name, cell)
+    raise make_row_error(row, reason, source, range(2, row + 3) if has_lines else None)
 
 
 def check_types(lazy: nw.LazyFrame[Any], table: str, columns: Collection[str], source: str) -> None:

@@ -18,8 +18,7 @@ from cranfield.online.measures.measuring import Log
 from cranfield.online.measures.online_measure import LogTables, collect_table, open_tables
 from cranfield.result import Column, Columns, TableResult
 from cranfield.sources.columns import read_mapping_columns, read_table
-from cranfield.sources.schemas import Column as FileColumn
-from cranfield.sources.schemas import Schema
+from cranfield.sources.schemas import FileColumn, Schema
 from cranfield.sources.summaries import refuse_totals
 from cranfield.sources.values import ID, WHOLE
 

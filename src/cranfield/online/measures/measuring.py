@@ -28,8 +28,7 @@ from cranfield.online.measures.online_measure import (
 from cranfield.result import Column, Columns, TableResult, format_table
 from cranfield.scores import Scores
 from cranfield.sources.columns import make_pair_reader, read_table
-from cranfield.sources.schemas import Column as FileColumn
-from cranfield.sources.schemas import make_line_schema
+from cranfield.sources.schemas import FileColumn, make_line_schema
 from cranfield.sources.values import ID, NO_GRADE, is_absent
 from cranfield.tabular import Table
 

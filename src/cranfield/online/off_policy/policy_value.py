@@ -24,8 +24,7 @@ from cranfield.result import Column, Columns, Result
 from cranfield.significance.differences import bound_by_t
 from cranfield.significance.registry import MAX_RESAMPLES
 from cranfield.sources.columns import Table, read_mapping_columns, read_table
-from cranfield.sources.schemas import Column as FileColumn
-from cranfield.sources.schemas import Schema, optional
+from cranfield.sources.schemas import FileColumn, Schema, declare_optional
 from cranfield.sources.values import ID, NUMBER, RANK, TAG, convert_booleans, is_absent
 
 BLOCK_DRAWS = 2**21  # Number of values drawn at a time; results for a seed depend on it
@@ -267,17 +266,17 @@ ACTIONS = Schema(
     "table of logged actions",
     (
         FileColumn("reward", _REWARD),
-        optional("propensity", NUMBER),
-        optional("target_probability", NUMBER),
-        optional("page", ID, "slate"),
-        optional("position", _POSITION, "rank"),
-        optional("action", TAG),
-        optional("query", TAG, "context"),
-        optional("user", TAG),
-        optional("session", TAG),
-        optional("predicted", NUMBER),
-        optional("expected", NUMBER),
-        optional("anywhere", NUMBER),
+        declare_optional("propensity", NUMBER),
+        declare_optional("target_probability", NUMBER),
+        declare_optional("page", ID, "slate"),
+        declare_optional("position", _POSITION, "rank"),
+        declare_optional("action", TAG),
+        declare_optional("query", TAG, "context"),
+        declare_optional("user", TAG),
+        declare_optional("session", TAG),
+        declare_optional("predicted", NUMBER),
+        declare_optional("expected", NUMBER),
+        declare_optional("anywhere", NUMBER),
     ),
     mapping=read_mapping_columns,
     decisive=("count", "weight"),
@@ -286,8 +285,8 @@ ACTIONS = Schema(
 POLICY = Schema(
     "table of a policy",
     (
-        optional("query", TAG, "context"),
-        optional("position", _POSITION, "rank"),
+        declare_optional("query", TAG, "context"),
+        declare_optional("position", _POSITION, "rank"),
         FileColumn("action", ID),
         FileColumn("target_probability", NUMBER, "probability of an action"),
     ),
@@ -384,7 +383,7 @@ def _read_table(data: Any) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
     if has_pages and "position" not in table.names:
         raise InputError("a column page requires a column position", source=table.source)
     for row in (position < 0).arg_true():
-        raise table.error_at_row(row, f"position must be at least 0, got {position[row]}")
+        raise table.make_row_error(row, f"position must be at least 0, got {position[row]}")
     if has_pages or not position.is_null().all():
         table.refuse(position.is_null(), lambda row: "has no position")
     if not has_pages:
@@ -421,7 +420,7 @@ def _check_probabilities(table: Table, name: str, *, allows_zero: bool) -> None:
     is_valid = table.frame[name].is_between(0, 1, closed="both" if allows_zero else "right")
     bounds = "from 0 to 1" if allows_zero else "above 0 and at most 1"
     for row in (~is_valid).arg_true():
-        raise table.error_at_row(row, f"{name} must be {bounds}, got {table.frame[name][row]:g}")
+        raise table.make_row_error(row, f"{name} must be {bounds}, got {table.frame[name][row]:g}")
 
 
 def _read_policy(policy: Any) -> pl.DataFrame:

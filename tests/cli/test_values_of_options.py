@@ -109,10 +109,10 @@ def test_unknown_keywords_are_refused_and_keyword_arguments_returned() -> None:
     call = check_arguments(study, given, judging)
     assert call == {"repeats": 3} and type(call["repeats"]) is int
     with pytest.raises(
-        PolicyError, match="study has no option 'ranks'; expected one of: repeats, ties"
+        PolicyError, match="study: unknown option 'ranks'; expected one of: repeats, ties"
     ):
         check_arguments(study, given | {"policies": {"ranks": 1}}, judging)
-    with pytest.raises(PolicyError, match="has no option 'repeat'; did you mean repeats"):
+    with pytest.raises(PolicyError, match="unknown option 'repeat'; did you mean repeats"):
         check_arguments(study, given | {"policies": {"repeat": 1}}, judging)
     with pytest.raises(TypeError, match="unexpected keyword argument 'ties'"):
         check_arguments(study, given)

@@ -13,7 +13,7 @@ Indices = NDArray[np.intp]
 LabelsOrIndices: TypeAlias = str | Sequence[str] | Sequence[int] | NDArray[Any] | None
 """A label, a list of labels or indices, or a mask; None selects everything."""
 
-TINY = 1e-200  # values with a smaller magnitude are rounded to 0
+TINY = 1e-200  # values of at most this magnitude are rounded to 0
 
 
 def best_first(values: Floats, lower_is_better: bool = False) -> Indices:
@@ -28,16 +28,16 @@ def best_first(values: Floats, lower_is_better: bool = False) -> Indices:
 
 
 def is_best_value(values: Floats, lower_is_better: bool = False) -> Bools:
-    """Return a mask of the values that equal the best one up to rounding noise."""
+    """Return a mask of the values that equal the best value up to rounding noise."""
     values = without_noise(values)
     return np.asarray(values == values[best_first(values, lower_is_better)[0]])
 
 
 def without_noise(values: Floats) -> Floats:
-    """Round to 12 significant digits, so that equal means have the same bits.
+    """Round to 12 significant digits, so that values that differ by rounding errors become equal.
 
-    In floating point the mean of 0.1 and 0.3 differs from the mean of 0.2 and 0.2. True differences
-    between means of measures are far larger than such rounding errors.
+    In floating point the mean of 0.1 and 0.3 differs from the mean of 0.2 and 0.2. Magnitudes up to
+    `TINY` are rounded to 0; infinity and NaN are unchanged.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def without_noise(values: Floats) -> Floats:
 
 
 def round_for_ranking(values: Floats) -> Floats:
-    """Round means to 8 decimals; systems whose rounded means are equal are tied.
+    """Round means to 8 decimals; systems with equal rounded means are tied.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def competition_ranks(values: Floats, lower_is_better: bool = False) -> Ints:
 
 
 def row_slices(n_rows: int, n_columns: int, max_numbers: int) -> Iterator[slice]:
-    """Yield slices of rows with at most `max_numbers` numbers; a longer row has its own slice."""
+    """Yield slices of rows with at most `max_numbers` numbers in all, but at least one row each."""
     size = max(1, max_numbers // max(1, n_columns))
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))

@@ -1,6 +1,6 @@
 """Errors, warnings, and checks of arguments.
 
-Functions import NumPy only when they use it, as commands check their arguments without it.
+Functions import NumPy on use, so that commands can check their arguments without loading it.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class CranfieldError(Exception):
 
 
 class InputError(CranfieldError):
-    """Raised for input that cannot be read.
+    """Raised for input that cannot be read or is invalid, and for files that cannot be written.
 
     Parameters
     ----------
     reason
-        The reason, without a trailing full stop.
+        Description of the error, without a trailing full stop.
     source
         Name of the file or object that was read.
     line
@@ -82,12 +82,12 @@ class InputError(CranfieldError):
 
 
 def system_reason(error: Exception) -> str:
-    """Return the reason of an error of the operating system, such as `permission denied`."""
+    """Return the text of an error of the operating system, such as `permission denied`."""
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 
 def file_error(error: Exception, action: str, path: object) -> InputError:
-    """Return the error for a file or folder that cannot be `read`, `written` or `created`."""
+    """Return the error for a file or folder that cannot be `read`, `written` or the like."""
     return InputError(f"cannot be {action}: {system_reason(error)}", source=str(path))
 
 
@@ -119,11 +119,11 @@ class MeasureError(CranfieldError, ValueError):
 
 
 class PolicyError(CranfieldError, ValueError):
-    """Raised for a policy or option with an unknown name or an invalid value."""
+    """Raised for an unknown option, or an invalid value of an option or argument."""
 
 
 class ArgumentError(PolicyError, TypeError):
-    """Raised for an argument of a wrong type, an unknown argument, or a missing argument."""
+    """Raised, also as a TypeError, for an unknown, missing or unsuitable argument."""
 
 
 class ForkError(CranfieldError, RuntimeError):
@@ -155,7 +155,7 @@ def options_in_notes(find_option: Callable[[str], str]) -> Iterator[None]:
 
 
 def command_option(argument: str) -> str:
-    """Return the running command's option for a Python argument; empty outside of commands."""
+    """Return the option of the running command for a Python argument; empty without one."""
     return _FIND_OPTION.get()(argument)
 
 
@@ -195,7 +195,7 @@ def collect_warnings() -> Iterator[list[str]]:
 
 
 def quoted(value: object, limit: int = 60) -> str:
-    """Quote the first `limit` characters of a value for a message, and escape control characters.
+    """Quote the first `limit` characters of a value for a message; escape unprintable characters.
 
     Examples
     --------
@@ -229,7 +229,7 @@ for _public in (
 
 
 def plain_repr(value: Any, limit: int = 60) -> str:
-    """Return a short repr; describe an integer that has too many digits for Python to print."""
+    """Return the first `limit` characters of a repr; describe an integer with too many digits."""
     try:
         text = repr(value)
     except ValueError:
@@ -238,7 +238,7 @@ def plain_repr(value: Any, limit: int = 60) -> str:
 
 
 def check_integer(name: str, value: Any, minimum: int, maximum: int | None = None) -> None:
-    """Raise an error unless the value is an integer from minimum to maximum."""
+    """Raise an error unless the value is an integer from minimum to maximum (None for no bound)."""
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not is_whole or value < minimum or (maximum is not None and value > maximum):
         bounds = f">= {minimum}" if maximum is None else f"from {minimum} to {maximum:,}"
@@ -281,9 +281,9 @@ def check_number(
     *,
     above: float | None = None,
 ) -> None:
-    """Raise an error unless the value is a finite number within bounds; `above` is exclusive.
+    """Raise an error unless the value is a number within bounds; `above` is an exclusive minimum.
 
-    Infinity is allowed only if the maximum is infinity.
+    NaN is never allowed, and infinity only if the maximum is infinity.
 
     >>> check_number("rope", True, 0)
     Traceback (most recent call last):
@@ -309,7 +309,7 @@ def check_number(
 
 
 def as_array(values: Any, message: str, dtype: Any = None) -> NDArray[Any]:
-    """Convert values to an array, or raise an error with this message."""
+    """Convert values to an array, or raise a PolicyError with `message`."""
     import numpy as np
 
     try:

@@ -28,16 +28,15 @@ def whole_file(
     """Open a temporary file for writing, and rename it to `path` when it is complete.
 
     Only the owner can read a `private` file. A `synced` file survives a power failure after the end
-    of the context. A `new` file does not replace a file that another process has created meanwhile,
-    if the file system has hard links. A link is replaced with `private` or `synced`, and kept
-    with `new`; otherwise its target is written.
+    of the context. With `new`, an existing file or link is kept and nothing is written, if the file
+    system has hard links. Otherwise a link is replaced with `private` or `synced`, and without them
+    its target is written. Standard streams, pipes and devices are written directly.
     """
     target = Path(fspath(path))
     temporary_name = descriptor = None
     try:
         if not (private or synced or new):
             target, descriptor = _follow_links(target)
-        # A stream of this process, a pipe or a device cannot be replaced, and is written directly.
         if descriptor is not None:
             sys.stdout.flush()
             file: IO[bytes] = os.fdopen(os.dup(descriptor), "wb")
@@ -45,8 +44,8 @@ def whole_file(
             file = target.open("wb")
         else:
             prefix = f".{target.name[:40]}."
-            handle, temporary_name = tempfile.mkstemp(prefix=prefix, dir=target.parent)
-            file = os.fdopen(handle, "wb")
+            descriptor, temporary_name = tempfile.mkstemp(prefix=prefix, dir=target.parent)
+            file = os.fdopen(descriptor, "wb")
     except (OSError, ValueError) as error:
         # The name may be too long, or contain a null character.
         raise file_error(error, "written", target) from error
@@ -91,34 +90,34 @@ def whole_folder(
         target = Path(fspath(path)).resolve()
         is_occupied = target.exists() and not (target.is_dir() and not any(target.iterdir()))
         if not is_occupied:
-            building = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", dir=target.parent))
+            temporary = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", dir=target.parent))
     except (OSError, ValueError) as error:
         raise file_error(error, "created", fspath(path)) from error
     if is_occupied:
         raise PolicyError(f"{quoted(path)} already exists and is not empty")
     try:
-        yield building
+        yield temporary
         if not private:
-            building.chmod(0o777 & ~_read_umask())
+            temporary.chmod(0o777 & ~_read_umask())
         if target.exists():
             target.rmdir()
-        building.replace(target)
+        temporary.replace(target)
         if synced:
             sync_folder(target.parent)
     except OSError as error:
         raise file_error(error, "created", fspath(path)) from error
     finally:
-        shutil.rmtree(building, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def sync_folder(folder: Path) -> None:
-    """Write the entries of a folder to the disk; Windows does so automatically."""
+    """Write the entries of a folder to the disk, on systems that can open folders (not Windows)."""
     if hasattr(os, "O_DIRECTORY"):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            os.fsync(handle)
+            os.fsync(descriptor)
         finally:
-            os.close(handle)
+            os.close(descriptor)
 
 
 def _rename(temporary: Path, target: Path, *, new: bool) -> None:

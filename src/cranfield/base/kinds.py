@@ -1,7 +1,7 @@
 """Allowed values of parameters, declared in annotations.
 
 `Annotated[int, Integer(1)]` declares the allowed values of a parameter. Functions check their
-arguments by it, and the command line creates options from it.
+arguments by these declarations, and the command line creates options from them.
 """
 
 from __future__ import annotations
@@ -124,8 +124,8 @@ def _allows_none(hint: Any) -> bool:
 def replace_keywords(function: Function, parameters: Iterable[Parameter]) -> Function:
     """Replace `**keywords` in the signature of a function by parameters."""
     old_signature = signature(function)
-    named = [p for p in old_signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    function.__signature__ = old_signature.replace(parameters=[*named, *parameters])  # type: ignore[attr-defined]
+    other_parameters = [p for p in old_signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+    function.__signature__ = old_signature.replace(parameters=[*other_parameters, *parameters])  # type: ignore[attr-defined]
     return function
 
 
@@ -137,7 +137,8 @@ def check_arguments(
     """Check the arguments of a function by its annotations; return its keyword-only arguments.
 
     `arguments` are the `locals()` of the function at its start. Variable keyword arguments must be
-    keyword-only parameters of `judging_function`. NumPy numbers are converted to Python numbers.
+    keyword-only parameters of `judging_function`; without one, they are refused. NumPy numbers are
+    converted to Python numbers.
     """
     parameters = _get_parameters(function)
     for name, allowed in allowed_values(function).items():
@@ -156,7 +157,7 @@ def check_arguments(
                 hint = did_you_mean(
                     keyword, names, otherwise=f"expected one of: {', '.join(names)}"
                 )
-                raise ArgumentError(f"{function.__name__} has no option {quoted(keyword)}{hint}")
+                raise ArgumentError(f"{function.__name__}: unknown option {quoted(keyword)}{hint}")
     return {k: _to_python(arguments[k]) for k in _list_keywords(function) if k in arguments}
 
 

@@ -58,10 +58,10 @@ def available_threads() -> int:
 
 
 @contextmanager
-def limit_threads(threads: int | None) -> Iterator[None]:
+def limit_threads(n_threads: int | None) -> Iterator[None]:
     """Limit the threads that this thread may start within the context; None changes nothing."""
     limit_before = getattr(_STATE, "limit", None)
-    _STATE.limit = threads or limit_before
+    _STATE.limit = n_threads or limit_before
     try:
         yield
     finally:
@@ -69,14 +69,15 @@ def limit_threads(threads: int | None) -> Iterator[None]:
 
 
 @contextmanager
-def thread_pool(threads: int) -> Iterator[ThreadPoolExecutor]:
-    """Yield a pool of threads, each of which starts no further threads.
+def thread_pool(n_threads: int) -> Iterator[ThreadPoolExecutor]:
+    """Yield a pool of threads, in which :func:`available_threads` is 1.
 
-    On GeneratorExit it does not wait for its threads: the garbage collector may run in one of them.
+    On GeneratorExit the pool does not wait for its threads: the garbage collector, which raises it,
+    may run in one of them.
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    pool = ThreadPoolExecutor(threads, initializer=setattr, initargs=(_STATE, "limit", 1))
+    pool = ThreadPoolExecutor(n_threads, initializer=setattr, initargs=(_STATE, "limit", 1))
     wait = True
     try:
         yield pool
@@ -101,24 +102,24 @@ def iterate_in_threads(
     if jobs is not None:
         check_integer("jobs", jobs, 1)
     work = list(parts)
-    threads = min(len(work), jobs or count_processors())
-    if threads <= 1:
+    n_threads = min(len(work), jobs or count_processors())
+    if n_threads <= 1:
         yield from map(function, work)
         return
-    with thread_pool(threads) as pool:
+    with thread_pool(n_threads) as pool:
         yield from pool.map(function, work)
 
 
 def ordered_results(
-    function: Callable[[Part], Result], parts: Iterable[Part], threads: int
+    function: Callable[[Part], Result], parts: Iterable[Part], n_threads: int
 ) -> Generator[Result, None, None]:
-    """Yield the results of a function in order, with at most `threads` + 1 parts in memory.
+    """Yield the results of a function in order, with at most `n_threads` + 1 parts in memory.
 
     If iterating over the parts raises an error, the results of all earlier parts are yielded first.
     """
     pairs = _pair_with_errors(parts)
     # A single part needs no other thread.
-    first_pairs = [] if threads <= 1 else list(islice(pairs, 2))
+    first_pairs = [] if n_threads <= 1 else list(islice(pairs, 2))
     is_single, pairs = len(first_pairs) < 2, chain(first_pairs, pairs)
     del first_pairs
     if is_single:
@@ -128,12 +129,12 @@ def ordered_results(
             yield function(part)
         return
     waiting: deque[Future[Result]] = deque()
-    with thread_pool(threads) as pool:
+    with thread_pool(n_threads) as pool:
         for part, error in pairs:
             if error is None:
                 waiting.append(pool.submit(function, part))
             del part
-            while waiting and (error is not None or len(waiting) > threads):
+            while waiting and (error is not None or len(waiting) > n_threads):
                 yield waiting.popleft().result()
             if error is not None:
                 raise error
@@ -156,7 +157,7 @@ _FORK_ERRORS: list[str] = []  # the reason why this process cannot use polars; e
 
 
 def check_fork() -> None:
-    """Raise ForkError in a process that was forked after its parent had used polars."""
+    """Raise ForkError in a process that was forked after polars had started threads."""
     if _FORK_ERRORS:
         raise ForkError(_FORK_ERRORS[0])
 
@@ -212,10 +213,11 @@ def compute_tasks(
 ) -> Iterator[tuple[Name, Result]]:
     """Call a function with shared data and each task; yield names and results as they finish.
 
-    Workers unpickle shared data once; :mod:`cloudpickle` sends functions that they cannot import.
-    `backend` is `serial` or a backend of joblib; by default, the backend that the caller set by
-    `joblib.parallel_config`, else processes if `jobs` is above 1. The backend `dask` uses the
-    current client, the scheduler of `DASK_SCHEDULER_ADDRESS`, or a local cluster.
+    Each worker unpickles the shared data once; functions that it cannot import are sent by
+    :mod:`cloudpickle`. `backend` is `serial` or a backend of joblib; by default, the backend that
+    the caller set by `joblib.parallel_config`, else `loky` (processes) if `jobs` is above 1, else
+    `serial`. The backend `dask` uses the current client, else the scheduler of
+    `DASK_SCHEDULER_ADDRESS`, else a local cluster.
     """
     if backend == "serial" or (backend is None and jobs == 1 and not has_joblib_backend()):
         for name, task in tasks:
@@ -298,7 +300,8 @@ def _set_joblib_backend(jobs: int, backend: str | None) -> Iterator[None]:
             config = joblib.parallel_config(backend or "loky")
         except ValueError as error:
             raise PolicyError(
-                f"unknown backend {quoted(backend)}; expected one of: {', '.join(BACKENDS)}"
+                f"unknown backend {quoted(backend)}; expected a backend of joblib, such as"
+                f" {', '.join(BACKENDS)}"
             ) from error
         with config:
             yield
@@ -349,7 +352,7 @@ def _call_by_joblib(
 
 
 def _report_killed_tasks(backend: Any) -> None:
-    """Make Dask report a task that it gives up; joblib would wait forever for its callback."""
+    """Make Dask report a task that it gives up; joblib would wait forever for a callback."""
     name = "submit" if hasattr(backend, "submit") else "apply_async"
     submit, retrieve = getattr(backend, name), backend.retrieve_result_callback
     if name in vars(backend):

@@ -9,7 +9,7 @@ from cranfield.base.arrays import Floats, Ints
 
 
 def wilson(proportion: Floats, n_trials: Floats, quantile: Floats | float) -> tuple[Floats, Floats]:
-    """Compute the interval of Wilson (1927) of proportions of `n_trials` trials; NaN for 0 trials.
+    """Compute Wilson's (1927) intervals of proportions of `n_trials` trials; NaN for 0 trials.
 
     `quantile` is the (1 + confidence) / 2 quantile of the normal or Student's t distribution.
 
@@ -27,8 +27,8 @@ def wilson(proportion: Floats, n_trials: Floats, quantile: Floats | float) -> tu
         return np.maximum(centre - half_width, 0.0), np.minimum(centre + half_width, 1.0)
 
 
-def clopper_pearson(successes: Ints, trials: Ints, confidence: float) -> tuple[Floats, Floats]:
-    """Compute the exact interval of Clopper and Pearson (1934) of a proportion; NaN for 0 trials.
+def clopper_pearson(n_successes: Ints, n_trials: Ints, confidence: float) -> tuple[Floats, Floats]:
+    """Compute exact intervals of proportions (Clopper and Pearson 1934); NaN for 0 trials.
 
     The interval excludes a proportion if and only if twice the smaller binomial tail for that
     proportion is below 1 - confidence.
@@ -37,7 +37,7 @@ def clopper_pearson(successes: Ints, trials: Ints, confidence: float) -> tuple[F
     >>> low.round(4).tolist(), high.round(4).tolist()
     ([0.4972, 0.4782], [0.6967, 1.0])
     """
-    k, n = (np.asarray(count, dtype=np.float64) for count in (successes, trials))
+    k, n = (np.asarray(count, dtype=np.float64) for count in (n_successes, n_trials))
     tail = (1 - confidence) / 2
     low = np.where(k > 0, betaincinv(np.maximum(k, 1), n - k + 1, tail), 0.0)
     high = np.where(k < n, betaincinv(k + 1, np.maximum(n - k, 1), 1 - tail), 1.0)

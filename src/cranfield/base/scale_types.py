@@ -30,7 +30,7 @@ class Scale(IntEnum):
 
 
 def find_scale(scale: Scale | str) -> Scale:
-    """Return the scale with this name: nominal, ordinal, interval or ratio.
+    """Return the scale with this name, in any case: nominal, ordinal, interval or ratio.
 
     Examples
     --------

@@ -13,7 +13,7 @@ The package sets them: those modules import this module, which therefore cannot 
 
 
 class Plots:
-    """The charts of a result, as methods.
+    """Charts of a result, as methods.
 
     Printing the object lists the charts; editors and notebooks complete the names of charts.
 
@@ -62,7 +62,7 @@ class WithProse:
     def prose(self, format: str = "text", margin: float | str | None = None) -> str:
         """Return a paragraph for a paper: design, test, result, effect sizes and assumptions.
 
-        Numbers are rounded to the precision of their intervals.
+        Estimates and their intervals are rounded to the precision of the intervals.
 
         Parameters
         ----------

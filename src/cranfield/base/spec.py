@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Check = Callable[[Any], Any]
-"""Returns a value in its canonical form, or raises a ValueError that describes valid values."""
+"""Returns a value in canonical form, or raises a ValueError that describes the valid values."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def integer(low: int, high: int = MAX_INTEGER) -> Check:
 def number(
     low: float, high: float = float("inf"), *, open_low: bool = False, open_high: bool = False
 ) -> Check:
-    """Return a check of finite numbers from low to high; an open bound is itself not allowed."""
+    """Return a check of finite numbers from low to high; an open bound is not itself allowed."""
     description = f"a number {'>' if open_low else '>='} {low:g}"
     if isfinite(high):
         description += f" and {'<' if open_high else '<='} {high:g}"
@@ -120,7 +120,7 @@ def to_fraction(number: float) -> Fraction:
 
     This is a fraction with a denominator up to a million whose nearest float is `number`, or else
     the shortest decimal that reads back as `number`. For large numbers, whose floats have fewer
-    decimals, the maximum denominator is lower, so that no fraction matches by coincidence.
+    decimals, the maximum denominator is lower, so that fractions rarely match by coincidence.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def check_parameter(
 
 
 def format_short(value: float) -> str:
-    """Format a number so that it reads back the same; integers below 1e15 are without '.0'."""
+    """Format a number so that it reads back the same; integers up to 1e15 are without '.0'."""
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
 
 
@@ -160,7 +160,9 @@ MAX_DENOMINATOR = 1_000  # maximum denominator of a fraction in the text form of
 
 
 def format_number(value: float) -> str:
-    """Format a number like :func:`format_short`, but 1/3 instead of 0.3333333333333333.
+    """Format a number like :func:`format_short`, but a long decimal as a fraction, such as 1/3.
+
+    The fraction is exact: its nearest float is the number, and its denominator is at most 1,000.
 
     Examples
     --------
@@ -176,14 +178,14 @@ def format_number(value: float) -> str:
 
 
 def any_name(value: Any) -> str:
-    """Check a text that is not blank."""
+    """Check a name, any text that is not blank; return it without blanks around it."""
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a name")
     return value.strip()
 
 
 def name_list(value: Any) -> str:
-    """Check a text that consists of names separated by commas."""
+    """Check distinct names separated by commas; return them without blanks around them."""
     if not isinstance(value, str) or not all(item.strip() for item in value.split(",")):
         raise ValueError("a name, or names separated by commas")
     items = [item.strip() for item in value.split(",")]
@@ -280,7 +282,7 @@ class Spec:
         )
 
     def __call__(self, /, **parameters: Any) -> Self:
-        """Return a copy with other parameters."""
+        """Return a copy with these parameters changed."""
         return self._with_parameters(type(self).translate_parameters(parameters))
 
     def _with_parameters(self, parameters: Mapping[str, Any]) -> Self:
@@ -364,15 +366,16 @@ class _FractionReplacer(ast.NodeTransformer):
 
 
 def parse_literal(node: ast.expr, text: str, error: type[Exception]) -> Any:
-    """Return the value of a literal: a number, a fraction such as 1/3, a string or a mapping."""
+    """Return the value of a number, a fraction such as 1/3, a string, Boolean, None or mapping."""
+    expected = (
+        "expected a number, a fraction such as 1/3, True, False, None, 'text' or {name: value}"
+    )
     try:
         value = ast.literal_eval(_FractionReplacer().visit(node))
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError):
-        raise error(
-            f"{quoted(text)}: expected a number, a fraction such as 1/3, a 'text' or a {{mapping}}"
-        ) from None
+        raise error(f"{quoted(text)}: {expected}") from None
     if isinstance(value, (set, tuple, list, bytes, complex)):
-        raise error(f"{quoted(text)}: {type(value).__name__} values are not supported")
+        raise error(f"{quoted(text)}: {expected}, got a {type(value).__name__}")
     if isinstance(value, dict) and isinstance(node, ast.Dict) and len(value) < len(node.keys):
         raise error(f"{quoted(text)}: duplicate key in a mapping")
     return value
@@ -382,7 +385,7 @@ _TEXT_FORM = re.compile(r"\s*([^()]*?)\s*(\(.*\))?\s*", re.DOTALL)
 _MAX_LENGTH = 200  # maximum length of a text form
 
 
-@lru_cache(maxsize=4096)  # a lookup normalises all names of a registry
+@lru_cache(maxsize=4096)  # each lookup normalises all names of a registry
 def _normalise(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name).casefold()
 
@@ -402,7 +405,7 @@ def declarations(module: str, decorators: str = "") -> Iterator[tuple[str, tuple
 
     A class declares a component by `name = "..."`, and `aliases = (...)` on the next line. One of
     the `decorators`, separated by blanks, declares a component by its first argument, the name, and
-    `aliases=(...)` as the second; without arguments it takes the name of the function.
+    `aliases=(...)` as the second; without a name, by the name of the function, with hyphens.
 
     Examples
     --------
@@ -427,10 +430,11 @@ class Registry(MutableMapping[str, T]):
     Names and aliases are read from the source of the modules without importing them, so that lists
     of names are fast: see :func:`declarations`.
 
-    `modules` are modules of `package`; `*` matches any part of a name. `decorators` declare
+    `modules` are modules of `package`; `*` matches any text between dots. `decorators` declare
     components. Both are names separated by blanks. `base` is the base class, if components are
-    classes. `components` are further components, which need no import, and `aliases` their other
-    names. `reasons` explain why plausible names, in lower case, are not in the registry.
+    classes. `components` are further components, which need no import, and `aliases` further
+    aliases. `reasons` explain why plausible names, in lower case without hyphens, are not in the
+    registry.
 
     Examples
     --------
@@ -497,8 +501,8 @@ class Registry(MutableMapping[str, T]):
 
     def __getitem__(self, name: str) -> T:
         # A decorator adds a component before its module is complete: `import_module` waits for the
-        # thread that imports it. Sources are not read just to find the module of a
-        # component that is there already.
+        # thread that imports it. For a component that is present, sources are not read just to
+        # find its module.
         needs_module = name not in self.components or "module_by_name" in vars(self)
         if needs_module and name in self.module_by_name:
             module = import_module(self.module_by_name[name])
@@ -547,22 +551,22 @@ class Registry(MutableMapping[str, T]):
     def find(self, name: Any) -> str:
         """Return a name by a name or alias, regardless of case, blanks, hyphens and underscores."""
         if not isinstance(name, str):
-            raise self.error(f"expected the name of a {self.noun}, got {name!r}")
+            raise self.error(f"expected a name ({self.noun}), got {name!r}")
         spellings = {_normalise(spelling): spelling for spelling in (*self.aliases, *self.names())}
-        plain_name = _normalise(name)
-        if plain_name in self._reasons:
-            raise self.error(f"unknown {self.noun} {quoted(name)}: {self._reasons[plain_name]}")
-        if plain_name not in spellings:
+        normal_name = _normalise(name)
+        if normal_name in self._reasons:
+            raise self.error(f"unknown {self.noun} {quoted(name)}: {self._reasons[normal_name]}")
+        if normal_name not in spellings:
             choices = f"expected one of: {', '.join(self.names())}"
             hint = did_you_mean(
-                plain_name, spellings, otherwise=choices, show=spellings.__getitem__
+                normal_name, spellings, otherwise=choices, show=spellings.__getitem__
             )
             raise self.error(f"unknown {self.noun} {quoted(name)}{hint}")
-        spelling = spellings[plain_name]
+        spelling = spellings[normal_name]
         return self.aliases.get(spelling, spelling)
 
     def named(self, name: Any) -> T:
-        """Return a component by its name as for :meth:`find`."""
+        """Return a component by its name or alias, as :meth:`find` does for names."""
         return self[self.find(name)]
 
     def parse(self: Registry[type[S]], text: str | S) -> S:
@@ -576,7 +580,7 @@ class Registry(MutableMapping[str, T]):
         form = _TEXT_FORM.fullmatch(text)
         message = f"{quoted(text)} is not a valid {self.noun}; expected Name(param=value)"
         if form is None or len(text) > _MAX_LENGTH:
-            raise self.error(message)
+            raise self.error(f"{message} of at most {_MAX_LENGTH} characters")
         spec_class = self.named(form[1])
         try:
             tree = ast.parse(f"f{form[2] or '()'}", mode="eval").body
@@ -603,7 +607,7 @@ class Registry(MutableMapping[str, T]):
 
 
 def component_name(component: Any) -> str:
-    """Return the name of a class in a registry."""
+    """Return the name of a component of a registry."""
     return str(component.base_name() if hasattr(component, "base_name") else component.name)
 
 

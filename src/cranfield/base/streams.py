@@ -12,7 +12,7 @@ from cranfield.base.errors import check_integer
 
 
 def stream(seed: int, *key: int) -> Generator:
-    """Return the random generator of a seed and a key of integers >= 0, such as a repetition.
+    """Return the random generator of a seed and a key of integers >= 0, such as (study, repeat).
 
     Different keys give independent numbers, and equal keys the same numbers on any processor, in
     any order of tasks.
@@ -25,14 +25,15 @@ def stream(seed: int, *key: int) -> Generator:
     # NumPy also accepts lists, and a deeply nested one crashes the process.
     check_integer("seed", seed, 0)
     for number in key:
-        check_integer("each integer of the key of a random stream", number, 0)
+        check_integer("each integer of the key", number, 0)
     return default_rng(SeedSequence(seed, spawn_key=key))
 
 
 def named_stream(seed: int, name: str, *key: int) -> Generator:
     """Return the random generator of a seed and a name, such as a topic id; see :func:`stream`.
 
-    The numbers of a topic do not change if other topics are added, unlike those by its index.
+    The random numbers of a topic do not change if other topics are added, as they would if its
+    index were the key.
 
     >>> named_stream(7, "401").integers(100, size=3).tolist()
     [79, 95, 17]

@@ -1,4 +1,4 @@
-"""Text of messages: counts with nouns, lists of names, escaped text, JSON."""
+"""Text of messages: counts with nouns, lists of names, escaped text; also JSON."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def format_range(numbers: Any) -> str:
 
 
 def capitalise(line: str) -> str:
-    """Capitalise a line unless it starts with a name that has a capital already, such as nDCG."""
+    """Capitalise a line unless its first word has a capital, such as nDCG."""
     name = line.partition(" ")[0]
     return line if name != name.lower() else line[:1].upper() + line[1:]
 
 
-def some_of(words: Iterable[str], limit: int) -> str:
+def some_of(words: Iterable[str], max_words: int) -> str:
     """List the first words, followed by an ellipsis if there are more.
 
     Examples
@@ -49,7 +49,7 @@ def some_of(words: Iterable[str], limit: int) -> str:
     'a, b, …'
     """
     words_list = list(words)
-    return ", ".join(words_list[:limit]) + (", …" if len(words_list) > limit else "")
+    return ", ".join(words_list[:max_words]) + (", …" if len(words_list) > max_words else "")
 
 
 def join_with_and(words: Sequence[str]) -> str:
@@ -61,15 +61,15 @@ def join_with_and(words: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
-def names_or_count(names: Sequence[str], noun: str, limit: int = 5) -> str:
-    """List up to `limit` names; count more names with their noun.
+def names_or_count(names: Sequence[str], noun: str, max_names: int = 5) -> str:
+    """List the names; if there are more than `max_names`, return their number with the noun.
 
     Examples
     --------
-    >>> names_or_count(["a", "b", "c"], "test", limit=2)
+    >>> names_or_count(["a", "b", "c"], "test", max_names=2)
     '3 tests'
     """
-    return counted(len(names), noun) if len(names) > limit else join_with_and(names)
+    return counted(len(names), noun) if len(names) > max_names else join_with_and(names)
 
 
 MIN_SIMILARITY = 0.65
@@ -78,8 +78,8 @@ MIN_SIMILARITY = 0.65
 MAX_SIMILARITY_GAP = 0.15  # maximum difference in similarity between suggested names
 
 
-def nearest(name: object, names: Iterable[str], limit: int = 3) -> list[str]:
-    """Return the names most similar to `name`, the most similar first, ignoring case.
+def nearest(name: object, names: Iterable[str], max_names: int = 3) -> list[str]:
+    """Return the names similar to `name`, the most similar first, regardless of case.
 
     Examples
     --------
@@ -95,18 +95,18 @@ def nearest(name: object, names: Iterable[str], limit: int = 3) -> list[str]:
     similarity = {by_casefold[n]: SequenceMatcher(None, name_text, n).ratio() for n in by_casefold}
     threshold = max(MIN_SIMILARITY, max(similarity.values(), default=0.0) - MAX_SIMILARITY_GAP)
     near_names = [n for n in similarity if similarity[n] >= threshold]
-    return sorted(near_names, key=similarity.__getitem__, reverse=True)[:limit]
+    return sorted(near_names, key=similarity.__getitem__, reverse=True)[:max_names]
 
 
 def did_you_mean(
     name: object,
     names: Iterable[str],
-    limit: int = 3,
+    max_names: int = 3,
     *,
     otherwise: str = "",
     show: Callable[[str], str] = str,
 ) -> str:
-    """Suggest the most similar names, formatted by `show`; return `otherwise` if there are none.
+    """Suggest similar names, formatted by `show`; if there are none, return `otherwise`.
 
     Examples
     --------
@@ -115,14 +115,14 @@ def did_you_mean(
     >>> did_you_mean("x", ["bm25", "dense"], otherwise="expected one of: bm25, dense")
     '; expected one of: bm25, dense'
     """
-    near_names = dict.fromkeys(map(show, nearest(name, names, limit)))
+    near_names = dict.fromkeys(map(show, nearest(name, names, max_names)))
     if near_names:
         return f"; did you mean {' or '.join(near_names)}?"
     return f"; {otherwise}" if otherwise else ""
 
 
 def plain(text: str) -> str:
-    """Escape unprintable characters, so that a terminal shows them instead of executing them."""
+    """Escape unprintable characters, which a terminal could execute as control sequences."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
@@ -175,7 +175,7 @@ _LATEX = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     "`": r"\textasciigrave{}",
-    # Signs in captions of this package.
+    # Characters of captions of this package.
     "†": r"\dag{}",
     "‡": r"\ddag{}",
     "§": r"\S{}",
@@ -184,13 +184,13 @@ _LATEX = {
     "≤": r"$\leq$",
     "↓": r"$\downarrow$",
     "…": r"\ldots{}",
-    # Letters of names of measures.
+    # Characters of names of measures.
     "α": r"$\alpha$",
     "♯": r"$\sharp$",
     **{char: "\\" + char for char in "&%$#_{}"},
 }
 
-# Pairs that fonts of LaTeX draw as ligatures; `{}` between them does not prevent this everywhere.
+# Pairs that LaTeX fonts draw as ligatures; `{}` between them does not prevent this in all engines.
 _LIGATURES = re.compile(r"-(?=-)|'(?=')|,(?=,)")
 
 _MARKDOWN = {
@@ -216,7 +216,7 @@ def latex(text: str) -> str:
 
 
 def bibtex(text: str) -> str:
-    r"""Escape for LaTeX in a field of BibTeX, which counts braces even behind a backslash.
+    r"""Escape text for LaTeX in a field of BibTeX, which counts braces even after a backslash.
 
     Examples
     --------
@@ -240,7 +240,7 @@ def html(text: str) -> str:
 
 
 def json_text(content: Any) -> str:
-    """Return values of Python or NumPy as JSON; NaN and infinity become null."""
+    """Return values of Python or NumPy as JSON; NaN and infinity become null, dates become text."""
     return (
         json.dumps(_to_json_values(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     )

@@ -246,6 +246,19 @@ def test_measures_of_more_than_grades_are_scored_in_several_orders(tmp_path: Any
         assert not tie.is_bound
 
 
+def test_other_orders_than_those_by_grade_may_change_a_score_more() -> None:
+    """For EBR, which may fall if a better document moves up, the effect is no upper bound."""
+    qrels = {"q": {"a": 0, "b": 0, "c": 1, "d": 2}}
+    orders = [{doc: -float(k) for k, doc in enumerate(order)} for order in permutations("abcd")]
+    runs = {str(k): {"q": run} for k, run in enumerate(orders)}
+    values = cf.evaluate(runs, qrels, "EBR(max_grade=2)")["EBR(max_grade=2)"].overall()
+    ev = cf.evaluate({"q": dict.fromkeys("abcd", 1.0)}, qrels, "EBR(max_grade=2)")
+    [tie] = tie_effects(ev.judged, ev)
+    assert tie.effect < np.ptp(values) - 0.01
+    assert not tie.is_bound
+    assert "by at least 0.35" in ev.notes[0]
+
+
 def test_ties_in_measures_by_intent_are_reported(tmp_path: Any) -> None:
     (tmp_path / "q").write_text("1 1 a 1\n1 2 b 1\n1 1 c 0\n1 2 d 0\n1 1 d 0\n")
     scores = {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0}

@@ -1,4 +1,4 @@
-"""The class `Evaluation`, scores of several measures on the same input, and its notes."""
+"""The class `Evaluation` (scores of several measures on the same input) and its notes."""
 
 from __future__ import annotations
 
@@ -57,18 +57,17 @@ class TieEffect:
     measure: str  # with the largest change
     system: str
     effect: float  # difference between overall values with the best and the worst order
-    tied: float  # proportion of retrieved documents that are tied with another one of the topic
-    is_bound: bool = True  # from orders by grade, which are bounds for monotone measures
+    tied_proportion: float  # of retrieved documents: those tied with another one of the topic
+    is_bound: bool = True  # whether no order changes the value more; else from a few orders only
     n_others: int = 0  # number of other measures whose change is not negligible
 
 
 def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEffect]:
     """Return the effect of ties on each system with tied documents, the largest effect first.
 
-    The list is empty if ties cannot change a score. Each group of ties is scored in descending and
-    in ascending order of grades: bounds over all orders for measures that never decrease when a
-    better document moves up (`Info.monotone`). Measures that need more than grades by rank are
-    scored in a few orders.
+    The list is empty if ties cannot change a score. Measures that require grades by rank only are
+    scored with each group of ties in descending and in ascending order of grades; the effect is
+    then a bound if :func:`has_tie_bounds`. Other measures are scored in a few orders.
     """
     measures = {
         name: table.definition
@@ -76,16 +75,16 @@ def tie_effects(judged: JudgedRuns, scores: Mapping[str, Scores]) -> list[TieEff
         if isinstance(table.definition, Measure) and table.definition.data_class is JudgedRuns
     }
     effects: dict[tuple[str, bool], Floats] = {}
-    for is_bound in (True, False):
-        subset = {n: m for n, m in measures.items() if is_scored_by_grades(m) == is_bound}
-        if has_ties(judged, subset.values(), judged.ties[3] if is_bound else None):
-            if is_bound:
+    for is_by_grades in (True, False):
+        subset = {n: m for n, m in measures.items() if is_scored_by_grades(m) == is_by_grades}
+        if has_ties(judged, subset.values(), judged.ties[3] if is_by_grades else None):
+            if is_by_grades:
                 is_tied = _find_tied_cells(judged)
                 orders = tuple(order_ties(_restrict_to_cells(judged, is_tied)))
             else:
                 is_tied, orders = judged.scored, permute_ties(judged)
             effects |= {
-                (name, is_bound): _compute_tie_effects(scores[name], m, orders, is_tied)
+                (name, has_tie_bounds(m)): _compute_tie_effects(scores[name], m, orders, is_tied)
                 for name, m in subset.items()
             }
     return list_effects(judged, effects)
@@ -107,14 +106,14 @@ def _restrict_to_cells(judged: JudgedRuns, is_included: Bools) -> JudgedRuns:
 def has_ties(
     judged: JudgedRuns, measures: Iterable[Measure], first_ranks: Ints | None = None
 ) -> bool:
-    """Return True if ties can change a score; groups of ties begin at the `first_ranks`."""
+    """Return True if ties can change a score; `first_ranks` are those of the groups of ties."""
     first_ranks = judged.tie_groups[1] if first_ranks is None else first_ranks
     depths = [np.inf if m.judged_only else m.last_rank or np.inf for m in measures]
     return bool((first_ranks <= max(depths, default=0)).any())
 
 
 def count_tied(judged: JudgedRuns) -> Floats:
-    """Return the number of tied documents of each run within the judged ranks."""
+    """Return the number of tied documents of each run, on all topics and down to the depth."""
     cells, _, sizes = judged.tie_groups
     n_tied = np.bincount(cells // len(judged.topics), sizes, len(judged.systems))
     return n_tied.astype(np.float64)
@@ -194,6 +193,12 @@ def describe_effect_of_orders(
         yield from describe_effects(list_effects(judged, effects, systems, run_systems))
 
 
+def has_tie_bounds(measure: Measure) -> bool:
+    """Return True if the orders of ties by grade, best or worst first, have the extreme scores."""
+    is_regular = measure.info.monotone or measure.info.expectation != ""
+    return is_scored_by_grades(measure) and is_regular
+
+
 def is_scored_by_grades(measure: Measure) -> bool:
     """Return True if grades by rank are enough to score a run."""
     info = measure.info
@@ -256,7 +261,7 @@ def describe_effects(ties: Iterable[TieEffect]) -> Iterator[str]:
     changes = [
         f"{tie.measure} of {quoted(tie.system)} by {'up to' if tie.is_bound else 'at least'}"
         f" {tie.effect:.2g}"
-        f" ({tie.tied:.0%} of its documents are tied)"
+        f" ({tie.tied_proportion:.0%} of its documents are tied)"
         + (f", and {counted(tie.n_others, 'other measure')} by no more" if tie.n_others else "")
         for tie in effects[:MAX_RUNS]
     ]
@@ -267,7 +272,7 @@ def describe_effects(ties: Iterable[TieEffect]) -> Iterator[str]:
 
 
 def _note_empty_topics(judged: JudgedRuns, scores: Mapping[str, Scores]) -> Iterator[str]:
-    """Report topics without a relevant document that are averaged with a score of 0."""
+    """Report topics without a relevant document whose scores are 0."""
     averaged_measures: dict[int, list[str]] = {}
     zero_measures: dict[int, list[str]] = {}
     for name, table in scores.items():
@@ -336,7 +341,7 @@ def _estimates_from_samples(measure: Measure) -> bool:
 class NotEvaluatedError(MeasureError, KeyError):
     """Raised for a measure that was not evaluated; also a `KeyError`, as for other mappings."""
 
-    # KeyError puts the text in quotes.
+    # KeyError puts the message in quotes.
     __str__ = Exception.__str__
 
 
@@ -447,7 +452,7 @@ class Evaluation(FrameMixin, WithPlots, Mapping[str, Scores]):
 
     @property
     def notes(self) -> list[str]:
-        """Return notes on the coverage and on choices that change a score.
+        """Notes on the coverage and on choices that change a score.
 
         Examples
         --------
@@ -474,7 +479,7 @@ class Evaluation(FrameMixin, WithPlots, Mapping[str, Scores]):
         return [note for function in functions for note in function(judged, self.whole)]
 
     def warn(self) -> None:
-        """Issue the notes as warnings; skipped runs are reported when they are read instead."""
+        """Issue the notes as warnings, except those on skipped runs (reported on reading)."""
         self._get_reported_coverage().warn()
         for note in self._score_notes:
             warn(note)
@@ -494,8 +499,8 @@ class Evaluation(FrameMixin, WithPlots, Mapping[str, Scores]):
         Returns
         -------
         polars.DataFrame
-            A row for each measure, or measure and shard: `measure`, with shards `shard`, and a
-            column for each system. Topics without a score (in the shard) are excluded.
+            A row for each measure, or measure and shard: the columns are `measure`, `shard` (if
+            any) and a column for each system. Topics without a score (in the shard) are excluded.
         """
         table: dict[str, Any] = {"measure": np.repeat([*self], max(1, len(self.shards))).tolist()}
         if self.shards:
@@ -633,7 +638,8 @@ def evaluate_answers(judged: Any, measures: str | Measure | Iterable[str | Measu
     Returns
     -------
     Evaluation
-        A mapping of measures to :class:`Scores`; 0 where a system has no answer to a topic.
+        A mapping of measures to :class:`Scores`. A system without an answer to a topic is scored as
+        with an empty answer, which is 0 for most measures.
 
     Raises
     ------

@@ -14,6 +14,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import (
     Evaluation,
     count_tied,
+    has_tie_bounds,
     is_scored_by_grades,
     order_ties,
 )
@@ -43,12 +44,14 @@ class TieRanges(TableResult):
         "topic": Column("Topic; only in scores by topic.", key=True),
         "system": Column("System.", key=True),
         "measure": Column("Measure.", key=True),
-        "score": Column("Score with tied documents in the order of the evaluation."),
-        "lowest": Column("Lowest score over all orders of tied documents; null if unknown."),
-        "expected": Column("Mean score over all orders of tied documents; null if unknown."),
-        "highest": Column("Highest score over all orders of tied documents; null if unknown."),
+        "score": Column("Score of the evaluation: in its order of ties, or expected over orders."),
+        "lowest": Column("Lowest score over all orders of tied documents; null if unavailable."),
+        "expected": Column("Mean score over all orders of tied documents; null if unavailable."),
+        "highest": Column("Highest score over all orders of tied documents; null if unavailable."),
         "tied": Column(
-            "Proportion of tied documents among all documents of the system.", 1, percent=True
+            "Proportion of tied documents among all retrieved documents of the system.",
+            1,
+            percent=True,
         ),
     }
 
@@ -72,8 +75,9 @@ def tie_ranges(evaluation: Evaluation, *, by_topic: bool = False) -> TieRanges:
       probabilities :math:`s_i` of the documents of a group, the probability of passing its first
       t ranks is the mean over all subsets of t documents of the product of their :math:`s_i`.
 
-    The lowest and the highest scores are those with each group in ascending and descending order of
-    grades. These are bounds for measures that never decrease when a better document moves up.
+    The lowest and the highest score are those of the orders of each group by grade, ascending and
+    descending. They are given for measures that never decrease when a better document moves up
+    (`Info.monotone`), and for those with an expected score.
 
     Parameters
     ----------
@@ -142,7 +146,7 @@ def _compute_range(
     if not depends_on_grades_only(measure, judged):
         return {}
     score_range = {}
-    if measure.info.monotone or measure.info.expectation:
+    if has_tie_bounds(measure):
         extremes = np.stack([measure.score(order) for order in orders])
         score_range["lowest"], score_range["highest"] = extremes.min(axis=0), extremes.max(axis=0)
     if measure.info.expectation:

@@ -26,7 +26,7 @@ class Collection:
     Attributes
     ----------
     name
-        The collection's name.
+        Name of the collection.
     qrels
         The judgments.
     runs
@@ -65,7 +65,7 @@ def trec_covid() -> Collection:
     Returns
     -------
     Collection
-        The same object at each call.
+        The same object in each call.
 
     Examples
     --------

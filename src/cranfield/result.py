@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Column", "Result", "ResultSet", "TableResult", "combine_results"]
 
 MAX_LINES = 100
-"""Maximum number of rows of formatted tables; data frames, CSV and JSON have all rows."""
+"""Maximum number of rows of formatted tables; data frames, CSV, JSON and tables that are selected
+by name have all rows."""
 
 ALL = "all"
 """Name that selects all formatted tables, not only the first one of each kind of result."""
@@ -137,7 +138,7 @@ class Result(WithPlots):
 
     @classmethod
     def concatenated_tables(cls, results: Sequence[Self]) -> list[Table]:
-        """Return the formatted tables of several results; tables of one name are concatenated."""
+        """Return the formatted tables of several results, concatenated by name."""
         if cls.tables is not Result.tables:
             return [table for result in results for table in result.tables()]
         return cls._format_tables(results)
@@ -201,7 +202,7 @@ class Result(WithPlots):
         return self.to_polars(table).write_csv()
 
     def to_json(self) -> str:
-        """Return facts, notes and all tables as JSON; null stands for NaN and infinity."""
+        """Return facts, notes, conclusion and all tables as JSON; NaN and infinity become null."""
         return combine_results(self).write("json")
 
     def to_latex(
@@ -356,7 +357,7 @@ class ResultSet:
         format
             Name of the format: a key of :data:`WRITERS`.
         table
-            Name of the one data frame to write; or `all`, for text with all formatted tables
+            Name of a data frame, to write it only; or `all`, for text with all formatted tables
             instead of one of each kind of result.
         """
         results = self
@@ -378,7 +379,7 @@ class ResultSet:
 def combine_results(
     *results: Result, notes: Iterable[str] = (), facts_by_result: bool = False, **facts: Any
 ) -> ResultSet:
-    """Combine results: concatenate data frames of the same name; drop lines that others contain.
+    """Combine results: concatenate data frames by name; omit lines that earlier lines contain.
 
     Parameters
     ----------
@@ -387,8 +388,8 @@ def combine_results(
     notes
         Additional lines of the heading.
     facts_by_result
-        Whether to keep the facts of each result separate, in a list; by default facts of the same
-        name are merged, and several measures become a list `measures`.
+        Whether to keep the facts of each result separate, in a list `studies`; by default the last
+        of several facts with the same name is kept, and several measures become a list `measures`.
     facts
         Additional facts.
     """
@@ -484,7 +485,7 @@ def _write_html(results: ResultSet) -> str:
 
 
 def _write_csv(results: ResultSet) -> str:
-    """Return a single table unchanged, and several tables as one table with a row per value."""
+    """Return a single table unchanged, and several as a table: table, row (keys), column, value."""
     import polars as pl
     import polars.selectors as cs
 
@@ -500,12 +501,12 @@ def _write_csv(results: ResultSet) -> str:
             frame.with_columns((cs.numeric() & cs.by_name(values)).cast(pl.Float64))
             .with_columns(pl.col(values).cast(pl.String))
             # Parentheses, because a column of the table may itself be named `value`.
-            .unpivot(values, index=list(keys), variable_name="(what)", value_name="(value)")
+            .unpivot(values, index=list(keys), variable_name="(column)", value_name="(value)")
             .select(
                 pl.lit(name).alias("table"),
                 # A key may be null, such as the depth of all judgments.
-                of=pl.concat_str(pl.col(keys).cast(pl.String).fill_null(""), separator=", "),
-                what="(what)",
+                row=pl.concat_str(pl.col(keys).cast(pl.String).fill_null(""), separator=", "),
+                column="(column)",
                 value="(value)",
             )
         )

@@ -1,4 +1,4 @@
-"""Tables for reading, written as text, LaTeX, Markdown or HTML."""
+"""Formatted tables, written as text, LaTeX, Markdown or HTML."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell with a mark or a style, which each output format renders in its own way.
+    """A cell of a table: text with an optional mark and style.
 
     Attributes
     ----------
     text
         The value as text; it is escaped.
     mark
-        Superscript after the text, such as a dagger or letters.
+        Superscript after the text, such as a dagger or letters; plain text has it after a blank.
     bold, underline
         Style of the text; plain text has neither.
     latex, html
@@ -282,7 +282,7 @@ def format_number(value: float | None, places: int = 4) -> str:
 
 
 def format_pvalue(p: float) -> str:
-    """Format a p-value, in scientific notation if it is too small for four decimals; NaN is `-`.
+    """Format a p-value, in scientific notation if it is below 0.0001; NaN is `-`.
 
     Examples
     --------
@@ -417,7 +417,7 @@ def text_table(
     left: Collection[int] = (0,),
     separator: str = "  ",
 ) -> str:
-    """Align cells in columns, and escape characters that are not printable."""
+    """Return rows as text with aligned columns, and escape unprintable characters."""
     lines = [[plain(cell) for cell in row] for row in [head, *rows]]
     widths = [max(display_width(line[k]) for line in lines) for k in range(len(head))]
 

@@ -274,7 +274,7 @@ def test_csv_of_several_tables_has_the_verdict(tmp_path: Path) -> None:
     units.write_text("variant,v\n" + rows)
     command = ("experiment", str(units), "--metric", "v")
     [row] = json.loads(said(*command, *JSON))["effects"]
-    values = pl.read_csv(said(*command, "-f", "csv").encode()).filter(of="v, new")
-    named = dict(zip(values["what"], values["value"], strict=True))
+    values = pl.read_csv(said(*command, "-f", "csv").encode()).filter(row="v, new")
+    named = dict(zip(values["column"], values["value"], strict=True))
     assert named["verdict"] == row["verdict"]
     assert float(named["p"]) == row["p"]

@@ -163,8 +163,8 @@ def test_the_image_of_a_measure_of_sets(folder: Path) -> None:
 def test_measures_have_the_text_by_which_they_were_asked_for(folder: Path) -> None:
     start = ("study", "scales", "qrels", "one.run", "two.run", "--cutoffs", "2", "-f", "csv")
     out, _ = cranfield(folder, *start, "-m", "RBP(p=0.8)", "-m", "precision")
-    rows = pl.read_csv(out.encode()).filter(pl.col("what") == "overall")
-    assert rows["of"].to_list() == ["2, RBP(p=0.8)", "2, precision"]
+    rows = pl.read_csv(out.encode()).filter(pl.col("column") == "overall")
+    assert rows["row"].to_list() == ["2, RBP(p=0.8)", "2, precision"]
     out, _ = cranfield(folder, "measures", "RBP(p=0.8)@3")
     assert "\n\nRBP(p=0.8)@3 on runs of length 3" in out
 

@@ -29,7 +29,7 @@ __all__ = ["measure", "provider", "register", "unregister"]
 
 
 class _Aggregator(Agg):
-    """Aggregates the scores of topics to a mean, geometric mean or sum, as the measure requires."""
+    """Aggregates the scores of topics to a mean, geometric mean or sum, by the measure."""
 
     def __init__(self, aggregate: str) -> None:
         self._aggregate = aggregate
@@ -82,7 +82,7 @@ class _Evaluator(Evaluator):
 
 
 class _Provider(Provider):
-    """Computes measures of ir_measures that cranfield has, and those created by :func:`measure`."""
+    """Computes measures of ir_measures that cranfield supports, and those of :func:`measure`."""
 
     NAME = "cranfield"
 

@@ -207,7 +207,7 @@ class RelevanceEvaluator:
         self._unjudged: Unjudged = "condensed" if judged_docs_only_flag else "nonrelevant"
         judged = {topic: grades for topic, grades in query_relevance.items() if grades}
         self._topics = frozenset(judged)
-        # This topic, whose name is longer than all others, is added to runs, as none may be empty.
+        # This topic, with a name longer than all others, is added to runs, which must not be empty.
         self._filler = "-" * (1 + max(map(len, judged), default=0))
         self._qrels = read_qrels({**judged, self._filler: {"filler": 0}})
 
@@ -303,4 +303,4 @@ def _split_name(name: str) -> tuple[str, list[str]]:
     for family in supported_measures:
         if name.startswith(family) and (match := _PARAMETERS.fullmatch(name, len(family))):
             return family, match[1].split(",")
-    raise MeasureError(f"unsupported measure {quoted(name)}")
+    raise MeasureError(f"unknown measure {quoted(name)}; `supported_measures` lists the known ones")

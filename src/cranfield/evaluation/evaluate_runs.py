@@ -20,7 +20,7 @@ from cranfield.sessions.reading import read_sessions
 
 
 class SessionOptions(RankingOptions, total=False):
-    """Options of judging for sessions, without `topics` and `depth`, which differ for sessions."""
+    """Options of judging for sessions; `topics` and `depth` have other meanings for sessions."""
 
     compat: Compat | None
 
@@ -47,7 +47,7 @@ _PARAMETERS = [p for signature in _SIGNATURES for p in signature.parameters.valu
 
 
 def with_options(options: type[Any]) -> Callable[[Function], Function]:
-    """Return a decorator that replaces `**options` in a signature by the options with defaults."""
+    """Return a decorator that replaces `**options` in a signature by these options."""
     parameters = [p for p in _PARAMETERS if p.name in options.__annotations__]
     return lambda function: replace_keywords(function, parameters)
 
@@ -118,14 +118,14 @@ def evaluate(
     Evaluation
         A mapping of measures to :class:`Scores` by topic, system and, if requested, shard. The
         `settings` of scores by shard contain the partition and the number of pairs of topic and
-        shard without a score.
+        shard without a relevant document.
 
     Raises
     ------
     MeasureError, InputError, PolicyError
         For unknown measures or options (before anything is computed), and for unreadable input.
     CranfieldError
-        If a shard has no relevant document of any topic.
+        If a shard has no relevant document of any topic, or a worker process is killed.
 
     Examples
     --------
@@ -247,9 +247,9 @@ def evaluate_sessions(
     sessions
         Any input of :func:`read_sessions`.
     qrels
-        Judgments by topic, in any form that :func:`cranfield.read_qrels` reads. With `clicks`,
-        documents clicked in the session have grade 1, which gives `sDCG` gains from clicks;
-        `clicks:30` counts only clicks with a dwell time of at least 30 seconds.
+        Judgments by topic, in any form that :func:`cranfield.read_qrels` reads. The text `clicks`
+        gives grade 1 to documents that were clicked in the session, so that `sDCG` has gains from
+        clicks; `clicks:30` requires a dwell time of at least 30 seconds.
     measures
         Measures or their text forms: `sDCG`, `nsDCG`, `ClickU`, and any measure of a ranking, which
         is computed on the concatenated lists.

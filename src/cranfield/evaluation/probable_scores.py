@@ -1,4 +1,4 @@
-"""Expected scores if judgments are probabilities of relevance, and their moments."""
+"""Mean and variance of scores if judgments are probabilities of relevance."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def _compute_joint_moments(probability: Floats, gain: Floats, is_precision: bool
 
 
 _UNSUPPORTED_OPTIONS = ("lengths", "groups", "intents", "aspects", "grades", "topics_with_grade")
-"""Options of judging that would need the grades, or other data on documents, in each draw."""
+"""Options of judging that depend on grades or other data on documents, which draws do not have."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -288,7 +288,9 @@ class ExpectedScores(TableResult):
         "system": Column("System.", key=True),
         "measure": Column("Measure.", key=True),
         "expected": Column("Expected score, or the mean of the expected scores over topics."),
-        "topic error": Column("Standard error of the mean due to the sample of topics alone."),
+        "topic error": Column(
+            "Standard error of the mean due to the sample of topics alone; null for one topic."
+        ),
         "label error": Column("Standard deviation of the score or mean due to judgments alone."),
         "simulation error": Column(
             "Standard error of the expected score due to random draws; 0 if it is exact."
@@ -331,9 +333,9 @@ def evaluate_probabilities(
     Grades of different documents are assumed independent. For each topic t, the mean :math:`m_t`
     and the variance :math:`v_t` of the score over judgments are exact for sums over documents (P,
     DCG, RBP), for measures of the rank where a user stops (RR, Success, FirstRank, ERR, iRBU), for
-    AP, R, RelP and F, and with two grades for nDCG and NCG. For other measures they are estimated
-    from `draws` samples of the judgments. A topic whose judgments are all certain has its usual
-    score.
+    AP, R, RelP and F, and, with two grades of which one has no gain, for nDCG and NCG. For other
+    measures they are estimated from `draws` samples of the judgments. A topic whose judgments are
+    all certain has its usual score.
 
     The confidence interval of a mean over n topics is :math:`\bar m \pm t\, s` with
 
@@ -375,8 +377,8 @@ def evaluate_probabilities(
     Raises
     ------
     InputError, MeasureError
-        For a probability outside 0 to 1, and for a measure that is not an arithmetic mean over
-        topics or requires other data than judgments.
+        For unreadable input or a probability outside 0 to 1, and for a measure that is not an
+        arithmetic mean over topics or requires other data than judgments.
     PolicyError
         For an option out of its range, or an unsupported option of judging.
 

@@ -1,8 +1,8 @@
 """Fairness over several rankings: expected exposure, and equity of attention.
 
-Both aggregate the exposure of each document over rankings before they compare it with relevance, so
-that documents must be identified across rankings. Judged runs identify only groups of documents;
-therefore each document becomes a group of its own.
+Both aggregate the exposure of each document over rankings, and compare the sums with relevance.
+Documents must therefore be identified across rankings. Judged runs identify only groups of
+documents, so each document becomes a group of its own.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def expected_exposure(
     Returns
     -------
     dict
-        :class:`Scores` by topic and system of each measure.
+        By measure, the :class:`Scores` by topic and system; NaN without a scored ranking.
 
     Raises
     ------
@@ -219,7 +219,9 @@ class EquityOfAttention(TableResult):
             "Sum of the distances between accumulated attention and accumulated relevance, from 0"
             " to twice the number of rankings; lower is better."
         ),
-        "per ranking": Column("Unfairness divided by the number of rankings, from 0 to 2."),
+        "per ranking": Column(
+            "Unfairness divided by the number of rankings, from 0 to 2; 0 without rankings."
+        ),
     }
 
     measure: str

@@ -73,7 +73,7 @@ def test_the_row_all_is_no_topic(tmp_path: Path) -> None:
     # Scores in memory have no summaries.
     scores = cf.Scores(np.array([[0.5], [0.25]]), ("all", "mean"), ("a",), "AP")
     assert cf.read_scores([scores]).topics == ("all", "mean")
-    refuses(r"s\.csv: has no scores by topic", read, "topic,a\nall,.5\n", tmp_path)
+    refuses(r"s\.csv: expected scores by topic, got none", read, "topic,a\nall,.5\n", tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_one_ragas_file_per_system(tmp_path: Path) -> None:
 
 def test_a_name_for_a_file_with_systems(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"bm25": {"AP": {"q1": 0.5}}, "dense": {"AP": {"q1": 1}}}')
-    refuses(r"a.json: names its systems \('bm25", cf.read_scores, f"ours={tmp_path}/a.json")
+    refuses(r"a.json: expected one system .*, got 'bm25", cf.read_scores, f"ours={tmp_path}/a.json")
 
 
 def test_names_of_files_with_the_same_run_tag(tmp_path: Path) -> None:

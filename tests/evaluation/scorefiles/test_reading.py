@@ -105,7 +105,7 @@ def test_output_of_ntcireval(tmp_path: Path) -> None:
     scores = read(text, tmp_path, "bm25.nev", measure="RR")
     assert (scores.systems, scores.topics) == (("bm25",), ("01", "02"))
     assert scores.values.tolist() == [[0.5], [1.0]]
-    refuses("has no scores", read, f"{lines[0].format('01')}\n", tmp_path, "bm25.nev")
+    refuses("got no line with text", read, f"{lines[0].format('01')}\n", tmp_path, "bm25.nev")
 
 
 def test_lines_of_other_programs(tmp_path: Path) -> None:

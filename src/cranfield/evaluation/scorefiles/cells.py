@@ -1,4 +1,4 @@
-"""Cells of score tables, names of measures, and joining the scores of several sources."""
+"""Read cells of score tables, recognise names of measures, and join scores of several sources."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def read_labels(
 
 
 def read_numbers(cells: Cells) -> tuple[pl.Series, pl.Series]:
-    """Read finite numbers, null in other cells; also return the rows of other nonempty cells."""
+    """Read finite numbers, null for other cells; also return the rows of other nonempty cells."""
     numbers, _ = NUMBER.convert_column("score", cells)
     rows = numbers.is_null().arg_true()
     others = cells[rows] if isinstance(cells, pl.Series) else [cells[row] for row in rows]
@@ -286,16 +286,19 @@ def complete_part(
     """Return a part with all scores of a frame; refuse a frame without scores."""
     if frame.is_empty():
         raise InputError(
-            "has no scores by topic; trec_eval prints them with -q, ir_measures with --by_query,"
-            " cranfield evaluate with --by-topic"
+            "expected scores by topic, got none; trec_eval prints them with -q, ir_measures with"
+            " --by_query, cranfield evaluate with --by-topic"
         )
     if frame["score"].is_null().all() and frame["problem"].is_null().all():
-        raise InputError("has no scores: all cells are empty")
+        raise InputError("expected scores, got empty cells only")
     return ScorePart(frame, directions or {})
 
 
 def _remove_summaries(frame: pl.DataFrame, column: str, noun: str) -> pl.DataFrame:
-    """Remove rows that summarise others, with a warning; all rows if all topics are summaries."""
+    """Remove rows that summarise others, with a warning.
+
+    If all labels are summaries, all rows are removed if these are topics, and none otherwise.
+    """
     labels = frame[column].unique(maintain_order=True)
     summaries = sorted(find_summaries(labels))
     if len(summaries) == len(labels):

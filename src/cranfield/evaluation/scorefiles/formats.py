@@ -91,7 +91,7 @@ def read_lines(text: str, source: ScoreSource) -> ScorePart:
     is_comment = pl.col("text").str.contains(_NTCIREVAL_COMMENT)
     frame = frame.filter(pl.col("text").str.strip_chars() != "", ~is_comment)
     if frame.is_empty():
-        raise InputError("has no scores")
+        raise InputError("expected scores, got no line with text")
     lines, rows = frame["line"], split_cells(frame["text"])
     widths = rows.list.len()
     width = 4 if widths[0] == 4 else 3
@@ -274,8 +274,8 @@ def read_table(table: ScoreTable) -> ScorePart:
     row_units = [table.names[k] for k in score_columns if fold_name(table.names[k]) in _NOT_TOPICS]
     if row_units and not has_topics:
         raise InputError(
-            f"has a row for each {join_with_and([*map(quoted, row_units)])}, but no column of"
-            " topics; scores by topic are required"
+            "expected a column of topics, got a row for each"
+            f" {join_with_and([*map(quoted, row_units)])}; scores by topic are required"
         )
     row_numbers = pl.Series(range(1, len(table.get_cells(0)) + 1)).cast(pl.String)
     topics = row_numbers if topics is None else topics
@@ -411,7 +411,7 @@ def _has_name(table: ScoreTable, k: int, *, may_be_topics: bool) -> bool:
         return True
     cells = table.get_cells(k)
     if not mask_absent(cells, NO_SCORE).all() and not _are_distinct_integers(cells):
-        raise InputError(f"column {k + 1} has no name")
+        raise InputError(f"expected a name of column {k + 1}, got none")
     return False
 
 
@@ -595,7 +595,7 @@ def _make_frame(
     is_long = has_score_column or "system" in roles
     columns = [roles["score"]] if has_score_column else score_columns
     if not columns or (is_long and "measure" in roles and len(columns) > 1):
-        raise InputError("has no column of scores")
+        raise InputError("expected a column of scores, got none")
     names = [table.names[k] for k in columns]
     for name in filter(None, table.names):
         if table.names.count(name) > 1:

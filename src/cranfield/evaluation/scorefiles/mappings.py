@@ -82,9 +82,9 @@ def read_mapping(data: Mapping[Any, Any], source: ScoreSource) -> ScorePart:
         # Overall values are not in `topics`, so no summaries need to be removed.
         return complete_part(_make_system_frame(topics), {str(name): True for name in names})
     if {"metrics", "model_names"} <= data.keys():
-        raise InputError("is a report of ranx, with means only; scores by topic are required")
+        raise InputError("expected scores by topic, got a report of ranx with means only")
     if {"task_name", "scores"} <= data.keys():
-        raise InputError("is a result of MTEB, with means only; scores by topic are required")
+        raise InputError("expected scores by topic, got a result of MTEB with means only")
     details = data.get("details")
     if "metric_score" in data and isinstance(details, Mapping):
         # The response of rank_eval of Elasticsearch and OpenSearch.

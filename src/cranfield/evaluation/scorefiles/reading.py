@@ -86,7 +86,8 @@ def read_scores(
         For a score that is not a finite number, a line with the wrong number of cells, two scores
         for one topic and system, or no scores. The message has the file and the line.
     PolicyError
-        For an unknown format, or a direction that contradicts the definition of the measure.
+        For an unknown format or scale, or a direction that contradicts the definition of the
+        measure.
 
     Examples
     --------
@@ -146,7 +147,7 @@ def read_scores_by_measure(
 def with_directions(
     scores: Mapping[str, Scores], lower_is_better: Iterable[str]
 ) -> dict[str, Scores]:
-    """Return the scores, with lower scores declared to be better for the listed measures."""
+    """Return the scores, declaring that lower scores are better for the listed measures."""
     if isinstance(lower_is_better, str):
         raise PolicyError(
             f"lower_is_better must be a list of measures, such as [{lower_is_better!r}], got a str"
@@ -231,7 +232,7 @@ def _convert_scores(scores_by_measure: Mapping[str | None, Scores]) -> ScorePart
 
 
 FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")
-"""Formats of scores; `auto` uses the file suffix, or the content if it is unknown or TSV."""
+"""Formats of scores; `auto` detects the format by the suffix or, also for TSV, by the content."""
 
 
 def read_file(
@@ -244,7 +245,7 @@ def read_file(
         systems = sorted(part.list_labels("system"))
         if name is not None and len(systems) > 1:
             listed = some_of(map(quoted, systems), 3)
-            raise InputError(f"names its systems ({listed}), so {quoted(f'{name}=')} has no effect")
+            raise InputError(f"expected one system after {quoted(f'{name}=')}, got {listed}")
         frame = part.frame if name is None else part.frame.with_columns(system=pl.lit(name))
         return replace(part, frame=frame, source=source.name)
 
@@ -259,7 +260,7 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
     text = decode_text(raw, source.name)
     line, first_line = next(split_lines(text), (1, ""))
     if not first_line:
-        raise InputError("is empty")
+        raise InputError("expected scores, got an empty file")
     layout = layout or _detect_layout(first_line)
     if layout in {"json", "jsonl"}:
         return read_json(text, source, lines=layout == "jsonl")
@@ -271,7 +272,7 @@ def _read_bytes(raw: bytes, source: ScoreSource, layout: str, suffix: str) -> Sc
         raise InputError("expected columns separated by commas, tabs or semicolons", line=1)
     columns = read_csv_columns(raw, separator, source.name)
     if not columns.lines:
-        raise InputError("has a header, but no scores", line=line)
+        raise InputError("expected scores below the header, got none", line=line)
     columns = replace(columns, names=[str(name).strip() for name in columns.names])
     return read_table(ScoreTable(source, columns))
 

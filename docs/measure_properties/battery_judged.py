@@ -95,7 +95,7 @@ class _Everything:
 
     def laid_out(self, cell: Ints, rank: Ints, source: Ints, retrieved: Ints) -> JudgedRuns:
         """Take the documents that stand at the ranks `source` to the ranks `rank` of cells."""
-        all_of, known = self.judged, self.judged.annotations
+        all_of, known = self.judged, self.judged.side_data
         topics, systems = retrieved.shape
 
         def taken(rows: Rows | None) -> Rows:
@@ -133,7 +133,7 @@ class _Everything:
         lengths = taken(known.lengths)
         # Each ranking is a session, too: of a query with two results, and one with the others.
         query = 1 + (lengths.rank > 2)
-        annotations = replace(
+        side_data = replace(
             known,
             lengths=lengths,
             queries=Rows(lengths.cell, lengths.rank, query, lengths.shape),
@@ -143,7 +143,7 @@ class _Everything:
         return replace(
             moved(all_of),
             judgments=replace(all_of.judgments, columns=columns, max_grade=3),
-            annotations=annotations,
+            side_data=side_data,
         )
 
 
@@ -197,7 +197,7 @@ def varied(judged: JudgedRuns, variant: str) -> JudgedRuns:
     """
     if variant == "topics":
         return replace(judged, scored=np.ones_like(judged.scored), views={})
-    known, judgments = judged.annotations, judged.judgments
+    known, judgments = judged.side_data, judged.judgments
     hits = judged.relevant()
     relevant = hits.cell << 32 | hits.rank
     if variant == "lengths" and known.lengths:
@@ -218,7 +218,7 @@ def varied(judged: JudgedRuns, variant: str) -> JudgedRuns:
         )
     if variant == "intents" and known.intents:
         every = np.arange(known.intents.row.size)
-        best = known.intents.grades(every).max(axis=1)
+        best = known.intents.compute_grades(every).max(axis=1)
         first = replace(
             known.intents,
             starts=np.arange(every.size + 1),
@@ -231,7 +231,7 @@ def varied(judged: JudgedRuns, variant: str) -> JudgedRuns:
         known = replace(known, queries=replace(known.queries, grade=one))
     if variant == "aspects":
         known = replace(known, aspects={name: one.binary(2) for name, one in known.aspects.items()})
-    return replace(judged, annotations=known, views={})
+    return replace(judged, side_data=known, views={})
 
 
 @cache

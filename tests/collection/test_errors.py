@@ -377,7 +377,7 @@ def test_an_exclusion_without_effect_is_reported() -> None:
         warns("exclude has no effect", cf.judge, runs, qrels, exclude=exclude)
     warns("exclude has no effect", cf.judge, {"1": {"a": 2.0}}, qrels, exclude="self")
     for some in ("self", {"1": ["a"]}):
-        assert cf.judge(runs, qrels, exclude=some).coverage.systems[0].excluded == 1
+        assert cf.judge(runs, qrels, exclude=some).coverage.systems[0].n_excluded == 1
 
 
 def test_grades_in_place_of_strata(tmp_path: Path) -> None:

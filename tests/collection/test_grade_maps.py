@@ -176,7 +176,7 @@ def test_text_has_a_value_on_each_line(tmp_path: Path) -> None:
     ],
 )
 def test_pattern_takes_whole_numbers(pattern: str, text: str, grade: int | None) -> None:
-    assert GradeMap.parse(pattern).grade(text) == grade
+    assert GradeMap.parse(pattern).find_grade(text) == grade
 
 
 def test_part_of_a_number_is_refused() -> None:

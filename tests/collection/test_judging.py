@@ -49,7 +49,7 @@ def test_defaults() -> None:
 def test_ties(ties: Any, expected: dict[int, int]) -> None:
     got = ranks(cf.judge(RUN, QRELS, ties=ties))
     assert {rank: got[rank] for rank in (2, 3)} == expected
-    assert cf.judge(RUN, QRELS, ties=ties).coverage.systems[0].tied == 2
+    assert cf.judge(RUN, QRELS, ties=ties).coverage.systems[0].n_tied == 2
 
 
 def test_ties_by_rank_column(tmp_path: Path) -> None:
@@ -57,9 +57,11 @@ def test_ties_by_rank_column(tmp_path: Path) -> None:
     path.write_text("1 Q0 c 1 0.1 t\n1 Q0 a 2 9 t\n1 Q0 b 2 10 t\n1 Q0 x 0 11 t\n")
     assert ranks(cf.judge(path, QRELS, ties="rank")) == {2: 2, 3: 1, 4: 0}
     coverage = cf.judge(path, QRELS).coverage.systems[0]
-    assert coverage.contradictions == 1
-    refuses("no rank column", cf.judge, written(path, "1 Q0 c first 0.1 t\n"), QRELS, ties="rank")
-    refuses("no rank column", cf.judge, RUN, QRELS, ties="rank")
+    assert coverage.n_contradictions == 1
+    refuses(
+        "requires a column of", cf.judge, written(path, "1 Q0 c first 0.1 t\n"), QRELS, ties="rank"
+    )
+    refuses("requires a column of", cf.judge, RUN, QRELS, ties="rank")
 
 
 def test_ties_of_trec_eval_9_are_those_of_32_bits() -> None:
@@ -120,8 +122,8 @@ def test_negative_grades() -> None:
 def test_coverage() -> None:
     coverage = cf.judge(RUN, QRELS).coverage
     row = coverage.systems[0]
-    assert (row.retrieved, row.unjudged, row.unjudged_10) == (6, 2, 2)
-    assert (row.missing, row.extra, row.tied) == (("3",), ("9",), 2)
+    assert (row.n_retrieved, row.n_unjudged, row.n_unjudged_10) == (6, 2, 2)
+    assert (row.missing, row.extra, row.n_tied) == (("3",), ("9",), 2)
     notes = coverage.notes
     assert notes[0] == "system 'run' has no results for some judged topics (1 topic: '3')"
     assert notes[1] == "system 'run' has results for topics without judgments (1 topic: '9')"

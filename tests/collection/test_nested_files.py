@@ -193,7 +193,7 @@ def test_lines_systems_and_empty_rankings(tmp_path: Path) -> None:
     assert [run.name for run in cf.read_runs(path, system="model")] == ["x", "y"]
     # Documents are in another order than their scores: reported, as of a column of ranks.
     judged = cf.judge(runs, {"q1": {"d1": 1}})
-    assert [one.contradictions for one in judged.coverage.systems] == [0, 1]
+    assert [one.n_contradictions for one in judged.coverage.systems] == [0, 1]
     path.write_text("\n".join(json.dumps(one) for one in [*records[:2], records[0] | {"qid": 1}]))
     assert cf.read_run(path).topics == ("q1", "1", "q2")
     path.write_text("\n".join(json.dumps(one) for one in [records[0], records[0]]))
@@ -246,7 +246,7 @@ def test_scores_of_hits_beside_ranks_and_other_scores(tmp_path: Path) -> None:
         run = cf.read_run(data)
         assert run.ranks is not None
         assert (run.scores.tolist(), run.ranks.tolist()) == ([0.5, 0.9], [2, 1])
-        assert cf.judge(run, {"q": {"a": 1}}).coverage.systems[0].contradictions == 0
+        assert cf.judge(run, {"q": {"a": 1}}).coverage.systems[0].n_contradictions == 0
     other = [hit | {"rerank_score": k} for k, hit in enumerate(hits)]
     for data in (written(tmp_path, "a.json", [{"qid": "q", "hits": other}]), {"q": other}):
         with pytest.warns(CranfieldWarning, match="columns not used: 'rerank_score'"):
@@ -336,9 +336,9 @@ def test_ranks_and_distances_in_place_of_scores(rows: Any, rise: int, tmp_path: 
     (tmp_path / "r.json").write_text(json.dumps(rows))
     qrels = {"q1": {"d1": 1}, "q2": {"d1": 1}}
     for data in (tmp_path / "r.json", rows):
-        assert cf.judge(data, qrels).coverage.systems[0].contradictions == rise
+        assert cf.judge(data, qrels).coverage.systems[0].n_contradictions == rise
     run = cf.read_run(tmp_path / "r.json", lower_is_better=True)
-    assert not rise or cf.judge(run, qrels).coverage.systems[0].contradictions == 0
+    assert not rise or cf.judge(run, qrels).coverage.systems[0].n_contradictions == 0
 
 
 WORKBENCH: dict[str, Any] = {

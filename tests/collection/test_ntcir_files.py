@@ -47,7 +47,7 @@ def test_packed_samples_of_the_program() -> None:
 
 def test_intents_without_relevant_documents_are_none() -> None:
     judged = cf.judge(DATA / "e-testrun", DATA / "e-test.eqrels")
-    assert judged.annotations.intents is None
+    assert judged.side_data.intents is None
     with gzip.open(DATA / "TRECRUN.run.gz", "rt") as file:
         run: dict[str, dict[str, float]] = {}
         for rank, line in enumerate(file):
@@ -206,7 +206,7 @@ def test_xqrels(write: Write) -> None:
 
 @pytest.mark.parametrize("layout", ["prels", "xqrels"])
 def test_samples_are_judgments(layout: str, write: Write) -> None:
-    with pytest.raises(PolicyError, match="applies to judgments, not to runs"):
+    with pytest.raises(PolicyError, match="expected a format of runs, got"):
         cf.read_run(write("1 0 a 1 1\n"), format=layout)
 
 

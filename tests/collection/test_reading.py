@@ -184,7 +184,7 @@ def test_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets", module)
     assert len(cf.read_qrels("irds:both")) == 2
     assert cf.evaluate("irds:both", "irds:both", "AP")["AP"].values.tolist() == [[0.5]]
-    refuses("irds:qrels: has no run", cf.read_run, "irds:qrels")
+    refuses("irds:qrels: expected a data set with a run", cf.read_run, "irds:qrels")
     refuses("unknown data set", cf.read_run, "irds:unknown")
     refuses("failed: no network$", cf.read_run, "irds:offline")
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
@@ -260,7 +260,7 @@ def test_many_runs(tmp_path: Path) -> None:
     with pytest.raises(cf.PolicyError, match="unknown run 'bb'; did you mean 'b'?"):
         cf.read_runs(tmp_path)["bb"]
     refuses("no file matches", cf.read_runs, f"{tmp_path}/*.xz")
-    with pytest.raises(cf.InputError, match="has no file"):
+    with pytest.raises(cf.InputError, match="expected runs in the folder, got none"):
         (tmp_path / "empty").mkdir()
         cf.read_runs(tmp_path / "empty")
 
@@ -437,7 +437,7 @@ def test_scores_of_several_systems_that_rise_like_distances(tmp_path: Path) -> N
     qrels = {"1": {"d1": 1}, "2": {"d1": 1}}
     for name, systems in (("one", ["one"]), ("two", ["a", "b"])):
         coverage = cf.judge(tmp_path / f"{name}.json", qrels).coverage
-        assert [(row.system, row.contradictions) for row in coverage.systems] == [
+        assert [(row.system, row.n_contradictions) for row in coverage.systems] == [
             (system, 8) for system in systems
         ]
 

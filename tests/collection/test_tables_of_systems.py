@@ -283,7 +283,7 @@ def test_runs_that_have_ranks_only() -> None:
     frame = pl.DataFrame({"qid": ["1"] * 3, "docid": ["a", "b", "c"], "rank": [2, 3, 1]})
     ev = cf.evaluate(frame, {"1": {"a": 1}}, "RR")
     assert ev["RR"].values.tolist() == [[0.5]]
-    assert ev.coverage.systems[0].contradictions == 0
+    assert ev.coverage.systems[0].n_contradictions == 0
     refuses("has no rank", cf.read_run, frame.with_columns(rank=pl.Series([1, None, 2])))
 
 

@@ -360,7 +360,7 @@ def test_topics_that_begin_with_the_sign_of_comments(tmp_path: Path) -> None:
     path = tmp_path / "q.txt"
     path.write_text("# grades by two assessors\n#blue 0 d1 1\nred 0 d2 1\n")
     assert warns(
-        "q.txt: skipped 1 line with # at the start",
+        r"skipped comments .*, including 1 line with the columns of a qrels line",
         cf.read_qrels,
         path,
     ).topics == ("red",)

@@ -78,8 +78,8 @@ def where_of(backend: str, dask: str) -> dict[str, Any]:
 def bits(judged: Any) -> list[Any]:
     """All that is in judged runs, as bytes and text."""
     rows = [judged.documents, judged.judgments]
-    if judged.annotations.lengths is not None:
-        rows.append(judged.annotations.lengths)
+    if judged.side_data.lengths is not None:
+        rows.append(judged.side_data.lengths)
     arrays = [value for one in rows for value in vars(one).values()]
     return [
         *(one.tobytes() if isinstance(one, np.ndarray) else repr(one) for one in arrays),
@@ -101,7 +101,7 @@ def asked(runs: Any, folder: Path, **more: Any) -> list[Any]:
                 runs, str(folder / "qrels"), progress=lambda *one: seen.append(one), **more
             )
             found = bits(judged)
-            for aspect in (judged.annotations.aspects or {}).values():
+            for aspect in (judged.side_data.aspects or {}).values():
                 found += bits(aspect)
         except cf.CranfieldError as error:
             found = [type(error), str(error)]

@@ -256,14 +256,16 @@ def test_documents_in_no_shard() -> None:
     with pytest.raises(cf.InputError, match=r"2 documents in no shard.*\(topic '1', document 'd'"):
         evaluate(RUNS, few, "AP", shards={**part, "z": "left"})
     ev = evaluate(RUNS, QRELS, ["AP", "NumRet"], shards=part, unmapped="drop")
-    assert (ev.judged.lost, ev.judged.lost_judgments) == ({"x": 2, "y": 2}, 2)
+    assert (ev.judged.n_lost_documents, ev.judged.n_lost_judgments) == ({"x": 2, "y": 2}, 2)
     assert ev["AP"].settings["documents in no shard"] == 4
     assert ev["AP"].settings["judgments in no shard"] == 2
     assert ev["AP"].values[0].tolist() == [[1.0, 1.0], [0.5, 0.0]]
     assert ev["NumRet"].values[0].tolist() == [[2.0, 1.0], [1.0, 0.0]]
     assert ev.whole["NumRet"].values[0].tolist() == [4.0, 2.0]
     # What lies below the depth is not looked at.
-    assert evaluate(RUNS, QRELS, "AP", shards=part, unmapped="drop", depth=1).judged.lost == {
+    assert evaluate(
+        RUNS, QRELS, "AP", shards=part, unmapped="drop", depth=1
+    ).judged.n_lost_documents == {
         "x": 1,
         "y": 1,
     }

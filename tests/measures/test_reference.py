@@ -294,7 +294,7 @@ def test_order_of_ties(ties: str, scores: dict[str, float]) -> None:
     run = cf.read_run({"q": scores})
     order = order_documents(run, ties)
     assert [run.docs[int(row)] for row in order.rows] == ref.rank_run(scores, ties=ties)  # type: ignore[arg-type]
-    assert order.ranks_of(order.rows).tolist() == list(range(1, len(scores) + 1))
+    assert order.compute_ranks(order.rows).tolist() == list(range(1, len(scores) + 1))
 
 
 def test_gains_that_do_not_rise() -> None:

@@ -239,7 +239,7 @@ def _format_lines(
         return score_formats.format_prototext(evaluation, places=output.places)
     if output.format == "json":
         judged, notes = evaluation.judged, evaluation.notes
-        about = {"policies": judged.policies.describe(), **judged.annotations.settings}
+        about = {"policies": judged.policies.describe(), **judged.side_data.settings}
         options: Any = {"by_topic": by_topic, "about": about, "notes": notes}
         return [score_formats.format_scores_json(evaluation, **options).rstrip("\n")]
     groups = {"all_trec", "official", "set"} & set(measures)

@@ -1,9 +1,9 @@
-"""The public names of the room; those of everyday work are names of the package itself."""
+"""Public names of the package `collection`; the most frequent names are in `cranfield` itself."""
 
 # isort: skip_file
 from .document_tables import read_groups as read_groups, read_lengths as read_lengths
 from .intents import read_intents as read_intents
-from .judged.judged_runs import Annotations as Annotations
+from .judged.judged_runs import SideData as SideData
 from .judged.coverage import Coverage as Coverage, SystemCoverage as SystemCoverage
 from .judged.rows import Judgments as Judgments
 from .judged.rows import Rows as Rows

@@ -30,7 +30,7 @@ class DocumentTable(IndexedTable):
     """Lengths or groups of documents; returned by :func:`read_lengths` and :func:`read_groups`.
 
     docs: document id of each row.
-    values: length of the document, or its weight in the group.
+    values: length of the document of each row, or its weight in the group of the row.
     codes: group of each row, as an index into `names`; 0 for lengths.
     names: names of the groups; empty for lengths.
     source: name of the input in messages.
@@ -42,7 +42,7 @@ class DocumentTable(IndexedTable):
     names: tuple[str, ...]
     source: str
 
-    def rows_of(self, docs: pl.Series) -> tuple[Ints, Ints]:
+    def find_rows(self, docs: pl.Series) -> tuple[Ints, Ints]:
         """Return pairs (row of `docs`, row of this table) of the same document, in any order."""
         return self._index.matching_rows(docs)
 
@@ -95,7 +95,7 @@ def read_lengths(data: Any) -> DocumentTable:
     Raises
     ------
     InputError
-        For unreadable input, a length below 0, or a document that occurs twice.
+        For unreadable input, a missing length or one below 0, or a document that occurs twice.
 
     Examples
     --------

@@ -113,7 +113,7 @@ def read_intents(data: Any) -> IntentTable:
 
 
 def _warn_of_sums(frame: pl.DataFrame, name: str) -> None:
-    """Warn of probabilities that do not sum to 1; each may have a rounding error of 0.005."""
+    """Warn of topics whose probabilities do not sum to 1, within 0.005 for each intent."""
     sums = frame.group_by("topic", maintain_order=True).agg(pl.col("probability").sum(), pl.len())
     deviating = sums.filter((pl.col("probability") - 1).abs() > 0.005 * pl.col("len") + 1e-6)
     if deviating.height:
@@ -146,7 +146,8 @@ class Intents:
 
     Topics have up to n intents, at positions from 0.
 
-    names: the intents of each topic, in order; intents without a relevant document are excluded.
+    names: the intents of each topic, in order; intents without a document of grade >= 1 are
+        excluded.
     exists: whether a topic has an intent at a position; shape (topics, n).
     probability: Pr(intent | topic), 0 without an intent; shape (topics, n). Equal probabilities of
         a topic sum to 1; probabilities that were read need not, as intents may be excluded.
@@ -154,9 +155,9 @@ class Intents:
     starts: first entry of each judgment, and the number of all entries; shape (judgments + 1,).
     position, grade: intent (by its position) and grade of each entry, in order of judgment and
         intent.
-    docs, row: document ids, and the document of each judgment as an index into them.
+    docs, row: document ids, and the document of each judgment as an index into `docs`.
     has_probabilities: whether the probabilities were read.
-    n_differing: number of documents with different grades for different intents.
+    n_differing: number of judged (topic, document) pairs whose grades differ between intents.
     """
 
     names: tuple[tuple[str, ...], ...]
@@ -176,38 +177,41 @@ class Intents:
         """Number of intents of each topic, shape (topics, 1)."""
         return np.asarray(self.exists.sum(axis=1)[:, None])
 
-    def entries(self, judgments: Ints) -> tuple[Ints, Ints]:
-        """Return the entries of judgments: position in `judgments`, and index of the entry."""
+    def find_entries(self, judgments: Ints) -> tuple[Ints, Ints]:
+        """Return the position in `judgments`, and the index, of each entry of these judgments."""
         return join_ranges(self.starts[judgments], self.starts[judgments + 1])
 
-    def grades(self, judgments: Ints) -> NDArray[np.int32]:
+    def compute_grades(self, judgments: Ints) -> NDArray[np.int32]:
         """Return the grades of judgments by intent, 0 without an entry; shape (judgments, n)."""
         out = np.zeros((judgments.size, self.exists.shape[1]), dtype=np.int32)
-        judgment, entry = self.entries(judgments)
+        judgment, entry = self.find_entries(judgments)
         out[judgment, self.position[entry]] = self.grade[entry]
         return out
 
-    def relevant_pairs(self, judgments: Ints, min_grade: int) -> tuple[Ints, Ints]:
-        """Return the pairs of judgment and intent with a grade >= `min_grade`, in order."""
+    def find_relevant_pairs(self, judgments: Ints, min_grade: int) -> tuple[Ints, Ints]:
+        """Return the pairs (judgment, position of intent) with a grade >= `min_grade`, in order.
+
+        Without an entry the grade is 0, also at positions without an intent.
+        """
         if min_grade <= 0:
-            judgment, position = np.nonzero(self.grades(judgments) >= min_grade)
+            judgment, position = np.nonzero(self.compute_grades(judgments) >= min_grade)
             return judgment, position
-        judgment, entry = self.entries(judgments)
+        judgment, entry = self.find_entries(judgments)
         is_relevant = self.grade[entry] >= min_grade
         return judgment[is_relevant], self.position[entry[is_relevant]]
 
-    def id_ranks(self, judgments: Ints) -> Ints:
+    def compute_id_ranks(self, judgments: Ints) -> Ints:
         """Return the position of each judgment's document id in sorted order, to break ties."""
         order = np.empty(judgments.size, dtype=np.int64)
         order[self.docs.gather(self.row[judgments]).arg_sort().to_numpy()] = np.arange(order.size)
         return order
 
     def exclude_irrelevant(self, rel: int, topic: Ints) -> Intents:
-        """Exclude intents without a judgment of grade `rel` or higher; `topic` is by judgment."""
+        """Exclude intents without a grade >= `rel`; `topic` has the topic of each judgment."""
         if rel <= 1:
             return self
         exists = np.zeros_like(self.exists)
-        judgment, position = self.relevant_pairs(np.arange(topic.size), rel)
+        judgment, position = self.find_relevant_pairs(np.arange(topic.size), rel)
         exists[topic[judgment], position] = True
         exists &= self.exists
         n_intents = np.maximum(exists.sum(axis=1), 1)[:, None]
@@ -215,9 +219,9 @@ class Intents:
         return replace(self, exists=exists, probability=np.where(exists, probability, 0.0))
 
     def select_topics(self, codes: Ints, judgments: Ints) -> Intents:
-        """Select topics and judgments; the code -1 stands for a topic without judgments."""
+        """Select topics, by code (-1 for a topic without judgments), and their judgments."""
         is_judged = codes >= 0
-        judgment, entry = self.entries(judgments)
+        judgment, entry = self.find_entries(judgments)
         return replace(
             self,
             names=tuple(self.names[code] if code >= 0 else () for code in codes.tolist()),
@@ -232,7 +236,7 @@ class Intents:
 
 
 def build_intents(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
-    """Return the grades by intent, in the order of `flat`, the judgments without subtopics."""
+    """Return the grades by intent, in the order of `flat`, which is `qrels.flat()`."""
     if qrels.subtopics is None:
         raise InputError("expected judgments by subtopic, got none", source=qrels.origin.name)
     subtopics, subtopic_codes = qrels.numbered_subtopics

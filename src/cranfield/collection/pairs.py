@@ -96,7 +96,7 @@ def _count_slot_bits(n_keys: int) -> int:
 
 
 def _split_by_topic(codes: NDArray[Any]) -> list[slice]:
-    """Return slices of whole topics: one slice, or small ones if rows are ordered by topic."""
+    """Return slices of whole topics: one slice, or several if many rows are in order of topic."""
     starts = np.zeros(1, dtype=np.int64)
     if codes.size > BLOCK and (codes[1:] >= codes[:-1]).all():
         starts = np.unique(np.searchsorted(codes, codes[::BLOCK]))
@@ -167,7 +167,7 @@ class IndexedTable:
     docs: pl.Series
 
     def __post_init__(self) -> None:
-        # Computed before several threads use it.
+        # The index is computed before several threads use it.
         self._index  # noqa: B018
 
     def __getstate__(self) -> dict[str, Any]:
@@ -196,7 +196,7 @@ class DocIndex:
 T = TypeVar("T")
 
 _MIN_RATIO = 8
-"""Minimum ratio of rows to rows of the other table for which look-ups in dicts are faster."""
+"""Minimum ratio of own rows to rows of the other table for which look-ups in dicts are faster."""
 
 
 class PairTable:
@@ -217,7 +217,7 @@ class PairTable:
     docs: pl.Series
 
     def __getstate__(self) -> dict[str, Any]:
-        # Workers compute keys themselves: they differ between versions of polars.
+        # Workers compute keys themselves, as keys differ between versions of polars.
         return state_without_caches(self) | {"docs": self.docs}
 
     @cached_property

@@ -11,7 +11,7 @@ JUDGMENT_FORMATS: dict[str, dict[str, type | None]] = {
     "prels": {"topic": str, "doc": str, "grade": int, "method": None, "inclusion": float},
     "xqrels": {"topic": str, "iteration": None, "doc": str, "stratum": str, "grade": int},
 }
-"""Formats for judgments only, with the type of each column; None for columns that are not read.
+"""Formats that only judgments have, with the type of each column; None for unread columns.
 
 `prels` is the format of the Million Query and Web tracks, with the probability that a document is
 in the sample. `xqrels` is the format of sample_eval.pl: the stratum precedes the grade; a grade
@@ -31,7 +31,7 @@ NUMBER_MEANINGS = ("auto", "ranks", "scores")
 """Meanings of the number in runs of topic, document and number; `auto` detects it for each file."""
 
 LINE_FORMATS = frozenset({"text", "trec", "ntcir"})
-"""Formats with a row per line, in which a run may begin with its metadata."""
+"""Formats of text without names of columns, in which a run may begin with its metadata."""
 
 DUPLICATES = {
     "error": "refuse duplicate documents of a topic",
@@ -158,8 +158,8 @@ PRESETS: dict[str, Policies] = {
 }
 """Policies of other programs, by name.
 
-A preset sets the policies and roundings of a program, but not the options of the program. BEIR also
-removes documents whose id is that of the query: no preset does so, but `exclude="self"` does.
+A preset sets the policies and roundings of a program, but not the options of the program. No preset
+removes documents whose id is that of the query, as BEIR does; `exclude="self"` does so.
 
 `ndeval` stands for `ndeval -traditional`, which orders documents by score; without this option the
 program orders them by the rank column (`ties="rank"`). With the option `-c`, `ndeval` and `gdeval`

@@ -24,7 +24,7 @@ from cranfield.sources.values import NUMBER, Cells
 from cranfield.tabular import FrameMixin
 
 DRAWS_PER_BLOCK = 50
-"""Number of draws in a block; each block has random numbers of its own."""
+"""Number of draws in a block; each block has its own stream of random numbers."""
 
 _GRADE_COLUMN = re.compile(r"p(\d{1,9})")
 _ROUNDING = 0.005
@@ -163,7 +163,8 @@ def read_probabilities(data: Any) -> Probabilities:
         A path, a data frame or rows, with the columns `topic`, `doc` and `probability` (of
         relevance), or `topic`, `doc`, `p0`, `p1`, `p2`, ... (of each grade); text without a header
         (topic, document, probability); a dict `{topic: {document: probability}}` or
-        `{topic: {document: (p0, p1, ...)}}`; or :class:`Qrels`, whose grades have probability 1.
+        `{topic: {document: (p0, p1, ...)}}`; or :class:`Qrels`, whose grades (0 for those below 0)
+        have probability 1.
 
     Returns
     -------
@@ -174,8 +175,9 @@ def read_probabilities(data: Any) -> Probabilities:
     Raises
     ------
     InputError
-        For a probability outside 0 to 1, such as an expected grade; for probabilities of grades
-        that do not sum to 1 (rounded sums are rescaled with a warning); or for a repeated document.
+        For unreadable input; for a probability outside 0 to 1, such as an expected grade; for
+        probabilities of grades that do not sum to 1 within 0.005 (smaller deviations are rescaled
+        with a warning); or for a repeated document.
 
     Examples
     --------

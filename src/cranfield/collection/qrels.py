@@ -34,7 +34,7 @@ FORM_OF_DOC = _NORMAL.str.strip_suffix(".0").str.replace_all(r"(^|\D)0+(\d)", "$
 """Normal form of document ids, equal for ids that differ only in `coverage.ID_DIFFERENCES`."""
 
 N_COMPARED_TOPICS = 10
-"""Number of topics whose document ids are compared in normal form."""
+"""Number of topics, the first by code, whose document ids are compared in normal form."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ class Qrels(ReadPairs):
 
     @cached_property
     def forms(self) -> pl.DataFrame:
-        """Judgments of the first topics: row, topic code, document, and its normal form."""
+        """Row, topic code, document and its normal form, for the topics that are compared."""
         rows = np.flatnonzero(self.codes < N_COMPARED_TOPICS)
         columns = {"row": rows, "topic": self.codes[rows], "doc": self.docs.gather(rows)}
         return pl.DataFrame(columns).with_columns(form=FORM_OF_DOC)
@@ -130,7 +130,7 @@ class Qrels(ReadPairs):
 
     @property
     def max_grade(self) -> int:
-        """The highest grade of any judgment."""
+        """The highest grade that occurs, also for documents that count as unjudged."""
         return int(self.grades.max())
 
     def lowest_judged(self, negative: str = "judged") -> int:
@@ -155,7 +155,7 @@ class Qrels(ReadPairs):
         Parameters
         ----------
         mask
-            Whether to keep each judgment; shape (judgments,).
+            True for each judgment to keep; shape (judgments,).
 
         Raises
         ------

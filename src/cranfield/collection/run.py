@@ -54,7 +54,7 @@ class Run(ReadPairs):
         Location of the metadata, which :attr:`metadata` reads.
     unranked
         Mask of the rows whose rank is not an integer, shape (rows,); None if all are integers.
-    chunks
+    n_chunks
         Number of chunks that were merged into documents; 0 if none were.
 
     Examples
@@ -76,7 +76,7 @@ class Run(ReadPairs):
     origin: Origin = field(default=Origin("a run"))
     metadata_source: MetadataLocation | None = None
     unranked: Bools | None = None
-    chunks: int = 0
+    n_chunks: int = 0
 
     def __post_init__(self) -> None:
         refuse_duplicates(self, self.keys, self.codes)
@@ -108,7 +108,7 @@ class Run(ReadPairs):
         Parameters
         ----------
         mask
-            Whether to keep each row; shape (rows,).
+            True for each row to keep; shape (rows,).
 
         Raises
         ------
@@ -153,6 +153,11 @@ class Run(ReadPairs):
         InputError
             For a chunk whose id begins with the separator.
 
+        Warns
+        -----
+        CranfieldWarning
+            If no id contains the separator; the run is then unchanged.
+
         Examples
         --------
         >>> from cranfield import read_run
@@ -170,11 +175,11 @@ class Run(ReadPairs):
             reason = f"expected a document before {quoted(separator)} in the id of a chunk"
             raise row_error(self, reason, row)
         rows, best = find_best_rows(self.codes, docs, self.scores, self.ranks, self.unranked)
-        return self._select(rows, docs=docs[rows], chunks=len(self), **best)
+        return self._select(rows, docs=docs[rows], n_chunks=len(self), **best)
 
     def warn_of_missing_ranks(self) -> None:
         """Warn of missing ranks of a run without chunks, unless its scores are negated ranks."""
-        ranks = None if self.chunks or self.unranked is not None else self.ranks
+        ranks = None if self.n_chunks or self.unranked is not None else self.ranks
         if ranks is not None and not np.array_equal(self.scores, -ranks.astype(np.float64)):
             warn_of_missing_ranks(self.origin.name, self.topics, self.codes, ranks)
 
@@ -234,7 +239,7 @@ def warn_of_missing_ranks(
     ranks: NDArray[np.int32],
     noun: str = "topic",
 ) -> None:
-    """Warn of missing ranks; no rank is missing if ties share one, as in 1, 1, 3."""
+    """Warn of missing ranks; no rank is missing if tied documents share one, as in 1, 1, 3."""
     max_ranks = np.full(len(topics), 0, dtype=np.int64)
     np.maximum.at(max_ranks, codes, ranks)
     min_rank = min(int(ranks.min(initial=1)), 1)

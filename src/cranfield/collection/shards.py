@@ -52,20 +52,20 @@ def compute_siphash(texts: pl.Series, key: tuple[int, int]) -> Keys:
 
     Source: Aumasson and Bernstein (2012), SipHash: a fast short-input PRF.
     """
-    out = np.empty(len(texts), dtype=np.uint64)
+    hashes = np.empty(len(texts), dtype=np.uint64)
     for start in range(0, len(texts), _BLOCK):
         block = texts.slice(start, _BLOCK)
         # Concatenation gives the bytes of all strings without a Python object for each.
         data = np.frombuffer(str(block.str.join("").item()).encode() + bytes(8), dtype=np.uint8)
         lengths = block.str.len_bytes().to_numpy().astype(np.int64)
-        out[start : start + _BLOCK] = _hash_concatenated(data, lengths, key)
-    return out
+        hashes[start : start + _BLOCK] = _hash_concatenated(data, lengths, key)
+    return hashes
 
 
 def _hash_concatenated(
     data: NDArray[np.uint8], lengths: NDArray[np.int64], key: tuple[int, int]
 ) -> Keys:
-    """Hash concatenated strings, grouped by their number of words."""
+    """Hash concatenated strings, those with the same number of full words together."""
     starts = np.cumsum(lengths) - lengths
     # A word begins at each byte.
     words = np.ndarray((data.size - 7,), dtype="<u8", buffer=data.data, strides=(1,))
@@ -366,9 +366,9 @@ class JudgedShards(Scorable):
         The partition.
     shards
         The judged runs of each shard, with the same topics and systems.
-    lost
-        Number of retrieved documents that were excluded, as they are in no shard, by system.
-    lost_judgments
+    n_lost_documents
+        By system, the number of retrieved documents that were excluded, as they are in no shard.
+    n_lost_judgments
         Number of judgments that were excluded, as their documents are in no shard.
     rel
         Lowest relevant grade, to decide whether a shard has a relevant document of a topic; None
@@ -377,8 +377,8 @@ class JudgedShards(Scorable):
 
     sharding: Sharding
     shards: tuple[JudgedRuns, ...]
-    lost: Mapping[str, int]
-    lost_judgments: int
+    n_lost_documents: Mapping[str, int]
+    n_lost_judgments: int
     rel: int | None = None
 
     @property
@@ -393,11 +393,14 @@ class JudgedShards(Scorable):
 
     @property
     def shard_labels(self) -> tuple[str, ...]:
-        """The shards' names, in order."""
+        """The names of the shards, in order."""
         return self.sharding.labels
 
     def compute_scores(self, measures: Sequence[Scorer]) -> list[Floats]:
-        """Return the scores by shard; NaN also if a shard has no relevant document of a topic."""
+        """Return the scores, shape (topics, systems, shards); NaN also in cells without a score.
+
+        A cell (topic, shard) has no score if the shard has no relevant document of the topic.
+        """
         # Copies, so that the cached views are freed afterwards.
         copies = (replace(judged, views={}) for judged in self.shards)
         by_shard = [judged.compute_scores(measures) for judged in copies]
@@ -407,7 +410,7 @@ class JudgedShards(Scorable):
         ]
 
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
-        """Return the policies, the partition, and the number of cells without a score."""
+        """Return the policies, the partition, and the numbers of all cells and of empty cells."""
         gaps = self._find_gaps(measure)
         return {
             **self.shards[0].settings_for(measure),
@@ -416,8 +419,8 @@ class JudgedShards(Scorable):
             "relevant from": self._find_relevant_grade(measure),
             "cells": gaps.size,
             "cells without scores": int(gaps.sum()),
-            "judgments in no shard": self.lost_judgments,
-            "documents in no shard": sum(self.lost.values()),
+            "judgments in no shard": self.n_lost_judgments,
+            "documents in no shard": sum(self.n_lost_documents.values()),
         }
 
     def _find_relevant_grade(self, measure: Scorer) -> int:
@@ -528,7 +531,7 @@ class _ShardJudge:
     ) -> tuple[JudgedRun, list[tuple[list[JudgedRun], int]]]:
         judged_run, policy = judge_one(run, stem, self.whole, self.policies), self.policies
         if policy.depth is not None:
-            ranks = order_documents(run, policy.ties).ranks_of(np.arange(len(run)))
+            ranks = order_documents(run, policy.ties).compute_ranks(np.arange(len(run)))
             run = run.restricted(ranks <= policy.depth)
         return judged_run, [self._judge_shards(run, judged_run, split) for split in self.splits]
 
@@ -576,5 +579,7 @@ def _split_qrels(
 def _check_mapped(table: Run | Qrels, is_lost: Bools, noun: str) -> None:
     if is_lost.any():
         count = counted(int(is_lost.sum()), noun)
-        reason = f"{count} in no shard; unmapped='drop' skips such documents"
+        reason = (
+            f"expected a shard for each {noun}, got {count} in no shard; unmapped='drop' skips them"
+        )
         raise row_error(table, reason, int(is_lost.argmax()))

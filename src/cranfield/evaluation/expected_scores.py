@@ -11,7 +11,7 @@ import numpy as np
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.text import some_of
-from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
+from cranfield.collection.judged.judged_runs import JudgedRuns, SideData
 from cranfield.collection.judged.rows import NO_TIES, Rows, join_ranges, number_rows, ratio, scan
 from cranfield.measures.base import Measure
 from cranfield.measures.families import REGISTRY
@@ -45,12 +45,12 @@ def compute_all_expected_scores(judged: JudgedRuns, measures: Sequence[Measure])
             f"ties='expected' cannot be combined with {some_of(unsupported, 5)}; measures with an"
             f" exact expected score{condensed}: {', '.join(supported)}"
         )
-    ordered = resolve_ties_as_trec(judged)
-    return [np.where(judged.scored, compute_expected_scores(m, ordered), np.nan) for m in measures]
+    runs = resolve_ties_as_trec(judged)
+    return [np.where(judged.scored, compute_expected_scores(m, runs), np.nan) for m in measures]
 
 
 def compute_expected_scores(measure: Measure, judged: JudgedRuns) -> Floats:
-    """Compute the mean scores over all orders of tied documents; shape (topics, systems)."""
+    """Compute the mean of the scores over all orders of tied documents; shape (topics, systems)."""
     actual = measure.score(judged)
     ties = _Ties(measure, judged)
     if not ties.first.size:
@@ -150,7 +150,7 @@ def score_rankings(
     """Score rankings of a few documents on every topic of judged runs; shape (topics, rankings).
 
     `ranks` has shape (documents, rankings) and ascends in each ranking; documents of rank 0 are not
-    retrieved. Each ranking has `n_retrieved` documents; the others are not judged.
+    retrieved. Each ranking has `n_retrieved` documents, of which the others are not judged.
     """
     shape = (judged.shape[0], ranks.shape[1])
     # Rows are in order of ranking, topic and rank.
@@ -165,7 +165,7 @@ def score_rankings(
         documents=Rows(cell, rank[is_retrieved], grade[is_retrieved], shape),
         retrieved=np.full(shape, n_retrieved),
         scored=np.ones(shape, dtype=bool),
-        annotations=Annotations(),
+        side_data=SideData(),
         ties=NO_TIES,
         views={},
     )

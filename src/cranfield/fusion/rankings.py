@@ -67,7 +67,7 @@ def select_top_rows(
     ranks = join_ranges(0 * sizes, sizes)[1] + 1 if run.ranks is None else run.ranks[rows]
     has_scores = not (uses_scores and sizes.max() > 1 and np.array_equal(scores, -1.0 * ranks))
     tied_proportion = 0.0 if ties in BY_ROW else order.n_tied / max(len(run.docs), 1)
-    order_checks = order.contradictions, tied_proportion
+    order_checks = order.n_contradictions, tied_proportion
     return RunTop(run.name, stem, run.topics, sizes, docs, scores, *order_checks, has_scores)
 
 

@@ -190,9 +190,9 @@ class AspectMean(Wrapper, family=_FAMILY, inputs=("aspects",), needs=_NEEDS):
     def values(self, judged: JudgedRuns) -> Floats:
         weights = self.weights
         if weights is None:
-            if not judged.annotations.aspects:
+            if not judged.side_data.aspects:
                 raise MeasureError(NO_ASPECT.format(self))
-            weights = named_weights(dict.fromkeys((RELEVANCE, *judged.annotations.aspects), 1))
+            weights = named_weights(dict.fromkeys((RELEVANCE, *judged.side_data.aspects), 1))
         names = tuple(name for name, weight in weights.pairs if weight)
         views = [judged if name == RELEVANCE else judged.aspect(name, str(self)) for name in names]
         scores = np.array([self.inner.score(view) for view in views])
@@ -282,7 +282,7 @@ class _BiasedRBP(
         view = self.cut_off(judged)
         rows = view.judged()
         gains = self.document_gains(view, rows)
-        names = self.aspects.split(",") if self.aspects else list(judged.annotations.aspects)
+        names = self.aspects.split(",") if self.aspects else list(judged.side_data.aspects)
         if not names:
             raise MeasureError(NO_ASPECT.format(self))
         for aspect in names:

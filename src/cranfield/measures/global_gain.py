@@ -112,13 +112,13 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
         judgments, documents = judged.judgments, judged.documents
         min_grade = max(rel, judgments.judged_from)
         relevant_docs = np.unique(
-            intents.relevant_pairs(np.arange(judgments.topic.size), min_grade)[0]
+            intents.find_relevant_pairs(np.arange(judgments.topic.size), min_grade)[0]
         )
         judgment_gains = np.zeros(judgments.topic.size)
         answer_blocks = []
         for block in row_slices(relevant_docs.size, intents.exists.shape[1], MAX_BLOCK_GAINS):
             docs = relevant_docs[block]
-            grades = intents.grades(docs)
+            grades = intents.compute_grades(docs)
             probabilities = intents.probability[judgments.topic[docs]]
             terms = gains(grades) * (grades >= min_grade) * probabilities
             judgment_gains[docs] = terms.sum(axis=1)
@@ -156,10 +156,10 @@ class _GlobalGains(Wrapper, family=_FAMILY, inputs=("intents",)):
                 min_judged,
                 max(levels.size - 1, 0),
             ),
-            annotations=replace(
-                judged.annotations,
+            side_data=replace(
+                judged.side_data,
                 intents=None,
-                groups=_reorder_groups(judged.annotations.groups, new_index),
+                groups=_reorder_groups(judged.side_data.groups, new_index),
             ),
             views={},
         )

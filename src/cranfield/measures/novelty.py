@@ -156,7 +156,7 @@ class SubtopicRecall(IntentMeasure):
         rows = judged.relevant(min(self.rel, 1))
         if self.upto == "intents":
             rows = rows.where(rows.rank <= intents.n_intents[rows.topic, 0])
-        row, intent = intents.relevant_pairs(rows.judgment, self.rel)
+        row, intent = intents.find_relevant_pairs(rows.judgment, self.rel)
         is_counted = intents.exists[rows.topic[row], intent]
         n_intents = intents.exists.shape[1]
         answers = np.unique(rows.cell[row[is_counted]] * n_intents + intent[is_counted])
@@ -260,7 +260,7 @@ class _NoveltyMeasure(IntentMeasure):
     def compute_total_gain(self, judged: JudgedRuns) -> Floats:
         intents = judged.intents(str(self), self.rel)
         rows = judged.relevant(min(self.rel, 1))
-        row, intent = intents.relevant_pairs(rows.judgment, self.rel)
+        row, intent = intents.find_relevant_pairs(rows.judgment, self.rel)
         weight = intents.probability[rows.topic[row], intent]
         is_positive = weight > 0
         row, intent, weight = row[is_positive], intent[is_positive], weight[is_positive]
@@ -277,17 +277,21 @@ class _NoveltyMeasure(IntentMeasure):
         """Compute the discounted gain of the greedy ranking; shape (topics, 1)."""
         judgments, intents = judged.judgments, judged.intents(str(self), self.rel)
         min_grade = max(self.rel, judgments.judged_from)
-        judged_rows, intent = intents.relevant_pairs(np.arange(judgments.topic.size), min_grade)
+        judged_rows, intent = intents.find_relevant_pairs(
+            np.arange(judgments.topic.size), min_grade
+        )
         has_weight = intents.probability[judgments.topic[judged_rows], intent] > 0
         answers = np.unique(judged_rows[has_weight])
         # By topic, then by id in descending order: of documents with equal gain the first is taken.
-        answers = answers[np.lexsort((-intents.id_ranks(answers), judgments.topic[answers]))]
+        answers = answers[
+            np.lexsort((-intents.compute_id_ranks(answers), judgments.topic[answers]))
+        ]
         starts = np.searchsorted(judgments.topic[answers], np.arange(judgments.n_topics + 1))
         totals = np.zeros((judgments.n_topics, 1))
         for topic in np.flatnonzero(np.diff(starts)):
             docs = answers[starts[topic] : starts[topic + 1]]
             weight = intents.probability[topic]
-            hits = (intents.grades(docs) >= min_grade) & (weight > 0)
+            hits = (intents.compute_grades(docs) >= min_grade) & (weight > 0)
             gains = _compute_greedy_gains(hits, weight, 1.0 - self.alpha, self.cutoff)
             # Summed in order of rank, as for runs, so that the ideal ranking scores 1.
             discounts = self.compute_discounts(np.arange(1, gains.size + 1))
@@ -484,7 +488,7 @@ class RankBiasedUtility(Measure):
         intents = judged.intents(str(self), 1)
         (n_topics, n_systems), n_intents = judged.shape, intents.exists.shape[1]
         rows = judged.relevant(1)
-        row, entry = intents.entries(rows.judgment)
+        row, entry = intents.find_entries(rows.judgment)
         is_relevant = intents.grade[entry] >= 1
         row, entry = row[is_relevant], entry[is_relevant]
         cell = rows.cell[row] * n_intents + intents.position[entry]
@@ -507,7 +511,7 @@ class RankBiasedUtility(Measure):
         if self.max_grade is not None:
             max_grade = find_max_grade(judged, self.max_grade, str(self))
             return np.full(intents.exists.shape, max_grade, dtype=np.int64)
-        judgment, entry = intents.entries(np.arange(judged.judgments.topic.size))
+        judgment, entry = intents.find_entries(np.arange(judged.judgments.topic.size))
         max_grades = np.zeros(intents.exists.shape, dtype=np.int64)
         positions = judged.judgments.topic[judgment], intents.position[entry]
         np.maximum.at(max_grades, positions, intents.grade[entry])

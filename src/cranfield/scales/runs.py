@@ -308,14 +308,14 @@ def _judge_all_inputs() -> JudgedRuns:
     )
     n = judged.judgments.grade.size
     columns = {"stratum": np.full(n, "0"), "inclusion": np.ones(n), "class": np.arange(n)}
-    rows = judged.annotations.lengths
+    rows = judged.side_data.lengths
     assert rows is not None
     # Each ranking is a session of one query.
     queries = Rows(rows.cell, rows.rank, np.ones_like(rows.rank), rows.shape)
     return replace(
         judged,
         judgments=replace(judged.judgments, columns=columns, max_grade=3),
-        annotations=replace(judged.annotations, queries=queries),
+        side_data=replace(judged.side_data, queries=queries),
     )
 
 

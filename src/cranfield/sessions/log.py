@@ -427,14 +427,14 @@ class ConcatenatedSessions(Sequence[Run]):
             queries = queries.where(queries.rank <= judged.policies.depth)
 
         def add_queries(runs: JudgedRuns) -> JudgedRuns:
-            aspects = {name: add_queries(view) for name, view in runs.annotations.aspects.items()}
-            annotations = replace(runs.annotations, queries=queries, aspects=aspects)
-            return replace(runs, annotations=annotations, views={})
+            aspects = {name: add_queries(view) for name, view in runs.side_data.aspects.items()}
+            side_data = replace(runs.side_data, queries=queries, aspects=aspects)
+            return replace(runs, side_data=side_data, views={})
 
         judged = add_queries(judged)
         clicks = match_clicks(self.sessions, session_qrels, judged, policies.get("lengths"))
-        annotations = replace(judged.annotations, clicks=clicks, settings=self.settings)
-        judged = replace(judged, annotations=annotations, views={})
+        side_data = replace(judged.side_data, clicks=clicks, settings=self.settings)
+        judged = replace(judged, side_data=side_data, views={})
         judged = judged.with_settings(self.sessions.run_settings)
         if not is_condensed:
             return judged
@@ -563,7 +563,7 @@ def match_clicks(
     clicks = clicks[order]
     length: Floats = np.full(clicks.height, np.nan)
     if lengths is not None:
-        has_length, rows = lengths.rows_of(clicks["doc"])
+        has_length, rows = lengths.find_rows(clicks["doc"])
         length[has_length] = lengths.values[rows]
     return Clicks(
         cell[order],
@@ -699,7 +699,7 @@ def _rank_results(run: Run, names: Sequence[str], system: int, ties: str) -> pl.
         warn(f"{run.name}: {topics} excluded: not a session, such as {example}")
     order = order_documents(run, ties)
     rows = order.rows
-    session, ranks = session_codes[run.codes[rows]], order.ranks_of(rows)
+    session, ranks = session_codes[run.codes[rows]], order.compute_ranks(rows)
     frame = pl.DataFrame({"session": session, "rank": ranks, "doc": run.docs[rows]})
     no_text = pl.lit(None, pl.String)
     frame = frame.with_columns(system=pl.lit(system, pl.Int64), title=no_text, snippet=no_text)

@@ -162,7 +162,7 @@ class JudgedAnswers(Scorable):
 
     def __repr__(self) -> str:
         matches = f"{len(self.cell):,} match{'' if len(self.cell) == 1 else 'es'}"
-        return f"JudgedAnswers({self._size()}, {matches})"
+        return f"JudgedAnswers({self._format_size()}, {matches})"
 
 
 def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> JudgedAnswers:

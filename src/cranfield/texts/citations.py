@@ -199,7 +199,7 @@ class JudgedCitations(Scorable):
 
     def __repr__(self) -> str:
         sizes = f"{counted(len(self.cell), 'sentence')}, {counted(len(self.sentence), 'citation')}"
-        return f"JudgedCitations({self._size()}, {sizes})"
+        return f"JudgedCitations({self._format_size()}, {sizes})"
 
 
 def read_citations(data: Any, *, name: str | None = None, support: Any = None) -> JudgedCitations:

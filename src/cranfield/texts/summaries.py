@@ -219,7 +219,7 @@ class JudgedSummaries(Scorable):
         return values
 
     def __repr__(self) -> str:
-        return f"JudgedSummaries({self._size()}, {counted(len(self.texts), 'text')})"
+        return f"JudgedSummaries({self._format_size()}, {counted(len(self.texts), 'text')})"
 
 
 def judge_summaries(

@@ -311,7 +311,7 @@ def test_measures_of_judged_documents_ignore_those_not_sampled() -> None:
     assert with_strata["Judged@3"].overall()[0] == sum(doc in "abc" for doc in sampled) / 3
     for name in measures:
         assert with_strata[name].values.tolist() == plain[name].values.tolist()
-    assert with_strata.coverage.systems[0].unjudged == 3
+    assert with_strata.coverage.systems[0].n_unjudged == 3
     assert any("unjudged documents in the top 10" in note for note in with_strata.notes)
     of_samples = cf.evaluate(runs, listed, ["xinfAP", "infP@3"])
     assert not any("unjudged" in note for note in of_samples.notes)

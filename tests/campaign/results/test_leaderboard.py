@@ -67,7 +67,7 @@ def test_a_board_says_what_evaluate_and_compare_say(campaign: cf.campaign.Campai
         assert row["rank"] == 1 + sum(other > row["AP"] for other in means.values())
         assert (row["groups"], row["low"], row["high"]) == (letters[row["tag"]], low[k], high[k])
         covered = ev.coverage.systems[k]
-        assert row["unjudged@10"] == covered.unjudged_10 / covered.retrieved_10
+        assert row["unjudged@10"] == covered.n_unjudged_10 / covered.n_retrieved_10
         assert row["late"] == (row["tag"] == "b")
     # The first and the last run have the same ranking, and share a place.
     places = dict(frame.select("tag", "rank").rows())

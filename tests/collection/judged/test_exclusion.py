@@ -57,7 +57,7 @@ def test_beir_and_mteb() -> None:
     plain = cf.evaluate(run, qrels, ["nDCG@10"])["nDCG@10"].values
     assert not np.allclose(plain, evaluation["nDCG@10"].values)
     removed = sum(q in docs for q, docs in run.items())
-    assert evaluation.coverage.systems[0].excluded == removed
+    assert evaluation.coverage.systems[0].n_excluded == removed
     assert any(f"has {removed} documents excluded" in note for note in evaluation.coverage.notes)
     assert evaluation["nDCG@10"].settings["excluded documents"] == removed
 
@@ -137,7 +137,7 @@ def test_chunks_are_documents_by_their_best_score(tmp_path: Path) -> None:
         assert {(q, d): s for q, d, s, *_ in found.to_polars().rows()} == {
             (q, d): s for q, docs in expected.items() for d, s in docs.items()
         }
-        assert found.chunks == sum(map(len, run.values()))
+        assert found.n_chunks == sum(map(len, run.values()))
     qrels = {f"q{q}": {f"d{d}": int(draw.integers(2)) for d in range(9)} for q in range(8)}
     plain = cf.evaluate(expected, qrels, ["AP", "nDCG@5"])
     merged = cf.evaluate(
@@ -145,7 +145,7 @@ def test_chunks_are_documents_by_their_best_score(tmp_path: Path) -> None:
     )
     for measure in plain:
         assert np.array_equal(plain[measure].values, merged[measure].values)
-    assert merged.coverage.systems[0].chunks == found.chunks
+    assert merged.coverage.systems[0].n_chunks == found.n_chunks
     assert any("chunks merged into documents" in note for note in merged.coverage.notes)
     assert merged["AP"].settings["chunk separator"] == "#"
 

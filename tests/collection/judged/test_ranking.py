@@ -105,7 +105,7 @@ def test_as_python_sorts(data: Any, ties: str, run: cf.Run) -> None:
     # Any rows may be asked, in any order, again and again, before and after all are settled.
     for _ in range(2):
         asked = data.draw(st.lists(st.sampled_from(expected)))
-        ranks = order.ranks_of(np.array(asked, dtype=np.intp))
+        ranks = order.compute_ranks(np.array(asked, dtype=np.intp))
         assert ranks.tolist() == [rank_of[row] for row in asked]
         assert order.rows.tolist() == expected
     assert order.starts.tolist() == starts
@@ -113,7 +113,7 @@ def test_as_python_sorts(data: Any, ties: str, run: cf.Run) -> None:
     pairs = list(zip(run.codes.tolist(), values_of(run, ties), strict=True))
     sizes = Counter(pairs)
     assert order.n_tied == sum(sizes[pair] > 1 for pair in pairs)
-    assert order.contradictions == contradictions(run, ties)
+    assert order.n_contradictions == contradictions(run, ties)
 
 
 def test_only_asked_ties_are_resolve(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,9 +129,9 @@ def test_only_asked_ties_are_resolve(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RunOrder, "_resolve_ties", watched)
     order = order_documents(run, "trec")
     assert (order.n_tied, seen) == (5, [])
-    assert order.ranks_of(np.array([5])).tolist() == [6]
+    assert order.compute_ranks(np.array([5])).tolist() == [6]
     assert seen == []
-    assert order.ranks_of(np.array([1, 5])).tolist() == [1, 6]
+    assert order.compute_ranks(np.array([1, 5])).tolist() == [1, 6]
     assert seen == [0]
 
 
@@ -139,7 +139,7 @@ def test_a_run_without_rows() -> None:
     run = cf.read_run({"1": {"a": 2.0}}).restricted(np.array([False]))
     order = order_documents(run, "trec")
     assert (order.rows.tolist(), order.starts.tolist(), order.n_tied) == ([], [], 0)
-    assert order.ranks_of(np.array([], dtype=np.intp)).tolist() == []
+    assert order.compute_ranks(np.array([], dtype=np.intp)).tolist() == []
 
 
 @pytest.mark.parametrize("tail", [0, 20_000])
@@ -154,7 +154,9 @@ def test_many_ties(tail: int) -> None:
         assert order_documents(run, ties).rows.tolist() == by_definition(run, ties)
         place = {row: at for at, row in enumerate(by_definition(run, ties))}
         few = np.flatnonzero(scores[:12_000] == 1)[::-1][:3]
-        assert order_documents(run, ties).ranks_of(few).tolist() == [place[row] + 1 for row in few]
+        assert order_documents(run, ties).compute_ranks(few).tolist() == [
+            place[row] + 1 for row in few
+        ]
 
 
 def test_rows_in_any_order_are_sorted() -> None:
@@ -174,7 +176,7 @@ def test_rows_in_any_order_are_sorted() -> None:
     wrapping = cf.Run("r", ("a", "b", "c"), *rows[:3], ends)
     for run in (numbered, gap, against, wrapping):
         assert order_documents(run, "trec").rows.tolist() == by_definition(run, "trec")
-        assert order_documents(run, "trec").contradictions == contradictions(run, "trec")
+        assert order_documents(run, "trec").n_contradictions == contradictions(run, "trec")
 
 
 @pytest.mark.parametrize("rank", ["2.5", "x", "", "NA"])

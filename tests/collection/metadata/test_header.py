@@ -74,7 +74,10 @@ def test_a_run_without_a_header_has_no_metadata(tmp_path: Path) -> None:
     [
         (b"# ir_metadata.start\n# tag: a\n", ":1: expected ir_metadata.end after"),
         (b"\nir_metadata.start\ntag: a\n", ":2: expected ir_metadata.end after"),
-        (b"# ir_metadata.start\ntag: a\n# ir_metadata.end\n", ":2: the header that begins in"),
+        (
+            b"# ir_metadata.start\ntag: a\n# ir_metadata.end\n",
+            ":2: expected '#' at the start of each",
+        ),
         (b"ir_metadata.start\n" + b"x" * (1 << 20) + b"\n", "got none within 1 MiB"),
         (b"<SYSDESC>\nword</SYSDESC>\n", ":1: expected </SYSDESC> in the line"),
     ],

@@ -337,7 +337,7 @@ def parse_answers(prompts: Any, answers: Any, *, grades: Any = ONLY_NUMBER) -> P
 
 def _parse_grades(texts: pl.Series, grade_map: GradeMap) -> pl.Series:
     """Parse the grade of each answer; null without a grade."""
-    grades = grade_map.grades_of(texts)
+    grades = grade_map.find_grades(texts)
     if grade_map.pattern is not None:
         # An integer is a grade elsewhere, but not in an answer that the pattern does not match.
         find = grade_map.pattern.search

@@ -118,7 +118,7 @@ def score_by_judges(
     missing_notes = []
     for k, (name, qrels) in enumerate(labels.items()):
         try:
-            values[:, k] = orient_scores(evaluate_aspect(judged.annotations.aspects[name]))
+            values[:, k] = orient_scores(evaluate_aspect(judged.side_data.aspects[name]))
         except MeasureError as error:
             raise MeasureError(f"labels of {quoted(name)}: {error}") from None
         labelled_topics = find_judged_topics(qrels)

@@ -220,7 +220,7 @@ def _read_judge(name: str | None, data: Any, options: dict[str, Any]) -> Judge:
     grade_map = options["grades"]
     if grade_map is not None and grade_map.pattern is not None:
         # Answers of a model without a match are unparsed.
-        values = grade_map.grades_of(table.frame["grade"])
+        values = grade_map.find_grades(table.frame["grade"])
         table = replace(table, frame=table.frame.with_columns(values))
     else:
         table = map_grades(table, grade_map)

@@ -272,7 +272,7 @@ def _score_runs(
     max_grade = max(0, int(labels.grades.max()))
     scores = {
         name: score(set_highest_grade(aspect, max_grade), [measure])[measure]
-        for name, aspect in judged.annotations.aspects.items()
+        for name, aspect in judged.side_data.aspects.items()
     }
     values = np.full((n_workers, n_topics, n_systems), np.nan)
     for name in assessors:

@@ -350,7 +350,7 @@ def _check_order(rows: pl.DataFrame, task: TaskRules, faults: Faults) -> str | N
         has_rank = (rows["rank"] >= 0).fill_null(False).to_numpy()
         # Only valid ranks can contradict scores.
         rank_order = order if has_rank.all() else order_documents(run.restricted(has_rank), ties)
-        n_contradictions = rank_order.contradictions
+        n_contradictions = rank_order.n_contradictions
         n_pairs = len(rank_order.run) - len(rank_order.run.topics)
         maximum = {"order": 0, "integer": max(1, n_pairs / 2)}.get(task.rank, n_pairs)
         if n_contradictions > maximum:

@@ -316,11 +316,11 @@ def _compare(
             )
         if not report.n_lines and (row := coverage.get(str(k))):
             # The check of lines of TREC text reports contradictions and ties.
-            if row.contradictions:
+            if row.n_contradictions:
                 n_pairs = len(run) - len(run.topics)
-                warnings["rank-order"] = describe_contradictions(row.contradictions, n_pairs)
-            if row.tied / len(run) > _RULES.tied:
-                warnings["tied"] = describe_ties(row.tied, len(run))
+                warnings["rank-order"] = describe_contradictions(row.n_contradictions, n_pairs)
+            if row.n_tied / len(run) > _RULES.tied:
+                warnings["tied"] = describe_ties(row.n_tied, len(run))
         faults = [Fault(code, "warning", message) for code, message in warnings.items()]
         if judgments is not None:
             faults += _find_coverage_faults(run, coverage.get(str(k)), judgments.topics)
@@ -347,11 +347,11 @@ def _find_coverage_faults(
                 pair = " and ".join(map(quoted, similar_topics))
                 message += f"; {pair} differ only in case or leading zeros"
             yield Fault(code, "warning", message, count=len(topics))
-    if coverage is not None and coverage.retrieved:
-        proportion_10 = 1 - coverage.unjudged_10 / coverage.retrieved_10
-        proportion = 1 - coverage.unjudged / coverage.retrieved
+    if coverage is not None and coverage.n_retrieved:
+        proportion_10 = 1 - coverage.n_unjudged_10 / coverage.n_retrieved_10
+        proportion = 1 - coverage.n_unjudged / coverage.n_retrieved
         message = f"{proportion_10:.1%} of the first 10 documents of each topic are judged,"
-        message += f" and {proportion:.1%} of all {coverage.retrieved:,} retrieved documents"
+        message += f" and {proportion:.1%} of all {coverage.n_retrieved:,} retrieved documents"
         if coverage.similar_docs:
             message += f"; {' and '.join(map(quoted, coverage.similar_docs))} differ in spelling"
         yield Fault("judged", "warning" if proportion_10 < MIN_JUDGED else "note", message)

@@ -107,7 +107,7 @@ def cache_table(
         (campaign.folder / previous_record.path).unlink(missing_ok=True)
 
 
-FORMAT = "scores 3"
+FORMAT = "scores 4"
 """Format of the files of scores, which is part of the key of the cache.
 
 A row without a topic has the overall values of a run, and its coverage as JSON. Any other row has
@@ -347,7 +347,7 @@ class Scoring:
     def find_ties(self, evaluation: Evaluation) -> list[TieEffect]:
         """Return the effects of ties that :func:`cranfield.evaluate` reports; they are cached."""
         measures = [measure for measure in self.measures if not measure.info.depends_on_others]
-        tied_tags = [row.system for row in evaluation.coverage.systems if row.tied and measures]
+        tied_tags = [row.system for row in evaluation.coverage.systems if row.n_tied and measures]
         basis = hash_values("ties", self.compute_basis(), [str(measure) for measure in measures])
         table = pl.DataFrame(schema={"object": pl.String, "effect": pl.String})
         if cached_table := read_cached_table(self.campaign, self.rules.name, basis):

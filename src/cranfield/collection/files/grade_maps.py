@@ -76,9 +76,11 @@ class GradeMap:
 
     Examples
     --------
-    >>> GradeMap.parse([0.5, 0.8]).grade("0.7"), GradeMap.parse({"yes": 1, "no": 0}).grade("yes")
-    (1, 1)
-    >>> GradeMap.parse(r"score: (\d+)").grade("##final score: 2")
+    >>> GradeMap.parse([0.5, 0.8]).find_grade("0.7")
+    1
+    >>> GradeMap.parse({"yes": 1, "no": 0}).find_grade("yes")
+    1
+    >>> GradeMap.parse(r"score: (\d+)").find_grade("##final score: 2")
     2
     """
 
@@ -89,7 +91,7 @@ class GradeMap:
     """Values that the user mapped to None; rows with these have no grade."""
 
     keeps_integers: bool = False
-    """Whether integers without a mapping are grades: the map may be meant for the other inputs."""
+    """Whether integers outside of the map are grades, as the map may be meant for other inputs."""
 
     @classmethod
     def parse(cls, data: Any) -> GradeMap:
@@ -140,8 +142,8 @@ class GradeMap:
             )
         return cls({}, numbers)
 
-    def grade(self, value: str) -> int | None:
-        """Return the grade of a value, or None; a number at a cut point has the higher grade."""
+    def find_grade(self, value: str) -> int | None:
+        """Return the grade of a value, or None; a value at a cut point has the higher grade."""
         if self.pattern is not None:
             # Text without a match may be the grade itself.
             matches = [*self.pattern.finditer(value)]
@@ -158,9 +160,9 @@ class GradeMap:
         # Equal numbers may have different texts, such as 1 and 1.0.
         return next((g for text, g in self.grades.items() if parse_number(text) == number), None)
 
-    def grades_of(self, values: pl.Series) -> pl.Series:
+    def find_grades(self, values: pl.Series) -> pl.Series:
         """Return the grade of each text of a column; null without a grade."""
-        grade_of = {value: self.grade(value) for value in values.unique().drop_nulls()}
+        grade_of = {value: self.find_grade(value) for value in values.unique().drop_nulls()}
         integers = [value for value in grade_of if parse_whole(value) is not None]
         if self.keeps_integers and self.grades:
             unmapped = sorted({*integers} - {*self.grades})
@@ -173,7 +175,7 @@ class GradeMap:
                 )
         return values.replace_strict(grade_of, default=None, return_dtype=pl.Int32).alias("grade")
 
-    def reason(self, value: str) -> str:
+    def describe_missing_grade(self, value: str) -> str:
         """Describe why a value has no grade."""
         if self.pattern is not None:
             matches = [*self.pattern.finditer(value)]
@@ -205,9 +207,11 @@ def map_grades(table: Table, grade_map: GradeMap | None) -> Table:
     if grade_map is None:
         return table
     texts = table.frame["grade"]
-    values = grade_map.grades_of(texts)
+    values = grade_map.find_grades(texts)
     needs_grade = texts.is_not_null() & ~texts.is_in(grade_map.no_grades)
     if (is_unknown := values.is_null() & needs_grade).any():
         row = int(is_unknown.arg_true()[0])
-        raise table.make_row_error(row, grade_map.reason(texts[row]), table.frame["topic"][row])
+        raise table.make_row_error(
+            row, grade_map.describe_missing_grade(texts[row]), table.frame["topic"][row]
+        )
     return replace(table, frame=table.frame.with_columns(values))

@@ -69,7 +69,7 @@ class Layout:
     kind: `run`, `qrels`, or the format of the judgments, for messages.
     columns: the type of each column, by name.
     selected_columns: names of the columns that are read; by default all.
-    optional_columns: columns whose values may be invalid.
+    optional_columns: columns whose values may be invalid, and are then null.
     allows_more_columns: whether lines may have further columns, which are ignored.
     separator: `tab`, `blank`, `auto` (detected for each line) or `;`.
     allows_missing_grades: whether the grade, the last column, may be missing or empty.
@@ -197,7 +197,7 @@ _HEAD_BYTES = 1 << 16
 """Maximum number of bytes before the first line with text."""
 
 _HEAD_LINES = 3
-"""Number of lines with text that determine the layout."""
+"""Number of lines with text from which the layout is detected."""
 
 _SMALL_HEAD = 1 << 10
 """Number of bytes to which a head with fewer lines is extended; chunks of a stream may be small."""
@@ -214,7 +214,7 @@ def detect_layout(
     """Detect the layout of a file of lines; None for files with named columns.
 
     Also return the source, rewound to its start. The format `form` is `trec`, `ntcir`, `prels`,
-    `xqrels`, `text` or `tsv`; for the last two, the first line decides, as TSV may have no header.
+    `xqrels`, `text` or `tsv`; for the last two, the first lines decide, as TSV may have no header.
     The kind is `qrels` or `run`. If grades are mapped, `parse_grade` returns the grade of a text.
     """
     default = RUN if kind == "run" else QRELS
@@ -237,8 +237,8 @@ def detect_layout(
             layouts = (_detect_line_layout(line, kind, separator, parse_grade) for line in lines)
             if n_rows := sum(other is layout for other in layouts):
                 warn(
-                    f"{source.name}: skipped {counted(n_rows, 'line')} with # at the start"
-                    f" (comments), although the columns are those of a {layout.kind} line"
+                    f"{source.name}: skipped comments (lines with # at the start), including"
+                    f" {counted(n_rows, 'line')} with the columns of a {layout.kind} line"
                 )
         layout = layout or (default if form == "text" else None)
     if layout is None:
@@ -271,7 +271,7 @@ def _detect_head_layout(
     separator: str,
     parse_grade: Callable[[str], int | None] | None,
 ) -> Layout | None:
-    """Return the layout of the first line, or that of the next two if they agree on another one."""
+    """Return the layout of the first line, or that of the next two lines if both have another."""
     layout = _detect_line_layout(first_text, kind, separator, parse_grade)
     if layout is None:
         return None
@@ -285,7 +285,7 @@ def _detect_head_layout(
 def _detect_line_layout(
     line: str, kind: str, separator: str, parse_grade: Callable[[str], int | None] | None
 ) -> Layout | None:
-    """Return the layout of a line of two or three columns, or of a complete line of TREC text."""
+    """Return the layout of a line of topic and document (and value), or of a line of TREC text."""
     by_tabs = [field.strip(BLANKS) for field in line.split("\t")]
     cells = by_tabs
     if separator == "blank" or (separator == "auto" and (len(by_tabs) != 3 or "" in by_tabs)):
@@ -360,7 +360,7 @@ _UNSUPPORTED = (BOM_UTF8, b"x\x01", b"x^")
 
 
 def detect_separator(chunk: bytes) -> str | None:
-    """Detect the separator of text with single separators and no comments; None for other text."""
+    """Detect the separator of text with single separators and no lines of comments, else None."""
     return _detect_separator_and_blanks(chunk)[0]
 
 
@@ -387,7 +387,7 @@ def _detect_separator_and_blanks(chunk: bytes) -> tuple[str | None, int]:
 
 
 def has_tab_columns(text: bytes, width: int) -> bool:
-    """Return True if all lines have `width` non-empty columns between tabs."""
+    """Return True if all lines have `width` non-empty columns between tabs, without `#`."""
     data = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(data == ord("\n"))
     if data.size and data[-1] != ord("\n"):
@@ -417,7 +417,7 @@ class Chunk:
     frame: the columns that were read.
     row_lines: line of each row, from 0 for the first line of the chunk; None if no line is skipped.
     n_lines: number of lines.
-    width: number of columns of the lines; 0 without rows.
+    width: number of columns of the lines; undefined without rows.
     n_dropped: number of rows without a grade, which are not in the frame.
     """
 

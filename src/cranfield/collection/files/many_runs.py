@@ -127,7 +127,10 @@ class Runs(Sequence[Run]):
 
     @contextmanager
     def skipping(self) -> Iterator[Callable[[int, BadRunError], None]]:
-        """Yield a function that records a skipped run; at the end, warn of the number skipped."""
+        """Yield a function that records a skipped run; then warn of, or refuse, skipped runs.
+
+        If no run could be read, an InputError is raised.
+        """
         self.skipped = {}
 
         def skip(i: int, error: BadRunError) -> None:
@@ -136,13 +139,13 @@ class Runs(Sequence[Run]):
 
         yield skip
         if len(self.skipped) == len(self):
-            raise InputError(f"no run can be read; all {len(self)} have errors")
+            raise InputError(f"no run can be read; got errors for {counted(len(self), 'run')}")
         if self.skipped:
             warn(f"{len(self.skipped)} of {counted(len(self), 'run')} skipped")
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Options of reading other than the defaults, and the errors of skipped runs."""
+        """Options other than the defaults that change rankings, and the errors of skipped runs."""
         on_duplicate = self._options.get("on_duplicate", "error")
         settings = {
             "lower scores rank first": self._options.get("lower_is_better", False),
@@ -153,7 +156,7 @@ class Runs(Sequence[Run]):
         return {name: value for name, value in settings.items() if value}
 
     def stem(self, index: int) -> str | None:
-        """Return the file name without suffixes, or with its folder; None for a run with a name."""
+        """Return the stem of the file, as :func:`find_stems` does; None without one or if named."""
         return self._stems[index]
 
     @cached_property
@@ -192,7 +195,10 @@ class Runs(Sequence[Run]):
         return frame_html(pl.DataFrame({"run": names}, schema={"run": pl.String}), repr(self))
 
     def with_options(self, **options: Any) -> Runs:
-        """Return the runs with other options; options that change the reading are refused."""
+        """Return the runs with other options; refuse those that apply to files and tables only.
+
+        Defaults, and options that are equal to those of the runs, change nothing.
+        """
         for name in options.keys() - _DEFAULTS.keys():
             expected = f"expected one of: {', '.join(_DEFAULTS)}"
             raise PolicyError(f"unknown option {quoted(name)} of runs; {expected}")
@@ -228,12 +234,12 @@ def read_runs(
     Parameters
     ----------
     data
-        A path, `"NAME=FILE"`, a glob (`"runs/*.xz"`), a folder (without hidden files, metadata, and
-        files such as READMEs), a run in memory, a dict `{system: run}`, pairs of a system and a
-        run, or an iterable of any of these. An existing path is not read as `NAME=FILE`. The files
-        of a glob or folder are read in order of name. A table with a column of systems (usual
-        names: `system`, `run`, `model`, `tag`, ...) is split into one run per system, in order of
-        appearance.
+        A path, `"NAME=FILE"`, a glob (`"runs/*.xz"`), a folder (except hidden files, metadata,
+        READMEs, licences, Markdown and YAML), a run in memory, a dict `{system: run}`, pairs of a
+        system and a run, or an iterable of any of these. An existing path is not read as
+        `NAME=FILE`. The files of a glob or folder are read in order of name. A table with a column
+        of systems (usual names: `system`, `run`, `model`, `tag`, ...) is split into one run per
+        system, in order of appearance.
     format, encoding, columns, lower_is_better, separator, numbers, on_duplicate, chunk_separator
         As for :func:`read_run`. `columns` applies to the files with column names only; if it names
         the score, `lower_is_better` also applies to these files only.
@@ -393,11 +399,14 @@ def _is_row(item: Any) -> bool:
 
 _METADATA = re.compile(rf"\..*|(.*\.)?{re.escape(METADATA_FILE)}")
 _OTHER = re.compile(r"(readme|licen[cs]e)(\..*)?|.*\.(md|ya?ml)", re.IGNORECASE)
-"""Names of files that are not runs and not metadata, in folders of runs."""
+"""Names of files in folders of runs that are neither runs nor metadata."""
 
 
 def _select_runs(files: Sequence[str], *, is_explicit: bool = False) -> list[str]:
-    """Return the files that are not metadata, READMEs or licences; warn of other skipped files."""
+    """Return the files whose names may be runs; warn of others, except metadata and READMEs.
+
+    If the user listed the files (`is_explicit`), skipped READMEs are reported, too.
+    """
     names = {file: "" if file == "-" else Path(file).name for file in files}
     other_files = [
         name for name in names.values() if _OTHER.fullmatch(name) and not _METADATA.fullmatch(name)
@@ -489,8 +498,8 @@ def list_run_files(path: str) -> Iterator[str]:
             file = min((f for f in Path(path).rglob("*") if f.is_file()), default=None)
             levels = 0 if file is None else len(file.relative_to(path).parts)
             pattern = "/".join([path.rstrip("/"), *"*" * levels])
-            hint = f", only folders; '{pattern}' matches the files in them" if levels > 1 else ""
-            raise InputError(f"the folder has no file{hint}", source=path)
+            hint = f"; '{pattern}' matches the files in its folders" if levels > 1 else ""
+            raise InputError(f"expected runs in the folder, got none{hint}", source=path)
         folders = [f for f in entries if f.is_dir() and f.name[:1] != "." and any(f.iterdir())]
         if folders:
             listed = some_of((quoted(folder.name) for folder in folders), 3)

@@ -296,7 +296,7 @@ class RequestedColumns:
         Columns whose requested name may be meant for the runs or for the judgments. Tables without
         this name may have a usual name instead.
     matched_columns
-        Columns of `names` that some table has, so far.
+        Columns of `names` that were required or found in a table so far.
     has_tables
         Whether some of the files that are read together are tables with column names.
     """
@@ -308,7 +308,7 @@ class RequestedColumns:
     has_tables: bool = False
 
     def match_table(self, names: Sequence[object]) -> dict[str, str]:
-        """Return the requested names that apply to a table with these columns, and record them."""
+        """Return, and record, the requested names that apply to a table with these columns."""
         spellings = {*map(fold_name, names)}
         requested = {
             column: name
@@ -518,7 +518,7 @@ _MTEB = "mteb_model_meta"
 
 
 def split_mapping(data: Mapping[Any, Any]) -> Iterator[tuple[str | None, Any]]:
-    """Yield the name and data of each run in a mapping; the name of a single run is None."""
+    """Yield the name and data of each run in a mapping; the name of a mapping of topics is None."""
     if isinstance(data.get(_MTEB), Mapping):
         model = str(data[_MTEB].get("model_name") or "mteb")
         subsets = {name: splits for name, splits in data.items() if name != _MTEB}

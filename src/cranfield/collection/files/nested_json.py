@@ -149,7 +149,7 @@ def convert_nested(kind: str, data: Any, source: str) -> tuple[dict[str, Cells],
 
 
 def _report_states(states: Collection[tuple[str, str]], source: str) -> None:
-    """Warn of failed and partial responses; refuse data without any other response.
+    """Warn of failed, partial and later responses; refuse data in which all have failed.
 
     states: the topic and the state of each response.
     """
@@ -315,8 +315,8 @@ def _find_topic(record: Mapping[Any, Any], record_name: str) -> Any:
         inner = find_key(_TOPIC, topic, record_name)
         return topic.get("id") if inner is None else topic[inner]
     # An identifier has priority over a text.
-    by_text = name is None or fold_name(name) in {"query", "question"}
-    topic = record.get("id", topic) if by_text else topic
+    is_text = name is None or fold_name(name) in {"query", "question"}
+    topic = record.get("id", topic) if is_text else topic
     if topic is None:
         raise InputError(f"{record_name}: {_NO_TOPIC.format('none')}")
     return topic
@@ -417,7 +417,7 @@ def _add_lists(ranking: _Ranking) -> list[Mapping[Any, Any]]:
 def find_numbers(
     hits: Sequence[Mapping[Any, Any]], has_scores: bool, topic: Any
 ) -> dict[str, list[Any]]:
-    """Return the ranks of hits as `rank`, if any, and other numbers of the hits by key.
+    """Return the ranks of hits as `rank`, if any, and by key other numbers that may order the hits.
 
     Ranks that are not distinct integers are ignored, or refused if hits without scores have them
     under the key `rank`.

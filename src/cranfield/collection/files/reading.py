@@ -99,12 +99,12 @@ def read_qrels(
         library, or an iterable of named tuples, mappings or (topic, document, grade) tuples. Files
         may be compressed (gz, bz2, xz, zst).
     format
-        Format of the files; `auto` detects it by the suffix. `trec` (topic, iteration, document,
-        grade, separated by any blanks), `csv`, `tsv`, `json`, `jsonl`, `parquet`; `ntcir` (grades
-        L0, L1 and so on; `auto` detects it, too: see :mod:`cranfield.collection.files.lines`);
-        and judgments of samples: `prels` (topic, document, grade, method, inclusion probability),
-        `xqrels` (topic, iteration, document, stratum, grade; a document with a grade below 0 is in
-        the pool, but not in the sample).
+        Format of the files; `auto` detects it by the suffix and, of text, by the first lines.
+        `trec` (topic, iteration, document, grade, separated by any blanks), `csv`, `tsv`, `json`,
+        `jsonl`, `parquet`; `ntcir` (grades L0, L1 and so on, see
+        :mod:`cranfield.collection.files.lines`); and judgments of samples: `prels` (topic,
+        document, grade, method, inclusion probability), `xqrels` (topic, iteration, document,
+        stratum, grade; a document with a grade below 0 is in the pool, but not in the sample).
     encoding
         Encoding of text files; `latin-1` decodes any bytes.
     subtopics
@@ -132,8 +132,8 @@ def read_qrels(
         How to map words, real numbers or texts to grades: a mapping such as `{"Relevant": 2,
         "Partly": 1, "No": 0}`, cut points, or a pattern. The cut points `[0.5, 0.8]` map values
         below 0.5 to 0, values from 0.5 to below 0.8 to 1, and higher values to 2. A pattern is a
-        regular expression whose group is the grade, such as `r"score: (\d)"`. Values that are not
-        mapped are refused. By default grades are integers.
+        regular expression whose group is the grade, such as `r"score: (\d)"`; text without a match
+        may itself be an integer. Other values are refused. By default grades are integers.
 
     Raises
     ------
@@ -142,12 +142,13 @@ def read_qrels(
         an integer, a document judged twice, an inclusion probability outside 0 to 1, an empty file,
         undecodable bytes, damaged compressed data.
     PolicyError
-        For an unknown format, encoding, column or policy.
+        For an unknown format, encoding, column or policy, or an invalid value of `grades`.
 
     Warns
     -----
     CranfieldWarning
-        For skipped judgments, Boolean grades, and topics of a dict without judgments.
+        For judgments that are skipped or have no column of grades, Boolean grades, and topics of a
+        dict without judgments.
 
     Examples
     --------
@@ -273,9 +274,9 @@ def read_run(
         The system's name; by default the run tag, or the file name if the file has no tag or
         several.
     format
-        Format of the files; `auto` detects it by the suffix. `trec`, `ntcir`, `csv`, `tsv`, `json`,
-        `jsonl`, `parquet`; a TREC run line is topic, Q0, document, rank, score, tag, and `ntcir` is
-        the same separated by semicolons.
+        Format of the files; `auto` detects it as for :func:`read_qrels`. `trec`, `ntcir`, `csv`,
+        `tsv`, `json`, `jsonl`, `parquet`; a TREC run line is topic, Q0, document, rank, score, tag,
+        and `ntcir` is the same separated by semicolons.
     encoding
         As for :func:`read_qrels`.
     metadata
@@ -303,7 +304,7 @@ def read_run(
     Returns
     -------
     Run
-        The run, its rows in the order of the file.
+        The run, its rows in the order of the input.
 
     Raises
     ------
@@ -633,7 +634,7 @@ def _read_rows(
     check_choice("format", format, FORMATS)
     refuse_open_files(data)
     if format in JUDGMENT_FORMATS and kind != "qrels":
-        raise PolicyError(f"format {quoted(format)} applies to judgments, not to runs")
+        raise PolicyError(f"expected a format of runs, got {quoted(format)}, a format of judgments")
     is_path = isinstance(data, (str, PathLike))
     if not is_path and not is_utf8(encoding):
         raise PolicyError(f"encoding applies to text files, got {type(data).__name__}")
@@ -646,7 +647,7 @@ def _read_rows(
         location = MetadataLocation(path=source.path)
         if kind == "run" and form in LINE_FORMATS:
             source, location = blank_out_header(source)
-        parse_grade = None if grades is None else grades.grade
+        parse_grade = None if grades is None else grades.find_grade
         source, layout = detect_layout(source, form, kind, separator, ungraded, parse_grade)
         data = source
     if layout is not None and not ("tag" in names.names and "tag" in layout.columns):
@@ -696,11 +697,11 @@ def _add_grades(
         )
     start = 0
     for frame in frames:
-        values = grades.grades_of(frame["grade"])
+        values = grades.find_grades(frame["grade"])
         if (unknown := values.is_null()).any():
             row = int(unknown.arg_true()[0])
             topic, doc, text = frame.select("topic", "doc", "grade").row(row)
-            raise origin.make_row_error(start + row, grades.reason(text), topic, doc)
+            raise origin.make_row_error(start + row, grades.describe_missing_grade(text), topic, doc)
         start += frame.height
         yield frame.with_columns(values)
 
@@ -759,7 +760,7 @@ def _read_scores(rows: _InputRows, numbers: str) -> tuple[Floats, NDArray[np.int
 
 
 _HEAD = 1000
-"""Number of rows that are compared first, as most columns differ there already."""
+"""Number of rows that are compared first, as most columns that differ do so in these rows."""
 
 
 def _are_negated_ranks(scores: Floats, ranks: NDArray[np.int32]) -> bool:

@@ -77,7 +77,7 @@ def is_system_like(name: object) -> bool:
 class SystemTable:
     """A table of topics, documents, and scores or grades, for one or several systems.
 
-    unread_columns: the unread columns by name, each loaded on access.
+    unread_columns: by name, a function that loads an unread column.
     stem, path: name of the table, and path of its file.
     rows: positions of these rows in the whole table; None for all.
     has_subtopics: whether the judgments have a column of subtopics, not of iterations.
@@ -362,4 +362,4 @@ def read_ir_dataset(name: str, kind: str) -> list[Any]:
         # The usual causes: no network, or a licence that must be accepted first.
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"ir_datasets failed: {reason}", source=name) from error
-    raise InputError(f"has no {kind}", source=name)
+    raise InputError(f"expected a data set with {SCHEMAS[kind].noun}, got none", source=name)

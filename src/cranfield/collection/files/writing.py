@@ -36,7 +36,7 @@ WRITERS: dict[str, Callable[[pl.DataFrame, Any], Any]] = {
     "jsonl": lambda frame, out: frame.write_ndjson(out),
     "parquet": lambda frame, out: frame.write_parquet(out),
 }
-"""Formats with named columns, which can represent any column."""
+"""Functions that write a data frame, by format with named columns, which can hold any column."""
 
 _FORMATS_HINT = f"use one of: {', '.join(WRITERS)}"
 
@@ -54,7 +54,9 @@ def write_run(
     metadata: bool = False,
     format: str = "auto",
 ) -> None:
-    """Write a run, with ranks from 1 by score; the suffix selects the compression, if any.
+    """Write a run, with ranks from 1; the suffix selects the compression, if any.
+
+    Documents are in order of score; tied documents are in descending order of id.
 
     Parameters
     ----------
@@ -76,9 +78,9 @@ def write_run(
     ------
     CranfieldError
         In TREC text, for an id or name that is empty or contains a blank, or a topic that begins
-        like a comment.
+        with `#` or a byte order mark.
     InputError
-        If the run, or its metadata if they are requested, cannot be read.
+        If the run or requested metadata cannot be read, or the file cannot be written.
     PolicyError
         For an unknown format, an invalid limit, or metadata in a format without comments.
 
@@ -99,7 +101,7 @@ def write_run(
     run = run if isinstance(run, Run) else read_run(run)
     order = order_documents(run, "trec")
     rows = order.rows
-    frame = run.to_polars()[rows].with_columns(rank=pl.Series(order.ranks_of(rows)))
+    frame = run.to_polars()[rows].with_columns(rank=pl.Series(order.compute_ranks(rows)))
     if limit is not None:
         frame = frame.filter(pl.col("rank") <= min(limit, len(frame)))
     run.warn_of_empty_topics()
@@ -131,7 +133,10 @@ def write_qrels(qrels: Any, path: str | PathLike[str], *, format: str = "auto") 
     Raises
     ------
     CranfieldError
-        If the format cannot represent a column, or an id contains a blank in a text format.
+        If the format cannot represent a column, or requires a column that is absent; in text, as
+        for :func:`write_run`.
+    InputError
+        If the judgments cannot be read, or the file cannot be written.
     PolicyError
         For an unknown format.
 

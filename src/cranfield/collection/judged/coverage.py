@@ -26,7 +26,8 @@ MAX_UNJUDGED = 0.2
 MAX_UNJUDGED_DIFFERENCE = 0.1
 """Maximum difference between the proportions of two systems that is not reported.
 
-It is one document in ten; 37 of the 40 runs in `bundled.trec_covid` differ by less than that.
+It is one document in ten; in 37 of the 40 runs in `bundled.trec_covid` the proportion exceeds the
+lowest by less than that.
 """
 
 
@@ -48,45 +49,46 @@ class SystemCoverage:
     ----------
     system
         Name of the system.
-    retrieved, retrieved_10, retrieved_100
+    n_retrieved, n_retrieved_10, n_retrieved_100
         Number of documents retrieved for the scored topics: all, in the top 10, in the top 100.
-    unjudged, unjudged_10, unjudged_100
+    n_unjudged, n_unjudged_10, n_unjudged_100
         Number of these documents without a judgment.
-    tied
-        Number of documents that share their score with another document of the topic.
-    contradictions
-        Number of pairs of adjacent scores of a topic whose ranks have the opposite order.
+    n_tied
+        Number of documents of the run that share their score with another one of the topic.
+    n_contradictions
+        Number of pairs of adjacent scores of a topic whose ranks have the opposite order; 0 if ties
+        are resolved by `rank` or `file`.
     missing
-        Judged topics that are not in the run.
+        Topics of the judgments that are not in the run.
     extra
-        Topics of the run that have no judgment.
-    excluded
+        Topics of the run that are not in the judgments.
+    n_excluded
         Number of documents that `exclude` removed from the rankings of all topics.
-    chunks
+    n_chunks
         Number of chunks that were merged into documents; 0 if none were.
     similar_docs
         An unjudged document and a judged one whose ids differ only in spelling, if any was found.
     """
 
     system: str
-    retrieved: int
-    retrieved_10: int
-    retrieved_100: int
-    unjudged: int
-    unjudged_10: int
-    unjudged_100: int
-    tied: int
-    contradictions: int
+    n_retrieved: int
+    n_retrieved_10: int
+    n_retrieved_100: int
+    n_unjudged: int
+    n_unjudged_10: int
+    n_unjudged_100: int
+    n_tied: int
+    n_contradictions: int
     missing: tuple[str, ...]
     extra: tuple[str, ...]
-    excluded: int = 0
-    chunks: int = 0
+    n_excluded: int = 0
+    n_chunks: int = 0
     similar_docs: tuple[str, str] | None = None
 
     @property
     def unjudged_at_10(self) -> float:
-        """Proportion of unjudged documents in the top 10; 0 without retrieved documents."""
-        return self.unjudged_10 / max(1, self.retrieved_10)
+        """Proportion of unjudged documents in the top 10 of all topics; 0 without any documents."""
+        return self.n_unjudged_10 / max(1, self.n_retrieved_10)
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class Coverage:
     >>> import cranfield as cf
     >>> judged = cf.judge({"q": {"a": 2, "b": 1}}, {"q": {"a": 1}, "r": {"c": 1}})
     >>> row = judged.coverage.systems[0]
-    >>> row.unjudged, row.retrieved, row.missing
+    >>> row.n_unjudged, row.n_retrieved, row.missing
     (1, 2, ('r',))
     """
 
@@ -113,16 +115,16 @@ class Coverage:
     skipped: tuple[str, ...] = ()
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a data frame with one row per system; topics are counted."""
+        """Return a row per system: counts, and proportions of unjudged documents."""
         rows = [
             {
                 "system": row.system,
-                "retrieved": row.retrieved,
+                "retrieved": row.n_retrieved,
                 "unjudged@10": row.unjudged_at_10,
-                "unjudged@100": row.unjudged_100 / max(1, row.retrieved_100),
-                "unjudged": row.unjudged / max(1, row.retrieved),
-                "tied": row.tied,
-                "rank contradicts score": row.contradictions,
+                "unjudged@100": row.n_unjudged_100 / max(1, row.n_retrieved_100),
+                "unjudged": row.n_unjudged / max(1, row.n_retrieved),
+                "tied": row.n_tied,
+                "rank contradicts score": row.n_contradictions,
                 "missing topics": len(row.missing),
                 "extra topics": len(row.extra),
             }
@@ -171,8 +173,8 @@ class Coverage:
         notes += self.contradiction_notes
         notes += self._describe_unjudged()
         for count_of, description in (
-            (attrgetter("excluded"), "excluded"),
-            (attrgetter("chunks"), "merged into documents, each by its best chunk"),
+            (attrgetter("n_excluded"), "excluded"),
+            (attrgetter("n_chunks"), "merged into documents, each by its best chunk"),
         ):
             if rows := [row for row in self.systems if count_of(row)]:
                 counts = {*map(count_of, rows)}
@@ -186,7 +188,7 @@ class Coverage:
 
     def _describe_unjudged(self) -> Iterator[str]:
         """Yield a note on many unjudged documents, or else on unequal proportions of them."""
-        rows = [row for row in self.systems if row.retrieved_10]
+        rows = [row for row in self.systems if row.n_retrieved_10]
         if not rows:
             return
         rate_of = attrgetter("unjudged_at_10")
@@ -209,11 +211,11 @@ class Coverage:
     @property
     def contradiction_notes(self) -> list[str]:
         """Notes on ranks that contradict the scores."""
-        return describe_contradictions({row.system: row.contradictions for row in self.systems})
+        return describe_contradictions({row.system: row.n_contradictions for row in self.systems})
 
     def ignore_unjudged(self) -> Coverage:
-        """Return the coverage with no unjudged documents in the top 10, for notes without them."""
-        return replace(self, systems=tuple(replace(row, unjudged_10=0) for row in self.systems))
+        """Return the coverage with `n_unjudged_10` set to 0, so that notes do not report it."""
+        return replace(self, systems=tuple(replace(row, n_unjudged_10=0) for row in self.systems))
 
     def warn(self) -> None:
         """Issue the notes as warnings, except notes on skipped runs (reported on reading)."""
@@ -222,7 +224,7 @@ class Coverage:
 
 
 def exceeds_unjudged_difference(difference: ArrayLike) -> Any:
-    """Return a mask of the differences of proportions that exceed the maximum beyond rounding."""
+    """Return a mask of the differences of proportions that are reported (tolerance 1e-12)."""
     return np.abs(difference) > MAX_UNJUDGED_DIFFERENCE + 1e-12
 
 
@@ -301,7 +303,7 @@ class Scorable:
         """Return the settings that determine the scores of a measure."""
         return {}
 
-    def _size(self) -> str:
+    def _format_size(self) -> str:
         return f"{counted(len(self.topics), 'topic')}, {counted(len(self.systems), 'system')}"
 
 

@@ -41,7 +41,7 @@ from cranfield.collection.judged.coverage import (
     SystemCoverage,
     find_similar_ids,
 )
-from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
+from cranfield.collection.judged.judged_runs import JudgedRuns, SideData
 from cranfield.collection.judged.rows import Groups, Judgments, Rows
 from cranfield.collection.pairs import find_label_positions
 from cranfield.collection.policies import Policies
@@ -50,7 +50,7 @@ from cranfield.collection.run import Run
 
 
 class _CompactArrays:
-    """Base class of results of workers, sent with integers in as few bytes as possible."""
+    """Base class of results of workers, which pickle integers in as few bytes as possible."""
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(vars(self))
@@ -81,7 +81,7 @@ class JudgedRun(_CompactArrays):
     extra
         Number of retrieved documents of each topic without judgments, by topic.
     n_tied, n_contradictions, n_excluded, n_chunks, similar_docs
-        As in :class:`SystemCoverage`, where the counts have no prefix.
+        As in :class:`SystemCoverage`.
     table_rows
         Retrieved documents that are in a table, by name of the table.
     ties, tie_groups
@@ -138,7 +138,7 @@ def assemble_runs(
     supplements: Supplements = Supplements(),
     topics: Sequence[str] | None = None,
 ) -> JudgedRuns:
-    """Assemble runs that were judged one by one, by default on the topics of the policy."""
+    """Assemble runs that were judged one by one; `topics` are by default those of the policy."""
     if policies.max_grade is not None and qrels.max_grade > policies.max_grade:
         raise PolicyError(
             f"max_grade must be at least the highest grade of the judgments, {qrels.max_grade},"
@@ -212,7 +212,7 @@ def assemble_runs(
         scored=scored,
         policies=policies,
         coverage=_count_coverage(names, judged_runs, qrels, retrieved, documents, lowest_judged),
-        annotations=_collect_annotations(
+        side_data=_collect_side_data(
             judged_runs, supplements, topic_index, topics, judgment_rows, positions, qrels
         ),
         ties=np.concatenate(ties, axis=1),
@@ -251,7 +251,7 @@ def _select_topics(
     return sort_topics(topics)
 
 
-def _collect_annotations(
+def _collect_side_data(
     judged_runs: Sequence[JudgedRun],
     supplements: Supplements,
     topic_index: Ints,
@@ -259,8 +259,8 @@ def _collect_annotations(
     judgment_rows: Ints,
     positions: Ints,
     qrels: Qrels,
-) -> Annotations:
-    """Collect the annotations of documents and topics in the order of the judged runs."""
+) -> SideData:
+    """Collect the side data of documents and topics in the order of the judged runs."""
     shape = (len(topics), len(judged_runs))
     by_name: dict[str, Rows] = {}
     for name in supplements.tables:
@@ -279,7 +279,7 @@ def _collect_annotations(
     groups = None
     if "groups" in supplements.tables:
         table = supplements.tables["groups"]
-        qrels_rows, rows = table.rows_of(qrels.docs)
+        qrels_rows, rows = table.find_rows(qrels.docs)
         judgment = positions[qrels_rows]
         is_used = judgment >= 0
         judgment, rows = judgment[is_used], rows[is_used]
@@ -291,7 +291,7 @@ def _collect_annotations(
     intents = supplements.intents
     if intents is not None:
         intents = intents.select_topics(qrels.codes_of(topics), judgment_rows)
-    return Annotations(by_name.get("lengths"), groups, intents)
+    return SideData(by_name.get("lengths"), groups, intents)
 
 
 def _count_coverage(
@@ -305,21 +305,21 @@ def _count_coverage(
     judged = documents.where(documents.grade >= lowest_judged)
     counts: dict[str, Ints] = {}
     for suffix, depth in (("", np.iinfo(np.int64).max), ("_10", 10), ("_100", 100)):
-        counts[f"retrieved{suffix}"] = n_retrieved = np.minimum(retrieved, depth).sum(axis=0)
+        counts[f"n_retrieved{suffix}"] = n_retrieved = np.minimum(retrieved, depth).sum(axis=0)
         n_judged = judged.where(judged.rank <= depth).count.sum(axis=0)
-        counts[f"unjudged{suffix}"] = n_retrieved - n_judged
+        counts[f"n_unjudged{suffix}"] = n_retrieved - n_judged
     qrels_topics = np.array(qrels.topics, dtype=object)
     return Coverage(
         tuple(
             SystemCoverage(
                 system=names[i],
                 **{name: int(values[i]) for name, values in counts.items()},
-                tied=run.n_tied,
-                contradictions=run.n_contradictions,
+                n_tied=run.n_tied,
+                n_contradictions=run.n_contradictions,
                 missing=tuple(sort_topics(list(qrels_topics[~run.has_topic]))),
                 extra=tuple(sort_topics(list(run.extra))),
-                excluded=run.n_excluded,
-                chunks=run.n_chunks,
+                n_excluded=run.n_excluded,
+                n_chunks=run.n_chunks,
                 similar_docs=run.similar_docs,
             )
             for i, run in enumerate(judged_runs)
@@ -339,7 +339,7 @@ Progress = Callable[[int, int], None]
 """Called with the number of finished runs and the number of all runs."""
 
 RunFunction = Callable[[Run, str | None], Value]
-"""Called with a run and the stem of its file; other processes must be able to import it."""
+"""Called with a run and the stem of its file, or None; it may run in another process."""
 
 
 def judge_each(

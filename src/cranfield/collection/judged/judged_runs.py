@@ -40,15 +40,15 @@ View = TypeVar("View")
 
 
 @dataclass(frozen=True, eq=False)
-class Annotations:
-    """Optional inputs of :func:`cranfield.judge` besides judgments; None or empty if absent.
+class SideData:
+    """Data on documents and topics besides judgments; None or empty if absent.
 
     Attributes
     ----------
     lengths
         A row for each retrieved document with a known length, judged or not; `gains` is the length.
     groups
-        Groups of documents.
+        Groups of the retrieved and of the judged documents.
     intents
         Grades by intent, for judgments with subtopics.
     aspects
@@ -70,25 +70,25 @@ class Annotations:
     clicks: Clicks | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    def top(self, cutoff: int) -> Annotations:
-        """Return the annotations of documents up to rank `cutoff`."""
+    def top(self, cutoff: int) -> SideData:
+        """Return the side data of documents up to rank `cutoff`."""
         return self._map(
             lambda rows: rows.where(rows.rank <= cutoff), lambda runs: runs.top(cutoff)
         )
 
-    def condensed(self, judged: Rows) -> Annotations:
-        """Return the annotations of judged documents, at their ranks in condensed lists."""
+    def condensed(self, judged: Rows) -> SideData:
+        """Return the side data of judged documents, at their ranks in condensed lists."""
         return self._map(lambda rows: _move_to_judged_ranks(rows, judged), JudgedRuns.condensed)
 
-    def permuted(self, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> Annotations:
-        """Return the annotations with tied documents in another order."""
+    def permuted(self, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> SideData:
+        """Return the side data with tied documents in another order."""
         return self._map(
             lambda rows: permute_ties(rows, groups, shift), lambda runs: runs.permuted(shift)
         )
 
     def _map(
         self, map_rows: Callable[[Rows], Rows], map_runs: Callable[[JudgedRuns], JudgedRuns]
-    ) -> Annotations:
+    ) -> SideData:
         groups = self.groups
         return replace(
             self,
@@ -127,14 +127,13 @@ class JudgedRuns(Scorable):
         Policies of judging.
     coverage
         Differences between the topics and documents of runs and of judgments.
-    annotations
+    side_data
         Other data on topics and documents.
     ties
         Judged documents that are tied with unjudged documents or documents of another grade: an
-        array
-        whose rows are cell, rank, grade, first rank of the group of ties, and size of the group.
+        array whose rows are cell, rank, grade, first rank of the group of ties, and its size.
     tie_groups
-        All groups of ties: an array whose rows are cell, first rank and size of the group.
+        All groups of ties: an array whose rows are cell, first rank and size of each group.
     views
         Cache of data derived from the judged runs, by key.
     """
@@ -147,7 +146,7 @@ class JudgedRuns(Scorable):
     scored: NDArray[np.bool_]
     policies: Policies
     coverage: Coverage
-    annotations: Annotations = field(default_factory=Annotations)
+    side_data: SideData = field(default_factory=SideData)
     ties: Ints = field(default_factory=NO_TIES.copy, repr=False)
     tie_groups: Ints = field(default_factory=NO_TIE_GROUPS.copy, repr=False)
     views: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -159,16 +158,16 @@ class JudgedRuns(Scorable):
     @property
     def unit(self) -> str:
         """Noun for a topic in messages: topic or session."""
-        return "topic" if self.annotations.clicks is None else "session"
+        return "topic" if self.side_data.clicks is None else "session"
 
     @property
     def max_grade(self) -> int:
-        """The highest grade of all judgments."""
+        """The highest grade of the scale: by default, that of all judgments."""
         return self.judgments.max_grade
 
     def compute_scores(self, measures: Sequence[Scorer]) -> list[Floats]:
         """Return the scores by each measure; NaN for cells that the topic policy excludes."""
-        intents = self.annotations.intents
+        intents = self.side_data.intents
         if intents is not None and intents.n_differing:
             infos = {str(measure): getattr(measure, "info", None) for measure in measures}
             affected = [name for name, i in infos.items() if i and "intents" not in i.inputs]
@@ -183,24 +182,24 @@ class JudgedRuns(Scorable):
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
         """Return the policies, the scale of grades, and the settings of reading."""
         settings = describe_judging(self.policies, measure, self.max_grade)
-        return settings | dict(self.annotations.settings)
+        return settings | dict(self.side_data.settings)
 
     def with_settings(self, settings: Mapping[str, Any]) -> JudgedRuns:
-        """Return the same judged runs with settings of reading in their annotations."""
+        """Return the judged runs with further settings of reading in `side_data`."""
         if not settings:
             return self
         coverage = replace(self.coverage, skipped=tuple(settings.get("skipped runs", ())))
-        settings = {**self.annotations.settings, **settings}
-        annotations = replace(self.annotations, settings=settings)
-        return replace(self, coverage=coverage, annotations=annotations)
+        settings = {**self.side_data.settings, **settings}
+        side_data = replace(self.side_data, settings=settings)
+        return replace(self, coverage=coverage, side_data=side_data)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(topics, systems)."""
+        """Number of topics, and number of systems."""
         return len(self.topics), len(self.systems)
 
     def view(self, key: Hashable, make: Callable[[], View]) -> View:
-        """Return the cached view for a key; without one, make it and cache it."""
+        """Return the cached view for a key; if there is none, make and cache it."""
         cached: View | None = self.views.get(key)
         if cached is None:
             cached = self.views[key] = make()
@@ -214,7 +213,7 @@ class JudgedRuns(Scorable):
                 self,
                 documents=self.documents.where(self.documents.rank <= cutoff),
                 retrieved=np.minimum(self.retrieved, cutoff),
-                annotations=self.annotations.top(cutoff),
+                side_data=self.side_data.top(cutoff),
                 views={},
             ),
         )
@@ -230,7 +229,7 @@ class JudgedRuns(Scorable):
             self,
             documents=documents,
             retrieved=documents.count,
-            annotations=self.annotations.condensed(judged),
+            side_data=self.side_data.condensed(judged),
             ties=condense_ties(self.ties, judged),
             tie_groups=condense_tie_groups(self.tie_groups, judged),
             views={},
@@ -244,7 +243,7 @@ class JudgedRuns(Scorable):
         return replace(
             self,
             documents=permute_ties(self.documents, groups, shift),
-            annotations=self.annotations.permuted(groups, shift),
+            side_data=self.side_data.permuted(groups, shift),
             views={},
         )
 
@@ -265,15 +264,15 @@ class JudgedRuns(Scorable):
         check_integer("rel", rel, 0)
         low = self.judgments.judged_from
 
-        def binary_grades(grades: Ints) -> Ints:
+        def make_binary(grades: Ints) -> Ints:
             return np.where(grades >= max(rel, low), 1, np.where(grades >= low, 0, grades))
 
         judgments = replace(
             self.judgments,
-            grade=binary_grades(self.judgments.grade),
+            grade=make_binary(self.judgments.grade),
             max_grade=min(1, self.judgments.max_grade),
         )
-        documents = replace(self.documents, grade=binary_grades(self.documents.grade))
+        documents = replace(self.documents, grade=make_binary(self.documents.grade))
         return replace(self, documents=documents, judgments=judgments, views={})
 
     def grades_by_rank(self, length: int, rel: int | None = None) -> Ints:
@@ -299,7 +298,7 @@ class JudgedRuns(Scorable):
             f"{name} requires judgments by subtopic;"
             " subtopics=True reads the iteration column of judgments as the subtopic"
         )
-        intents = _require(self.annotations.intents, requirement)
+        intents = _require(self.side_data.intents, requirement)
         return self.view(
             ("intents", rel), lambda: intents.exclude_irrelevant(rel, self.judgments.topic)
         )
@@ -307,32 +306,32 @@ class JudgedRuns(Scorable):
     def lengths(self, name: str) -> Rows:
         """Return the lengths of retrieved documents; `name` is the measure that requires them."""
         requirement = f"{name} requires document lengths: lengths=..."
-        return _require(self.annotations.lengths, requirement)
+        return _require(self.side_data.lengths, requirement)
 
     def groups(self, name: str) -> Groups:
         """Return the groups of documents; `name` is the measure that requires them."""
-        return _require(self.annotations.groups, f"{name} requires document groups: groups=...")
+        return _require(self.side_data.groups, f"{name} requires document groups: groups=...")
 
     def queries(self, name: str) -> Rows:
         """Return the query of each retrieved document; `name` is the measure that requires it."""
         requirement = (
             f"{name} requires search sessions; use evaluate_sessions, or `cranfield sessions`"
         )
-        return _require(self.annotations.queries, requirement)
+        return _require(self.side_data.queries, requirement)
 
     def clicks(self, name: str) -> Clicks:
         """Return the clicks of sessions; `name` is the measure that requires them."""
         requirement = f"{name} requires clicks; use evaluate_sessions, or `cranfield sessions`"
-        return _require(self.annotations.clicks, requirement)
+        return _require(self.side_data.clicks, requirement)
 
     def aspect(self, aspect: str, name: str) -> JudgedRuns:
         """Return the runs judged on another aspect; `name` is the measure that requires it."""
-        if aspect not in self.annotations.aspects:
-            names = ", ".join(quoted(name) for name in self.annotations.aspects) or "none"
+        if aspect not in self.side_data.aspects:
+            names = ", ".join(quoted(name) for name in self.side_data.aspects) or "none"
             raise MeasureError(
                 f"{name} requires judgments on the aspect {quoted(aspect)}, got aspects: {names}"
             )
-        return self.annotations.aspects[aspect]
+        return self.side_data.aspects[aspect]
 
     def column(self, column: str, name: str) -> NDArray[Any]:
         """Return a column of the judgments; `name` is the measure that requires it."""
@@ -344,12 +343,12 @@ class JudgedRuns(Scorable):
         return self.judgments.columns[column]
 
     def recall_base(self, rel: int = 1) -> Ints:
-        """Return the recall base RB: judged documents with grade >= rel; shape (topics, 1)."""
+        """Return the recall base, the number of documents of grade >= rel; shape (topics, 1)."""
         check_integer("rel", rel, 0)
         return self.judgments.count(rel)
 
     def nonrelevant_base(self, rel: int = 1) -> Ints:
-        """Return the number of judged documents with grade < rel; shape (topics, 1)."""
+        """Return the number of judged documents of grade < rel; shape (topics, 1)."""
         check_integer("rel", rel, 0)
         return self.judgments.count(self.judgments.judged_from, rel)
 
@@ -357,13 +356,13 @@ class JudgedRuns(Scorable):
         return frame_html(self.coverage.to_polars(), repr(self))
 
     def __repr__(self) -> str:
-        return f"JudgedRuns({self._size()}, {self.documents.cell.size:,} judged rows)"
+        return f"JudgedRuns({self._format_size()}, {self.documents.cell.size:,} judged rows)"
 
 
-def _require(annotation: View | None, requirement: str) -> View:
-    if annotation is None:
+def _require(part: View | None, requirement: str) -> View:
+    if part is None:
         raise MeasureError(requirement)
-    return annotation
+    return part
 
 
 def _move_to_judged_ranks(rows: Rows, judged: Rows) -> Rows:
@@ -380,7 +379,7 @@ def keep_first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
     Later documents of the class keep their ranks, and count as judged and not relevant. Each class
     has a single judgment, with its highest grade: the recall base is the number of classes
     with a relevant document, and ideal rankings have the best document of each class. A document
-    without a class is a class of its own. Annotations other than lengths are dropped. `name` is the
+    without a class is a class of its own. Side data other than lengths are dropped. `name` is the
     measure that requires classes.
 
     As in NTCIREVAL (option -ec), a document judged not relevant may be the first of its class and
@@ -392,7 +391,7 @@ def keep_first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
 
 def _keep_first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
     labels = np.asarray(judged.column("class", name)).astype(str)
-    # Classes of different topics may share a number.
+    # Classes of different topics may share a label.
     _, code = np.unique(labels, return_inverse=True)
     code = np.where(labels == "", code.size + np.arange(code.size), code)
     judgments, documents = judged.judgments, judged.documents
@@ -423,39 +422,39 @@ def _keep_first_of_classes(judged: JudgedRuns, name: str) -> JudgedRuns:
             judgments.max_grade,
             {"class": np.asarray(judgments.columns["class"])[best_judgments]},
         ),
-        annotations=Annotations(judged.annotations.lengths),
+        side_data=SideData(judged.side_data.lengths),
         views={},
     )
 
 
 def make_grade_runs(
-    runs: Ints, judged: Ints, highest: int, *, every_grade: bool = False
+    runs: Ints, judged: Ints, max_grade: int, *, every_grade: bool = False
 ) -> JudgedRuns:
     """Return judged runs of one topic from an array of grades, shape (runs, ranks).
 
     Each run is a system, and ends where its grades are below 0. `judged` has the grades of the
     topic's documents, in descending order. With `every_grade` a second topic, for which nothing is
-    retrieved, has a document of each grade up to the highest, for measures whose gains depend on
+    retrieved, has a document of each grade up to `max_grade`, for measures whose gains depend on
     the grades that occur.
     """
-    n_runs, topics = len(runs), 1 + every_grade
+    n_runs, n_topics = len(runs), 1 + every_grade
     run, rank = np.nonzero(runs >= 0)
-    retrieved = np.zeros((topics, n_runs), dtype=np.int64)
+    retrieved = np.zeros((n_topics, n_runs), dtype=np.int64)
     retrieved[0] = np.bincount(run, minlength=n_runs)
-    further_grades = np.arange(highest * every_grade, -every_grade, -1)
+    further_grades = np.arange(max_grade * every_grade, -every_grade, -1)
     return JudgedRuns(
-        ("topic", "every grade")[:topics],
+        ("topic", "every grade")[:n_topics],
         tuple(map(str, range(n_runs))),
-        Rows(run * topics, rank + 1, runs[run, rank].astype(np.int64), (topics, n_runs)),
+        Rows(run * n_topics, rank + 1, runs[run, rank].astype(np.int64), (n_topics, n_runs)),
         retrieved,
         Judgments(
-            topics,
+            n_topics,
             np.repeat(np.arange(2), [judged.size, further_grades.size]),
             np.concatenate([judged, further_grades]).astype(np.int64),
             0,
-            highest,
+            max_grade,
         ),
-        np.ones((topics, n_runs), dtype=bool),
+        np.ones((n_topics, n_runs), dtype=bool),
         Policies(),
         Coverage(()),
     )
@@ -479,9 +478,9 @@ def iterate_intent_blocks(judged: JudgedRuns, name: str, rel: int = 1) -> Iterat
     """Yield the runs judged by each single intent, in blocks of intents, for a measure `name`."""
     intents = judged.intents(name, rel)
     topic, position = np.nonzero(intents.exists)
-    judgments = np.bincount(judged.judgments.topic, minlength=judged.shape[0])
-    rows = judged.documents.count.sum(axis=1) + judgments
-    blocks = (np.cumsum(rows[topic]) - 1) // BLOCK
+    n_judgments = np.bincount(judged.judgments.topic, minlength=judged.shape[0])
+    n_rows = judged.documents.count.sum(axis=1) + n_judgments
+    blocks = (np.cumsum(n_rows[topic]) - 1) // BLOCK
     if not blocks.size or blocks[-1] == 0:
         key = ("by intent", max(rel, 1))
         yield judged.view(key, lambda: _build_intent_block(judged, intents, topic, position))
@@ -494,11 +493,11 @@ def iterate_intent_blocks(judged: JudgedRuns, name: str, rel: int = 1) -> Iterat
 def average_by_intent(
     judged: JudgedRuns, name: str, rel: int, score: Callable[[IntentBlock], Floats]
 ) -> Floats:
-    """Return the expected score over the intents of each topic; shape (topics, systems)."""
-    out = np.zeros(judged.shape)
+    """Sum the scores by intent, weighted by probability, per topic; shape (topics, systems)."""
+    sums = np.zeros(judged.shape)
     for block in iterate_intent_blocks(judged, name, rel):
-        np.add.at(out, block.topic, block.probability[:, None] * score(block))
-    return out
+        np.add.at(sums, block.topic, block.probability[:, None] * score(block))
+    return sums
 
 
 def _build_intent_block(
@@ -515,7 +514,7 @@ def _build_intent_block(
     intent_at = np.full(intents.exists.shape, -1, dtype=np.int64)
     intent_at[topic, position] = np.arange(topic.size)
     graded_rows = np.flatnonzero(np.isin(judgments.topic, topic))
-    judgment_rows, entry = intents.entries(graded_rows)
+    judgment_rows, entry = intents.find_entries(graded_rows)
     judgment_rows = graded_rows[judgment_rows]
     intent = intent_at[judgments.topic[judgment_rows], intents.position[entry]]
     has_intent = intent >= 0
@@ -536,12 +535,12 @@ def _build_intent_block(
     cell, rows = repeat_rows(documents)
     intent = cell % topic.size
     document_grades = grade[documents.judgment[rows] + (starts - first)[intent]]
-    annotations = Annotations()
-    lengths = judged.annotations.lengths
+    side_data = SideData()
+    lengths = judged.side_data.lengths
     if lengths is not None:
         length_cells, row = repeat_rows(lengths)
         rank, grades, gains = lengths.rank[row], lengths.grade[row], lengths.gains[row]
-        annotations = Annotations(Rows(length_cells, rank, grades, shape, gains))
+        side_data = SideData(Rows(length_cells, rank, grades, shape, gains))
     labels = [
         f"{judged.topics[t]}/{intents.names[t][p]}" for t, p in zip(topic, position, strict=True)
     ]
@@ -558,7 +557,7 @@ def _build_intent_block(
             judgments.max_grade,
         ),
         scored=judged.scored[topic],
-        annotations=annotations,
+        side_data=side_data,
         views={},
     )
     index = topic, position

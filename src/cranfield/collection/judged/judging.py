@@ -1,4 +1,4 @@
-"""Judge runs: turn their documents into grades."""
+"""Judge runs: replace the documents of rankings by their grades."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Exclusion:
         return cls(read_table(data, EXCLUDED).frame.select("topic", "doc").unique())
 
     def compute_mask(self, run: Run) -> NDArray[np.bool_]:
-        """Return a mask of the rows of a run to keep; shape (rows,)."""
+        """Return a mask of the rows of a run that are kept; shape (rows,)."""
         topic = make_topic_column(run)
         if self.pairs is None:
             return (topic != run.docs).to_numpy()
@@ -180,8 +180,8 @@ def _are_swapped(runs: Any, qrels: Any, options: Mapping[str, Any]) -> bool:
         return False
     if can_be_read(qrels, "qrels", **options):
         return can_be_read(runs, "qrels", **options) and not can_be_read(runs, "run", **options)
-    # Decimal gains in memory may be meant as judgments. A file that can be read as a run is always
-    # reported: if the runs are not judgments, no file has any.
+    # Decimal gains in memory may be meant as judgments, so the runs must also look like judgments.
+    # A file of judgments that can only be read as a run is always reported.
     return isinstance(qrels, (str, PathLike)) or can_be_read(runs, "qrels", **options)
 
 
@@ -268,7 +268,7 @@ def judge(
     backend: Annotated[str | None, OneOf(BACKENDS)] = None,
     progress: Progress | None = None,
 ) -> JudgedRuns:
-    """Turn the rankings of runs into grades.
+    """Judge runs: replace the documents of their rankings by grades.
 
     Parameters
     ----------
@@ -278,8 +278,9 @@ def judge(
         In any form that :func:`read_qrels` reads.
     ties
         Order of documents with equal scores. `trec` (default): by their ids, descending; also
-        `trec_eval-9`, `id-ascending`, `input`, `rank`, `file`; or `expected`: the expected score
-        over all their orders, for measures with an exact formula (:func:`tie_ranges`).
+        `trec_eval-9`, `id-ascending`, `input`; `rank` or `file`, which order all documents by rank
+        or line; or `expected`: the expected score over all orders of tied documents, for measures
+        with an exact formula (:func:`tie_ranges`).
     topics
         Topics to evaluate: all judged topics (`qrels`, default), the judged topics of each run
         (`intersection`), or all topics of each run (`run`).
@@ -335,7 +336,7 @@ def judge(
         read the files themselves: `loky` (processes), `dask`, `ray`, or any other backend of
         joblib. `joblib.parallel_config` also sets the backend. `dask` uses the current client, else
         the scheduler at `DASK_SCHEDULER_ADDRESS`, else a cluster on this machine. Results do not
-        depend on the backend. The task of a killed worker is repeated.
+        depend on the backend.
     progress
         Called after each run with the number of finished runs and the number of all runs.
 
@@ -347,15 +348,18 @@ def judge(
     Raises
     ------
     InputError
-        If a run or the judgments cannot be read, or have no topic in common, or if the workers of
-        a run are killed repeatedly.
+        If a run or the judgments cannot be read, or have no topic in common and `topics` is not
+        `run`.
     PolicyError
         For an unknown policy or backend, or a number outside its range.
+    CranfieldError
+        If a worker process is killed; with `dask`, if this happens repeatedly.
 
     Warns
     -----
     CranfieldWarning
-        For files with the same run tag, and for systems without judged documents.
+        For files with the same run tag, systems without judged documents, and other suspicious
+        input.
 
     Examples
     --------
@@ -393,7 +397,7 @@ def judge(
         )
     judged = assemble_runs(names, [part for part, _ in results], judgments, policy, supplements)
     _warn_of_unjudged_systems(judged)
-    n_excluded = sum(row.excluded for row in judged.coverage.systems)
+    n_excluded = sum(row.n_excluded for row in judged.coverage.systems)
     if exclude is not None and not n_excluded:
         warn("exclude has no effect: no run contains a document to exclude")
     if exclusion is not None and exclusion.pairs is not None:
@@ -410,14 +414,14 @@ def judge(
         # The grades of other aspects are on scales of their own.
         policy = replace(policy, max_grade=None, topics_with_grade=None)
         aspect_runs = {
-            name: _share_annotations(
+            name: _share_side_data(
                 judged, assemble_runs(names, parts, other, policy, extra_tables, judged.topics)
             )
             for (name, other), *parts in zip(
                 aspect_qrels.items(), *(others for _, others in results), strict=True
             )
         }
-        judged = replace(judged, annotations=replace(judged.annotations, aspects=aspect_runs))
+        judged = replace(judged, side_data=replace(judged.side_data, aspects=aspect_runs))
     _warn_of_unmatched(judged, {"groups": groups, **(aspects or {})})
     for name, other in aspect_qrels.items():
         missing_topics = sort_topics([*{*judged.topics} & {*judgments.topics} - {*other.topics}])
@@ -449,7 +453,7 @@ def _warn_of_unjudged_systems(judged: JudgedRuns) -> None:
         row.system
         for row, n in zip(judged.coverage.systems, n_topics, strict=True)
         # A single topic may have no judged documents by coincidence.
-        if row.unjudged == row.retrieved and n != 1 and (row.retrieved or row.extra)
+        if row.n_unjudged == row.n_retrieved and n != 1 and (row.n_retrieved or row.extra)
     ]
     if systems:
         listed = some_of(map(quoted, systems), 3)
@@ -461,10 +465,10 @@ def _warn_of_unjudged_systems(judged: JudgedRuns) -> None:
 
 def _warn_of_unmatched(judged: JudgedRuns, sources: Mapping[str, Any]) -> None:
     """Warn of files of groups and aspects without any document of the runs."""
-    annotations = judged.annotations
-    rows = {name: aspect.documents for name, aspect in annotations.aspects.items()}
-    if annotations.groups is not None:
-        rows["groups"] = annotations.groups.rows
+    side_data = judged.side_data
+    rows = {name: aspect.documents for name, aspect in side_data.aspects.items()}
+    if side_data.groups is not None:
+        rows["groups"] = side_data.groups.rows
     for name, source in sources.items():
         if isinstance(source, (str, PathLike)) and not rows[name].rank.size:
             origin = Source.from_path(source).name
@@ -478,7 +482,7 @@ class _RunJudge:
     judgments: Qrels
     policies: Policies
     tables: Mapping[str, DocumentTable]
-    others: tuple[Qrels, ...]
+    aspect_judgments: tuple[Qrels, ...]
     exclusion: Exclusion | None = None
 
     def __call__(self, run: Run, stem: str | None) -> tuple[JudgedRun, list[JudgedRun]]:
@@ -491,18 +495,19 @@ class _RunJudge:
         judged_run = judge_one(run, stem, self.judgments, self.policies, self.tables, order)
         judged_run = replace(judged_run, n_excluded=n_rows - len(run))
         aspect_runs = [
-            judge_one(run, stem, other, self.policies, order=order) for other in self.others
+            judge_one(run, stem, qrels, self.policies, order=order)
+            for qrels in self.aspect_judgments
         ]
         return judged_run, aspect_runs
 
 
-def _share_annotations(judged: JudgedRuns, other: JudgedRuns) -> JudgedRuns:
-    """Copy the cells, lengths and groups, which are the same on all aspects, to another aspect."""
-    relevance, groups = judged.annotations, other.annotations.groups
+def _share_side_data(judged: JudgedRuns, other: JudgedRuns) -> JudgedRuns:
+    """Return `other` with the cells, lengths and groups, which are the same on all aspects."""
+    relevance, groups = judged.side_data, other.side_data.groups
     if groups is not None and relevance.groups is not None:
         groups = replace(groups, rows=relevance.groups.rows)
-    annotations = replace(other.annotations, lengths=relevance.lengths, groups=groups)
-    return replace(other, scored=judged.scored, retrieved=judged.retrieved, annotations=annotations)
+    side_data = replace(other.side_data, lengths=relevance.lengths, groups=groups)
+    return replace(other, scored=judged.scored, retrieved=judged.retrieved, side_data=side_data)
 
 
 def _read_supplements(
@@ -530,7 +535,7 @@ def judge_one(
     order = order_documents(run, policy.order) if order is None else order
     to_qrels = qrels.codes_of(run.topics)
     rows, source = run.matching_rows(qrels)
-    rank, topic = order.ranks_of(rows), qrels.codes[source].astype(np.int64)
+    rank, topic = order.compute_ranks(rows), qrels.codes[source].astype(np.int64)
     grade = qrels.grades[source].astype(np.int64)
     is_judged_topic = to_qrels >= 0
     similar_docs = _find_similar_documents(run, qrels, to_qrels, rows, source)
@@ -538,9 +543,9 @@ def judge_one(
     if order.n_tied:
         code_of = np.zeros(len(qrels.topics), dtype=np.int64)
         code_of[to_qrels[is_judged_topic]] = np.flatnonzero(is_judged_topic)
-        rows, *groups = order.tied_rows(code_of[topic], rank, grade)
+        rows, *groups = order.find_tied_documents(code_of[topic], rank, grade)
         ties = np.stack([topic[rows], rank[rows], grade[rows], *groups])
-    tie_groups = order.tie_groups()
+    tie_groups = order.find_tie_groups()
     tie_groups[0] = to_qrels[tie_groups[0]]
     counts = order.counts
     # Sort by cell and rank here, while other runs are still being read.
@@ -561,8 +566,8 @@ def judge_one(
         has_topic=np.isin(np.arange(len(qrels.topics)), to_qrels),
         extra={run.topics[i]: int(counts[i]) for i in np.flatnonzero(~is_judged_topic)},
         n_tied=order.n_tied,
-        n_contradictions=order.contradictions,
-        n_chunks=run.chunks,
+        n_contradictions=order.n_contradictions,
+        n_chunks=run.n_chunks,
         similar_docs=similar_docs,
         judgment_row=source[by_cell],
         table_rows={
@@ -575,7 +580,7 @@ def judge_one(
 
 
 _N_CHECKED = 10
-"""Number of documents of a topic whose ids are compared with judged ones."""
+"""Number of documents of a topic, in order of the run, whose ids are compared with judged ids."""
 
 
 def _find_similar_documents(
@@ -588,7 +593,7 @@ def _find_similar_documents(
     np.not_equal(run.codes[1:], run.codes[:-1], out=is_first[1:])
     starts = np.flatnonzero(is_first)
     sizes = np.diff(starts, append=len(run)).clip(max=_N_CHECKED)
-    # The first topics of the judgments, for which all runs share the forms of judged documents.
+    # Only the first topics of the judgments, whose normal forms are computed once for all runs.
     topics = to_qrels[run.codes[starts]]
     is_checked = (topics >= 0) & (topics < N_COMPARED_TOPICS)
     _, first_rows = join_ranges(starts[is_checked], (starts + sizes)[is_checked])
@@ -614,8 +619,8 @@ def _find_similar_documents(
 def _find_rows_in_table(
     run: Run, order: RunOrder, to_qrels: Ints, table: DocumentTable, depth: int | None
 ) -> TableRows:
-    rows, table_rows = table.rows_of(run.docs)
-    topic, rank = to_qrels[run.codes[rows]], order.ranks_of(rows)
+    rows, table_rows = table.find_rows(run.docs)
+    topic, rank = to_qrels[run.codes[rows]], order.compute_ranks(rows)
     is_scored = (topic >= 0) & (depth is None or rank <= depth)
     row = table_rows[is_scored]
     return TableRows(topic[is_scored], rank[is_scored], table.codes[row], table.values[row])

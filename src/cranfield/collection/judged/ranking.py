@@ -20,7 +20,7 @@ from cranfield.collection.run import Run
 SortKeys = NDArray[np.floating[Any]]
 
 BY_ROW = {"input", "rank"}
-"""Policies under which tied documents keep the order of the input."""
+"""Policies under which documents with equal sort keys keep the order of the input."""
 
 _MAX_PADDING = 4
 """Maximum ratio of cells to documents for which a sort in a padded matrix is faster."""
@@ -36,14 +36,15 @@ class RunOrder:
         The run, and the policy for ties.
     counts
         Number of documents of each topic; shape (topics,).
-    contradictions
-        Number of pairs of adjacent scores of a topic whose ranks have the opposite order.
+    n_contradictions
+        Number of pairs of adjacent scores of a topic whose ranks have the opposite order; 0 for a
+        policy that ignores scores.
     """
 
     run: Run
     ties: str
     counts: NDArray[np.int64]
-    contradictions: int
+    n_contradictions: int
     # Row numbers with tied documents adjacent, in any order; None for the order of the run.
     _unresolved: Indices | None
     # True where a document ties with the next.
@@ -76,7 +77,7 @@ class RunOrder:
             rows[positions] = rows[positions][by_policy]
         return rows
 
-    def ranks_of(self, rows: Indices) -> NDArray[np.int64]:
+    def compute_ranks(self, rows: Indices) -> NDArray[np.int64]:
         """Return the ranks of rows within their topics, from 1."""
         positions = rows.astype(np.int64)
         if self._unresolved is not None:
@@ -93,7 +94,9 @@ class RunOrder:
             positions[tied_rows] = resolved[np.searchsorted(tied_positions, positions[tied_rows])]
         return positions - self.starts[self.run.codes[rows]] + 1
 
-    def tied_rows(self, codes: Indices, ranks: Indices, grades: Indices) -> NDArray[np.int64]:
+    def find_tied_documents(
+        self, codes: Indices, ranks: Indices, grades: Indices
+    ) -> NDArray[np.int64]:
         """Return the judged documents whose order among tied documents can change a score.
 
         The parameters describe all judged documents. The array has shape (3, rows), in order of
@@ -112,7 +115,7 @@ class RunOrder:
         first_ranks = firsts - self.starts[codes[rows]] + 1
         return np.stack([rows, first_ranks, sizes])[:, is_mixed]
 
-    def tie_groups(self) -> NDArray[np.int64]:
+    def find_tie_groups(self) -> NDArray[np.int64]:
         """Return topic code, first rank and size of each group of ties; shape (3, groups)."""
         firsts, sizes = self._groups
         codes = np.searchsorted(self.starts, firsts, "right") - 1
@@ -160,18 +163,18 @@ def order_documents(run: Run, ties: str) -> RunOrder:
         is_same_topic = codes[1:] == codes[:-1]
     is_tied = np.zeros(codes.size, dtype=bool)
     np.logical_and(is_same_topic, keys[1:] == keys[:-1], out=is_tied[:-1])
-    contradictions = 0
+    n_contradictions = 0
     if run.ranks is not None and ties not in {"rank", "file"}:
         ranks = run.ranks if unresolved is None else run.ranks[unresolved]
-        contradictions = _count_contradictions(ranks, is_same_topic, is_tied[:-1])
-    return RunOrder(run, ties, counts, contradictions, unresolved, is_tied)
+        n_contradictions = _count_contradictions(ranks, is_same_topic, is_tied[:-1])
+    return RunOrder(run, ties, counts, n_contradictions, unresolved, is_tied)
 
 
 def _make_sort_keys(run: Run, ties: str) -> SortKeys:
-    """Return the key by which to sort each row, in descending order: score, -rank or -line."""
+    """Return the key by which to sort each row, in descending order: score, -rank or -row."""
     if ties == "rank":
         if run.ranks is None:
-            reason = "has no rank column of integers, which ties='rank' requires"
+            reason = "ties='rank' requires a column of integer ranks, got none"
             raise InputError(reason, source=run.origin.name)
         if run.unranked is not None and run.unranked.any():
             reason = "ties='rank' requires an integer rank in every row, got another value"

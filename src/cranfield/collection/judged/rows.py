@@ -51,7 +51,7 @@ def scan(values: Floats, row_numbers: Ints, combine: Callable[..., Any]) -> Floa
 
 
 def make_row_keys(cell: Ints, rank: Ints) -> Ints:
-    """Return the cell and the rank of each row as one number; ranks stay far below 2^31."""
+    """Return the cell and the rank (below 2^32) of each row as one number."""
     return cell << 32 | rank
 
 
@@ -68,7 +68,7 @@ def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Floats:
 _T = TypeVar("_T", bound=np.generic)
 _Array = TypeVar("_Array", bound=NDArray[Any])
 _MAX_EXACT = 2.0**52
-"""Sums of whole numbers below this are exact, whatever their order."""
+"""Sums of whole numbers below this bound are exact, whatever the order of summation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class Rows:
     grade
         Grade of the document.
     shape
-        (topics, systems).
+        Number of topics, and number of systems.
     gains
         Gain of each row; empty for rows without gains.
     source
@@ -113,7 +113,7 @@ class Rows:
         """Judgment of each row, as an index into the arrays of `Judgments`; looked up on access."""
         if self.source is None:
             raise CranfieldError(
-                "expected judged runs with the judgment of each document, as judge() creates them"
+                "expected rows with the judgment of each document, as judge() creates, got none"
             )
         if not isinstance(self.source, tuple):
             return self.source
@@ -148,9 +148,9 @@ class Rows:
 
     @cached_property
     def cumulated(self) -> Floats:
-        """Cumulated gain: the sum of the gains of the same cell up to each row, included."""
+        """Cumulated gain: the sum of the gains of the same cell up to and including each row."""
         if self.gains.size != self.cell.size:
-            raise CranfieldError("these rows have grades only; set their gains by Rows.with_gains")
+            raise CranfieldError("expected rows with gains (Rows.with_gains), got grades only")
         return make_read_only(self.running(self.gains))
 
     def total(self, values: NDArray[Any]) -> Floats:
@@ -218,7 +218,7 @@ class Rows:
         return self._table(out)
 
     def by_rank(self, function: Callable[[Floats], Floats]) -> Floats:
-        """Evaluate a vectorised function of the rank, in one call, for each row."""
+        """Return the value of a vectorised function of the rank for each row."""
         max_rank = int(self.rank.max(initial=0))
         by_rank: Floats = np.asarray(function(np.arange(1.0, max_rank + 1)))
         return by_rank[self.rank - 1]
@@ -279,7 +279,7 @@ def condense_tie_groups(groups: Ints, judged: Rows) -> Ints:
 
 
 def permute_ties(rows: Rows, groups: Ints, shift: Callable[[Ints, Ints], Ints]) -> Rows:
-    """Permute tied documents: `shift(positions, sizes)` returns their new positions in groups."""
+    """Permute tied documents; `shift(positions, sizes)` returns new positions in groups, from 0."""
     cell, first, size = groups[:, np.lexsort((groups[1], groups[0]))]
     # The last group, which is empty, is that of rows before the first group of ties.
     starts, sizes = np.append(cell << 32 | first, -1), np.append(size, 0)
@@ -324,9 +324,10 @@ class Judgments:
     topic, grade
         Topic and grade of each judgment, ordered by topic and descending grade.
     judged_from
-        The lowest grade that counts as a judgment.
+        The lowest grade of documents that count as judged.
     max_grade
-        The highest grade of all judgments, including those of excluded topics.
+        The highest grade of the scale: that of the policy, else of all judgments, including those
+        of excluded topics.
     columns
         Other columns of the judgments by name, such as `class` or `stratum`.
     cache
@@ -400,9 +401,10 @@ class Clicks:
     """Clicks of sessions, by cell and time; a cell is a (system, session) pair as one number.
 
     query, rank: number of the query whose list was clicked, and the rank in it, both from 1.
-    length, grade: characters of the document, NaN if unknown; its grade, 0 if unjudged.
+    length: number of characters of the document, NaN if unknown.
+    grade: grade of the document, 0 if unjudged.
     is_repeated: whether the document was clicked before in the session.
-    snippet_length: characters of all snippets of the list up to the rank, NaN if unknown.
+    snippet_length: number of characters of snippets down to the rank, NaN if unknown.
     """
 
     cell: Ints

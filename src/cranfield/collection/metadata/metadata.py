@@ -1,7 +1,7 @@
 """Metadata of runs, read from YAML and written as YAML.
 
-Scalars are text: a tag `1`, a commit `8e12345`, `yes`, `010` and dates are not converted. The
-schema declares which of them are numbers and Booleans.
+Scalars other than null are read as text: a tag `1`, a commit `8e12345`, `yes`, `010` and dates are
+not converted. The schema declares which values are numbers and Booleans.
 
 The schema is version 0.1 of irgroup/ir_metadata, with the keys that tirex-tracker, WOWS and
 LongEval add to it. Source: Breuer, Keller and Schaer (2022), ir_metadata: an extensible metadata
@@ -369,7 +369,7 @@ class Metadata:
     def problems(
         self, required: Sequence[str] = (), placeholders: Sequence[str] = PLACEHOLDERS
     ) -> tuple[MetadataProblem, ...]:
-        """Return missing values, placeholders, and values of the wrong type.
+        """Return missing values, placeholders, and values of the wrong type outside of lists.
 
         Parameters
         ----------
@@ -409,7 +409,7 @@ class Metadata:
         return tuple(problems)
 
     def to_yaml(self) -> str:
-        """Return the metadata as YAML: the text that was read, or equivalent text."""
+        """Return the metadata as YAML: the YAML that was read, else the formatted values."""
         if self.original is not None:
             return self.original.decode("utf-8-sig")
         return format_yaml(self.values)
@@ -477,7 +477,7 @@ def _drop_path(value: Any, keys: Sequence[str]) -> Any:
 
 
 def iterate_leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the path and value of each leaf."""
+    """Yield the path and the value of each leaf; entries of a list have the path of the list."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from iterate_leaves(inner, f"{path}.{key}" if path else str(key))

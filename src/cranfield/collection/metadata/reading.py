@@ -35,18 +35,18 @@ _SYSDESC_END = re.compile(rb"([^\n]*?)</SYSDESC>[ \t\r]*(?:\n|\Z)", re.IGNORECAS
 
 
 class HeaderError(InputError):
-    """Raised for a header without its end, or with lines that are not comments before it."""
+    """Raised for a header without an end, or with lines that are not comments before its end."""
 
 
 @dataclass(frozen=True)
 class Header:
     """Metadata at the start of a run.
 
-    raw: its bytes in the file, from the start marker to the end of the line of the end marker.
+    raw: bytes of the header, from the start marker to the end of the line of the end marker.
     text: YAML (`form` is `ir_metadata`), or the description of an NTCIR run (`sysdesc`).
     source, line: the file, and the line of the start marker, from 1.
     offset: number of bytes of the file before the header.
-    is_commented: whether all of its lines are comments, which readers of runs skip.
+    is_commented: whether all lines of the header are comments, which readers of runs skip.
     """
 
     raw: bytes
@@ -66,7 +66,7 @@ class Header:
 
 
 def find_header(chunk: bytes, source: str) -> Header | None:
-    """Return the header of a run, given its first 2 MiB (or all bytes); None without a header."""
+    """Return the header of a run, or None; `chunk` has its first 2 MiB, or all bytes if fewer."""
     start, form = _START.match(chunk, 0, _HEAD), "ir_metadata"
     if start is None:
         start, form = _SYSDESC.match(chunk, 0, _HEAD), "sysdesc"
@@ -90,8 +90,8 @@ def find_header(chunk: bytes, source: str) -> Header | None:
     if is_commented:
         if uncommented := _UNCOMMENTED.search(text):
             raise HeaderError(
-                f"the header that begins in line {line} has lines without '#' before its end,"
-                " '# ir_metadata.end'",
+                f"expected '#' at the start of each line of the header that begins in line {line},"
+                " up to '# ir_metadata.end'",
                 source=source,
                 line=line + 1 + text.count(b"\n", 0, uncommented.start()),
             )
@@ -121,8 +121,8 @@ def read_metadata(data: str | PathLike[str] | bytes | Header) -> Metadata | None
     Raises
     ------
     InputError
-        For invalid YAML, more than 1 MiB, 100,000 values or 50 levels, aliases, unknown tags, or a
-        header without its end; the message names the file and the line.
+        For invalid YAML, more than 1 MiB, 100,000 keys and values or 50 levels, aliases, unknown
+        tags, or a header without an end; the message names the file and, except for size, the line.
 
     Warns
     -----
@@ -152,8 +152,8 @@ class MetadataLocation:
     """Location of a run's metadata, which are read on request.
 
     header: the header of the run, if it has one.
-    path, tag: path and tag of the run. A file `ir-metadata.yml` beside the run applies to the run
-        unless the file has another tag.
+    path, tag: path and tag of the run. Beside the run NAME, a file `NAME.ir-metadata.yml` applies
+        to it, else a file `ir-metadata.yml` unless that has another tag.
     file: the metadata file that the user passed.
     """
 
@@ -181,7 +181,7 @@ class MetadataLocation:
 
 
 def format_header(location: MetadataLocation | None) -> bytes:
-    """Return metadata as a header of comments; a header that was read as comments is unchanged."""
+    """Return metadata as a header of comments, or b""; a header that was comments is unchanged."""
     if location is None:
         return b""
     header = location.header if location.file is None else None
@@ -212,7 +212,7 @@ def _parse_metadata(data: bytes, source: str, line: int) -> Metadata:
     from cranfield.collection.metadata.metadata import Metadata, read_yaml
 
     if len(data) > MAX_BYTES:
-        raise InputError("has metadata of more than 1 MiB", source=source)
+        raise InputError("expected at most 1 MiB of metadata, got more", source=source)
     yaml = read_yaml(decode_text(data, source, line), source, line)
     for message in yaml.repeated_keys[:1]:
         n_others = len(yaml.repeated_keys) - 1

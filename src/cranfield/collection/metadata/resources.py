@@ -33,8 +33,8 @@ def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
     """Read the time and energy of runs from their metadata, as tirex-tracker writes them.
 
     Times are in seconds: elapsed time, and processor time (user plus kernel mode, summed over
-    threads). Energies are in joules, for processor, memory and graphics card. They include all
-    other processes of the machine; 0 means below 1 J, or not measured.
+    threads). Energies are in joules, for processor, memory and graphics card; they include the
+    energy of all other processes of the machine, and 0 means below 1 J, or not measured.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def costs_of_runs(runs: Iterable[Run]) -> dict[str, dict[str, float]]:
     Returns
     -------
     dict
-        Costs of each run by name, for :func:`cranfield.cost_effectiveness`; empty for a run without
-        metadata or resources.
+        For each run, the recorded costs by name, for :func:`cranfield.cost_effectiveness`: seconds,
+        CPU seconds, CPU joules, RAM joules and GPU joules; empty without metadata or resources.
 
     Raises
     ------

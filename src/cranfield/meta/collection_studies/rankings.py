@@ -234,7 +234,7 @@ def rank_documents(run: Run, ties: str, depth: int | None) -> pl.DataFrame:
         {
             "topic": make_topic_column(run),
             "doc": run.docs,
-            "rank": order_documents(run, ties).ranks_of(np.arange(len(run), dtype=np.intp)),
+            "rank": order_documents(run, ties).compute_ranks(np.arange(len(run), dtype=np.intp)),
         }
     )
     return frame if depth is None else frame.filter(pl.col("rank") <= depth)

@@ -444,7 +444,7 @@ def _read_policy(policy: Any) -> pl.DataFrame:
 def list_ranks(run: Run) -> pl.DataFrame:
     """List the documents of a run with their ranks: `query`, `position` and `action`."""
     order = order_documents(run, "trec")
-    position = pl.Series(order.ranks_of(np.arange(len(run))), dtype=pl.Int32)
+    position = pl.Series(order.compute_ranks(np.arange(len(run))), dtype=pl.Int32)
     return pl.DataFrame({"query": make_topic_column(run), "position": position, "action": run.docs})
 
 

@@ -65,13 +65,13 @@ def describe_coverage(contents: PageContents) -> list[str]:
         )
     else:
         lines.append("All documents in the top 10 are judged.")
-    rows_with_ties = [row for row in rows if row.tied]
+    rows_with_ties = [row for row in rows if row.n_tied]
     if rows_with_ties:
-        row = max(rows_with_ties, key=lambda row: row.tied)
+        row = max(rows_with_ties, key=lambda row: row.n_tied)
         verb = "has" if len(rows_with_ties) == 1 else "have"
         lines.append(
             f"{counted(len(rows_with_ties), 'system')} {verb} documents with tied scores, most in"
-            f" {label(row.system)} ({row.tied:,} of {row.retrieved:,});"
+            f" {label(row.system)} ({row.n_tied:,} of {row.n_retrieved:,});"
             f" the policy for ties is {judged.policies.ties}."
         )
     else:

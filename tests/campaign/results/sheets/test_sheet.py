@@ -121,5 +121,5 @@ def test_unjudged_documents_are_counted_as_coverage_counts_them() -> None:
     coverage = {row.system: row for row in made.evaluation().coverage.systems}
     for sheet in made.sheets():
         row = coverage[sheet.tag]
-        assert sheet.unjudged[10] == pytest.approx(row.unjudged_10 / row.retrieved_10)
+        assert sheet.unjudged[10] == pytest.approx(row.n_unjudged_10 / row.n_retrieved_10)
         assert [*sheet.unjudged] == [10, 15]

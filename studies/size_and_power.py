@@ -308,7 +308,7 @@ def studied(
             done,
             pools,
             {part.name: part for part in some},
-            about={**about, "seed": SEED, "resamples": RESAMPLES, "alpha": ALPHA},
+            settings={**about, "seed": SEED, "resamples": RESAMPLES, "alpha": ALPHA},
             jobs=given.jobs,
             folder=None if given.cache is None else given.cache / slug,
         )

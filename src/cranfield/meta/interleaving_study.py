@@ -29,7 +29,7 @@ from cranfield.collection.run import Run
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
-from cranfield.meta.collection_studies.rankings import rank_documents
+from cranfield.meta.collection_studies.rankings import tabulate_ranks
 from cranfield.meta.study import Study, format_percent
 from cranfield.meta.study_options import Proportion, Repeats, Seed, split_texts
 from cranfield.meta.work import Progress, hash_values, make_part_name, run_parts
@@ -62,7 +62,7 @@ def cut_rankings(
     """Cut rankings at a length, and look up the grades of their documents."""
     all_runs = list(runs)
     rankings = [
-        rank_documents(run, ties, length).with_columns(system=pl.lit(index))
+        tabulate_ranks(run, ties, length).with_columns(system=pl.lit(index))
         for index, run in enumerate(all_runs)
     ]
     grades = pl.DataFrame(
@@ -503,7 +503,7 @@ def interleaving_sensitivity(
             for method in (*method_names, AB)
             for first, second in system_pairs
         },
-        about=settings,
+        settings=settings,
         jobs=jobs,
         backend=backend,
         folder=folder,

@@ -426,7 +426,7 @@ def study_scales(
                 collections, options.cutoffs, range(len(options.measures))
             )
         },
-        about={
+        settings={
             "study": "scales",
             "measures": options.names,
             **{name: getattr(options, name) for name in ("tests", "ties", "alpha", "exact_n")},

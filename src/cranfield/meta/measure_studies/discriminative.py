@@ -224,7 +224,7 @@ def discriminative_power(
         _test_pairs,
         (aligned_scores, options),
         {f"measure-{index}": name for index, name in enumerate(names, 1)},
-        about={"study": "discriminative power", **scores, **options},
+        settings={"study": "discriminative power", **scores, **options},
         **work,
     )
     rows = table.group_by("measure", maintain_order=True).agg(pl.col("topics", "notes").first())

@@ -362,7 +362,7 @@ def swap_method(
         _count_swaps,
         (scores, edges, replacement, ties, options, seed),
         split_repeats(parsed_sizes, repeats, REPEATS_PER_PART, "size-{}-repeats-{}-{}"),
-        about={"study": "swaps", "scores": hash_scores(scores), **facts},
+        settings={"study": "swaps", "scores": hash_scores(scores), **facts},
         **work,
     )
     return Swaps(

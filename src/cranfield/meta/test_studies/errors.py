@@ -281,7 +281,7 @@ def false_positives(
         _compute_block,
         (inputs, draw_scores, seed, _count_significant, ("rejected", "pairs")),
         split_repeats(parsed_sizes, repeats, 25),
-        about={"study": "false positives", "null": null, **inputs.make_settings(seed)},
+        settings={"study": "false positives", "null": null, **inputs.make_settings(seed)},
         **work,
     )
     return FalsePositives(
@@ -511,7 +511,7 @@ def power_of_tests(
         _compute_block,
         (inputs, draw_scores, seed, count_rejections, ("range", "pairs", "right", "wrong")),
         split_repeats(parsed_sizes, repeats, 25),
-        about={**settings, **inputs.make_settings(seed)},
+        settings={**settings, **inputs.make_settings(seed)},
         **work,
     )
     [members] = inputs.groups.values()

@@ -561,7 +561,7 @@ def split_topics(
             for index, group in enumerate(inputs.groups)
             for name, task in split_repeats(parsed_sizes, repeats).items()
         },
-        about={"study": "split topics", **inputs.make_settings(seed)},
+        settings={"study": "split topics", **inputs.make_settings(seed)},
         **work,
     )
     return SplitStudy(

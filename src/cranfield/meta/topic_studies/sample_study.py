@@ -422,7 +422,7 @@ def stability(
             **split_repeats([0], repeats, SAMPLES_PER_PART, "ranks-{1:07d}-{2:07d}"),
             **split_repeats(parsed_sizes, repeats, SAMPLES_PER_PART, "size-{:05d}-{:07d}-{:07d}"),
         },
-        about={
+        settings={
             "study": "stability",
             "scores": hash_scores(study_scores),
             "lower is better": study_scores.lower_is_better,

@@ -216,8 +216,11 @@ REFUSALS: Refusals = {
             ({"test": "q"}, "unknown test 'q'"),
             ({"test": "t", "correction": "q"}, "unknown correction 'q'"),
         ),
-        (lambda: study.swap_method(SOME, repeats=1).smallest(5), "5"),
-        (lambda: study.swap_method(SOME, repeats=1).extrapolated(0), "size must be an integer"),
+        (lambda: study.swap_method(SOME, repeats=1).smallest_differences(5), "5"),
+        (
+            lambda: study.swap_method(SOME, repeats=1).extrapolate_rates(0),
+            "size must be an integer",
+        ),
         (lambda: study.swap_method(GAP), "system 's0' on topic 'q2' has no score"),
         (lambda: study.swap_method(ENDLESS), "system 's0' on topic 'q2' has an infinite score"),
         (lambda: study.swap_method(ONE_SYSTEM), "1"),

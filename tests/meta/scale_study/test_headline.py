@@ -160,7 +160,7 @@ def test_several_collections_are_studied_as_each_alone(
     study: ScaleStudy, judged: dict[str, cf.JudgedRuns], tmp_path: Path
 ) -> None:
     assert study.collections == ("first", "second")
-    assert (study.systems, study.topics) == ((8, 10), (50, 50))
+    assert (study.n_systems, study.n_topics) == ((8, 10), (50, 50))
     for name, runs in judged.items():
         alone = study_scales(runs, SOME_MEASURES, cutoffs=[5, 10], tests=SOME_TESTS)
         assert alone.collections == ()

@@ -47,7 +47,11 @@ def test_by_hand() -> None:
     found = {name: float(values[0, 0]) for name, values in agreement([FIRST], [SECOND]).items()}
     assert [found[name] for name in (*COUNTS, "neither")] == [2, 1, 3, 3, 2]
     # Set 1 finds pairs 1, 2, 3, 4, 6, 7, 9; set 2 finds 1, 2, 3, 5, 8; three are the same.
-    assert (found["significant first"], found["significant second"], found["both"]) == (7, 5, 3)
+    assert (found["significant first"], found["significant second"], found["significant both"]) == (
+        7,
+        5,
+        3,
+    )
     assert found["jaccard"] == 3 / 9
     assert found["overlap"] == 3 / 5
     assert found["bias"] == pytest.approx(1 - 2 / (2 + 1 + 3 / 2 + 3 / 2))
@@ -112,11 +116,11 @@ def test_partition_and_definition(pair: tuple[Verdict, Verdict]) -> None:
         kind = ("AA" if same else "AD") if s and t else ("MA" if same else "MD")
         naive[kind if s or t else "neither"] += 1
     assert {name: found[name] for name in naive} == naive
-    if found["both"]:
+    if found["significant both"]:
         assert 0 < found["jaccard"] <= found["overlap"] <= 1
     assert np.isnan(found["bias"]) or 0 <= found["bias"] <= 1
     swapped = {name: float(values[0, 0]) for name, values in agreement([second], [first]).items()}
-    for name in (*COUNTS, "neither", "both"):
+    for name in (*COUNTS, "neither", "significant both"):
         assert swapped[name] == found[name]
 
 

@@ -67,7 +67,7 @@ _AGREEMENT = {
     "reversed": "Number of pairs significant in the opposite direction with all judgments",
     "drop": "Mean drop of the score of a contributing team's systems if their team is excluded",
     "drop %": "Mean drop of the score in percent, if the team of the system is excluded",
-    "largest drop": "Largest drop of a score if the team of its system is excluded; 0 if none drops",
+    "largest drop": "Largest drop of a score if its team is excluded; 0 if none drops",
     "fall": "Largest drop in rank of a system if its team is excluded; 0 if none drops",
 }
 """Columns of the table of rankings, besides keys and repeats, with their descriptions."""

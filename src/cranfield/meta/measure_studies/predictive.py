@@ -80,9 +80,12 @@ _PREFERENCE_COLUMNS = {
     ),
     "high": Column("Upper bound of the same confidence interval as `low`."),
     "of decided": Column("`correct` / (`correct` + `wrong`); null if both are 0."),
-    "p": Column("p-value of the exact two-sided sign test of `correct` and `wrong`.", pvalue=True),
+    "p": Column(
+        "p-value of the exact two-sided sign test of `correct` and `wrong`; 1 if both are 0.",
+        pvalue=True,
+    ),
     "no preference": Column(
-        "Number of pairs of runs that an assessor judged equal; excluded from all proportions.",
+        "Number of pairs of runs that were judged equal; excluded from all proportions.",
         display=False,
     ),
     "both tied": Column("Number of pairs in `no preference` that the measure ties.", display=False),
@@ -118,7 +121,8 @@ class PredictivePower(Study):
             "first only": Column("Number of preferences that only the first measure predicts."),
             "second only": Column("Number of preferences that only the second measure predicts."),
             "p": Column(
-                "p-value of the exact two-sided sign test of `first only` and `second only`.",
+                "p-value of the exact two-sided sign test of `first only` and `second only`; 1 if"
+                " both are 0.",
                 pvalue=True,
             ),
         },
@@ -217,8 +221,8 @@ def predictive_power(
     -----
     A measure that ties two runs makes no prediction: `predicted` counts a tie as not correct, so
     that measures gain nothing from deciding only easy cases, and `of decided` excludes ties. Scores
-    on a topic that differ by at most 2**-44 of the largest score are tied. Scores of measures for
-    which lower is better are negated.
+    on a topic that differ by at most 2**-44 of the largest absolute score on it are tied. Scores of
+    measures for which lower is better are negated.
 
     Intervals and tests assume that preferences are independent. Preferences of several assessors
     for the same runs are not independent; merge such preferences with `majority=True`.

@@ -124,7 +124,7 @@ class FalsePositives(Study):
 
     Attributes
     ----------
-    measure, systems, topics
+    measure, n_systems, n_topics
         Text form of the measure, and numbers of systems and topics.
     tests, sizes
         Labels of the tests, and sample sizes (numbers of topics).
@@ -140,7 +140,8 @@ class FalsePositives(Study):
         "false positives": {
             **_TEST_COLUMNS,
             "per pair": Column(
-                "Proportion of rejected pairs; about alpha for a valid test without correction."
+                "Proportion of rejected pairs, over all repeats; about alpha for a valid test"
+                " without correction."
             ),
             "FWER": Column(
                 "Family-wise error rate: proportion of repeats with at least one rejected"
@@ -191,7 +192,8 @@ class FalsePositives(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{measure_prefix(self.measure)}false positives among {counted(self.systems, 'system')}"
+            f"{measure_prefix(self.measure)}false positives among"
+            f" {counted(self.n_systems, 'system')}"
             f" {NULLS[self.null]}, {counted(self.repeats, 'repeat')}",
             f"alpha {self.alpha:g}, seed {self.seed}",
             *explain_tests(self.tests),
@@ -289,8 +291,8 @@ def false_positives(
         measure=inputs.scores.measure,
         tests=inputs.labels,
         sizes=parsed_sizes,
-        systems=len(members),
-        topics=n_topics,
+        n_systems=len(members),
+        n_topics=n_topics,
         repeated=table,
         notes=inputs.notes,
     )
@@ -322,7 +324,7 @@ class PowerOfTests(Study):
 
     Attributes
     ----------
-    measure, systems
+    measure, n_systems
         Text form of the measure, and number of systems.
     tests, sizes
         Labels of the tests, and sample sizes (numbers of topics).
@@ -340,8 +342,10 @@ class PowerOfTests(Study):
     columns: ClassVar[Mapping[str, Columns]] = {
         "power": {
             **_TEST_COLUMNS,
-            "from": Column("Lower end of the range of true differences."),
-            "to": Column("Upper end of the range of true differences; may be infinite.", key=True),
+            "from": Column("Lower end of the range of true differences (exclusive)."),
+            "to": Column(
+                "Upper end of the range of true differences (inclusive); may be infinite.", key=True
+            ),
             "pairs": Column("Number of pairs of systems in the range."),
             "power": Column(
                 "Power: proportion of pairs rejected in the right direction, over all repeats."
@@ -431,7 +435,7 @@ class PowerOfTests(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{measure_prefix(self.measure)}power of tests: {counted(self.systems, 'system')},"
+            f"{measure_prefix(self.measure)}power of tests: {counted(self.n_systems, 'system')},"
             f" {self.population} topics, {counted(self.repeats, 'repeat')}",
             f"alpha {self.alpha:g}, seed {self.seed}",
             *explain_tests(self.tests),
@@ -470,8 +474,9 @@ def power_of_tests(
         As for :func:`split_topics`, which raises the same errors.
     population
         Source of the sampled topics: distributions fitted to the scores (`simulated`), or the real
-        topics, with replacement (`resampled`), also by shard. The distributions are fitted by
-        :func:`cranfield.significance.fit_simulator`, with the empirical copula.
+        topics, with replacement (`resampled`, which tests of scores by shard require). The
+        distributions are fitted by :func:`cranfield.significance.fit_simulator`, with the empirical
+        copula.
     edges
         Bounds of the ranges of true differences, above 0 and ascending.
     sizes
@@ -520,7 +525,7 @@ def power_of_tests(
         measure=inputs.scores.measure,
         tests=inputs.labels,
         sizes=parsed_sizes,
-        systems=len(members),
+        n_systems=len(members),
         edges=parsed_edges,
         repeated=table,
         notes=inputs.notes,

@@ -30,7 +30,7 @@ from cranfield.significance.registry import CORRECTIONS, Options, TestInfo, find
 class Verdict:
     """Decisions of a test on one set of topics; arrays of shape (pairs of systems,)."""
 
-    order: NDArray[np.int8]  # sign of the difference of means, first system minus second
+    order: NDArray[np.int8]  # sign of the difference of mean scores, first system minus second
     significant: Bools
 
 
@@ -97,7 +97,7 @@ class TestChoice:
         return self.missing
 
     def _test_by_model(self, values: Floats, flat: Floats) -> Verdict:
-        """Test by analysis of variance with Tukey's HSD, without intervals and p-values."""
+        """Test by Tukey's HSD without intervals and p-values, or apply a bound on rejections."""
         model = find_test(self.test).fit(values)
         pairs = Pairs(flat, *_index_pairs(flat.shape[1]))
         difference = model.differences(pairs)
@@ -131,10 +131,12 @@ class TestChoice:
             seed=seed,
             jobs=1,
         )
-        # Lower mean ranks are better.
+        # The direction of a comparison is above 0 if the first system is better, by which lower is
+        # better for mean ranks and some measures; the sign of the means is needed here.
+        sign = -1 if scores.lower_is_better else 1
         advantage = -comparison.difference if comparison.lower_is_better else comparison.difference
         is_significant = comparison.is_significant()
-        order = np.where(is_significant, comparison.direction, np.sign(advantage))
+        order = sign * np.where(is_significant, comparison.direction, np.sign(advantage))
         return Verdict(order.astype(np.int8), is_significant)
 
 
@@ -195,7 +197,7 @@ ALL_SYSTEMS = "all systems"
 
 @dataclass(frozen=True, eq=False)
 class StudyInputs:
-    """Compatible scores and tests of a study."""
+    """Scores and tests of a study, where each test supports the scores."""
 
     scores: Scores
     by_shard: Scores | None  # of the same topics and systems in the same order
@@ -296,7 +298,7 @@ def read_inputs(
             raise PolicyError(f"the test {test.label} is repeated")
         if test.info.shards == "needed" and shard_scores is None:
             raise PolicyError(f"{test.test} requires scores by {test.info.axis}")
-        # Raises an error if the test fails on all topics; failures on samples are only counted.
+        # Raises an error if the test does not support the scores; failures on samples are counted.
         test_scores = shard_scores if test.uses_shards else None
         test.prepare(topic_scores if test_scores is None else test_scores)
         choices[test.label] = test

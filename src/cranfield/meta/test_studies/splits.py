@@ -48,7 +48,7 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
         Each of shape (first, second):
 
         - `significant first`, `significant second`: numbers of significant pairs by each test;
-        - `both`: pairs that are significant by both, in any direction;
+        - `significant both`: pairs that are significant by both, in any direction;
         - `AA`, active agreements: significant by both, in the same direction;
         - `AD`, active disagreements: significant by both, in opposite directions;
         - `MA`, mixed agreements: significant by one, and in the same order by the other;
@@ -122,7 +122,7 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     return {
         "significant first": np.broadcast_to(sizes1, in_both.shape),
         "significant second": np.broadcast_to(sizes2, in_both.shape),
-        "both": in_both,
+        "significant both": in_both,
         **counts,
         "neither": order1.shape[1] - n_either,
         "jaccard": jaccard,
@@ -178,7 +178,7 @@ KEYS = ("group", "size", "sets", "first", "second")
 AGREEMENTS = {
     "significant first": "number of significant pairs on the first set of topics",
     "significant second": "number of significant pairs on the second set of topics",
-    "both": "number of pairs that are significant on both sets of topics",
+    "significant both": "number of pairs that are significant on both sets of topics",
     "AA": "number of active agreements: pairs significant on both sets, in the same direction",
     "AD": "number of active disagreements: pairs significant on both sets, in opposite directions",
     "MA": "number of mixed agreements: pairs significant on one set, with the same order on both",
@@ -192,7 +192,7 @@ AGREEMENTS = {
 """Statistics of :func:`agreement`, with their descriptions."""
 
 PARTLY_DEFINED = ("jaccard", "overlap", "bias")
-"""Statistics that are not defined in every repeat."""
+"""Statistics that are not defined in a repeat without significant pairs."""
 
 DECIMALS = {"significant first": 1, "jaccard": 2, "AA": 1, "AD": 1, "MA": 1, "MD": 1, "tau": 2}
 """Statistics that have a table by test and size, with their decimals."""
@@ -245,7 +245,7 @@ class SplitStudy(Study):
         Text form of the measure, and labels of the tests.
     sizes
         Sizes of the topic sets.
-    groups, topics
+    groups, n_topics
         Numbers of systems by group, and number of topics.
     repeated
         Table with a row for each `group`, `size`, `repeat`, pair of topic sets (`sets`: `1-2` for
@@ -371,8 +371,9 @@ class SplitStudy(Study):
         rows = self._select().filter(pl.col("first") == pl.col("second"), pl.col("size") == size)
         if rows["AA"].null_count() == len(rows):
             return ()
-        # A test with more contradictions than its level allows is not a candidate.
-        is_valid = (pl.col("AD") <= self.alpha * pl.col("significant first")).fill_null(False)
+        failed_tests = rows.filter(pl.col("AA").is_null())["first"].to_list()
+        # A test with more active disagreements than its level allows is not a candidate.
+        is_valid = pl.col("AD") <= self.alpha * pl.col("significant first")
         candidates = rows.filter(is_valid)
         excluded_tests = rows.filter(~is_valid)["first"].to_list()
         max_agreements = candidates["AA"].max()
@@ -388,7 +389,8 @@ class SplitStudy(Study):
                 f" {names_or_count(descriptions, 'test')}."
             )
         elif not candidates.is_empty():
-            subject = "none of the other tests" if excluded_tests else "no test"
+            has_others = excluded_tests or failed_tests
+            subject = "none of the other tests" if has_others else "no test"
             sentences.append(
                 f"On two sets of {size} topics, {subject} has a pair that is significant on both"
                 " sets in the same direction."
@@ -399,24 +401,29 @@ class SplitStudy(Study):
                 f" {format_percent(self.alpha)} of their significant pairs are significant in the"
                 " opposite direction on the other set."
             )
+        if failed_tests:
+            sentences.append(
+                f"Excluded tests: {', '.join(failed_tests)}; no repeat could be computed."
+            )
         if max_agreements:
             sentences.append(
                 f"Sample: {counted(self.repeats, 'draw')} from"
-                f" {counted(self.topics, 'topic')}. Tests with more Type I errors also"
+                f" {counted(self.n_topics, 'topic')}. Tests with more Type I errors also"
                 " have more significant pairs; see the study of Type I errors."
             )
         return tuple(sentences)
 
     def heading(self) -> list[str]:
         lines = [
-            f"{self.measure or 'scores'}: {counted(self.topics, 'topic')}; two disjoint sets of"
+            f"{self.measure or 'scores'}: {counted(self.n_topics, 'topic')}; two disjoint sets of"
             f" {', '.join(map(str, self.sizes))} topics, {counted(self.repeats, 'repeat')};"
             f" alpha {self.alpha:g}, seed {self.seed}"
         ]
         lines += explain_tests(self.tests)
-        if self.summary().filter(pl.col("sets") == "1-2")["failed"].sum():
+        if n_failed := self.repeated.filter(pl.col("failed") > 0, sets="1-2").height:
             lines.append(
-                "note: pairs of tests exclude repeats in which a test could not be computed"
+                f"note: excluded {counted(n_failed, 'repeat')} of pairs of tests, as a test could"
+                " not be computed"
             )
         return lines
 
@@ -465,12 +472,14 @@ class SplitStudy(Study):
             difference_rows = (
                 rows.filter(pl.col("first") == pl.col("second"))
                 .rename({"first": "test"})
-                .unpivot(differences, index=["test", "size"], variable_name="than")
-                .filter(pl.col("test") != pl.col("than").replace_strict(COMPARED_MODELS))
+                .unpivot(differences, index=["test", "size"], variable_name="baseline")
+                .filter(pl.col("test") != pl.col("baseline").replace_strict(COMPARED_MODELS))
             )
             title = "Active agreements (AA): difference in percent from MD1 (one-way ANOVA), MD2"
             title += f" (two-way ANOVA); {subject}"
-            tables.append(_make_table_by_size(difference_rows, ["test", "than"], "value", title, 1))
+            tables.append(
+                _make_table_by_size(difference_rows, ["test", "baseline"], "value", title, 1)
+            )
         return tables
 
 
@@ -570,7 +579,7 @@ def split_topics(
         tests=inputs.labels,
         sizes=parsed_sizes,
         groups={name: len(members) for name, members in inputs.groups.items()},
-        topics=len(inputs.scores.topics),
+        n_topics=len(inputs.scores.topics),
         repeated=table,
         notes=inputs.notes,
     )

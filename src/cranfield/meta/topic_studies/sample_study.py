@@ -108,13 +108,13 @@ TAUS = ("tau", "tau ap")
 
 
 class Stability(Study):
-    """Agreement of results on samples of topics with the results on all topics.
+    """Agreement of results on samples of topics with those on all topics; see :func:`stability`.
 
     Attributes
     ----------
-    measure, systems, topics
+    measure, systems, n_topics
         Text form of the measure, names of the systems, and number of topics.
-    significant, pairs
+    n_significant, n_pairs
         Number of pairs that are significant on all topics, and number of all pairs.
     by_size, top, firsts, ranks
         The tables `stability`, `top`, `first places` and `ranks`, without the column `measure`.
@@ -122,7 +122,7 @@ class Stability(Study):
         Table with a row per sample: `topics`, `repeat`, `tau`, `tau ap`, whether it was `tested`,
         and the numbers of pairs that are `significant`, `confirmed` and `contradicted`.
     notes
-        Topics or scores that were excluded or imputed.
+        Notes on topics or scores that were excluded or imputed.
     """
 
     name = "stability"
@@ -153,7 +153,9 @@ class Stability(Study):
             "tau ap low": Column("Lower quantile of tau ap over the samples.", 2, display=False),
             "tau ap high": Column("Upper quantile of tau ap over the samples.", 2, display=False),
             "same first": Column(
-                "Proportion of samples in which the best system by all topics is first.", 2
+                "Proportion of samples in which the best system by all topics is first; tied"
+                " systems share a sample equally.",
+                2,
             ),
             "significant": Column("Mean over the samples of the number of significant pairs.", 1),
             "significant median": Column(
@@ -218,7 +220,7 @@ class Stability(Study):
         if rows.is_empty():
             return ()
         # Larger samples agree with all topics by construction.
-        half = rows.filter(pl.col("topics") <= self.topics / 2)
+        half = rows.filter(pl.col("topics") <= self.n_topics / 2)
         row = (rows.head(1) if half.is_empty() else half).row(-1, named=True)
         confirmation = ""
         if row["confirmed"] is not None:
@@ -228,7 +230,7 @@ class Stability(Study):
             )
         return (
             f"{measure_prefix(self.measure)}Kendall's tau of the orders of systems by samples of"
-            f" {row['topics']:,} topics and by all {self.topics:,} topics is {row['tau']:.2f} on"
+            f" {row['topics']:,} topics and by all {self.n_topics:,} topics is {row['tau']:.2f} on"
             f" average ({format_percent(self.confidence)} of samples: {row['tau low']:.2f} to"
             f" {row['tau high']:.2f}); the first system is the same in"
             f" {format_percent(row['same first'])} of the samples.{confirmation}",
@@ -240,14 +242,15 @@ class Stability(Study):
         preposition = "with" if self.replace else "without"
         return [
             f"{measure_prefix(self.measure)}{len(self.systems)} systems,"
-            f" {counted(self.topics, 'topic')}; samples {preposition} replacement,"
-            f" {counted(self.repeats, 'repeat')}, seed {self.seed}; {self.significant:,} of"
-            f" {counted(self.pairs, 'pair')} differ significantly on all topics, by {self.test}"
+            f" {counted(self.n_topics, 'topic')}; samples {preposition} replacement,"
+            f" {counted(self.repeats, 'repeat')}, seed {self.seed}; {self.n_significant:,} of"
+            f" {counted(self.n_pairs, 'pair')} differ significantly on all topics, by {self.test}"
             f" with {self.correction}, alpha {self.alpha:g}; {100 * self.confidence:g}% intervals"
         ]
 
     def facts(self) -> dict[str, Any]:
-        return {**super().facts(), "systems": len(self.systems)}
+        facts = {k: v for k, v in super().facts().items() if k != "systems"}
+        return {**facts, "n_systems": len(self.systems)}
 
 
 def _summarise_size(
@@ -463,11 +466,11 @@ def stability(
         call,
         measure=study_scores.measure,
         systems=systems,
-        topics=n_topics,
+        n_topics=n_topics,
         test=choice.test,
         correction=choice.correction,
-        significant=int(verdict.significant.sum()),
-        pairs=verdict.significant.size,
+        n_significant=int(verdict.significant.sum()),
+        n_pairs=verdict.significant.size,
         by_size=pl.DataFrame(summaries, schema_overrides=types),
         top=pl.DataFrame(top_rows, top_schema),
         firsts=pl.concat(firsts),

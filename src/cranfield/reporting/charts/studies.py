@@ -112,7 +112,7 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     """
     if not isinstance(largest, Real) or not 0 < largest <= 1:
         raise PolicyError(f"largest must be a p-value above 0 and up to 1, got {largest!r}")
-    pairs = power.systems * (power.systems - 1) // 2
+    pairs = power.n_systems * (power.n_systems - 1) // 2
     curves = power.curves
     # The x axis ends at the last rank with a p-value up to `largest`, and each curve at its first
     # p-value above `largest`.
@@ -359,7 +359,7 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     frame = pl.concat(
         _tabulate_study(study, name) for study, name in zip(all_studies, names, strict=True)
     )
-    topics, pairs = all_studies[0].topics, all_studies[0].pairs
+    topics, pairs = all_studies[0].n_topics, all_studies[0].n_pairs
     titles = {
         "significant": ("Significant pairs", f"pairs, of {pairs:,}"),
         "tau": (f"Agreement with the ranking by all {topics} topics", "Kendall's tau"),
@@ -388,7 +388,7 @@ def _name_studies(studies: Sequence[Stability]) -> list[str]:
     if not studies:
         raise PolicyError("expected at least one study, got no study")
     for noun in ("topics", "pairs"):
-        sizes = sorted({getattr(study, noun) for study in studies})
+        sizes = sorted({getattr(study, f"n_{noun}") for study in studies})
         if len(sizes) > 1:
             raise PolicyError(
                 f"studies of {sizes[0]:,} and {sizes[-1]:,} {noun} cannot be drawn in one chart"
@@ -406,12 +406,13 @@ def _tabulate_study(study: Stability, name: str) -> pl.DataFrame:
     """Return a row for each number of topics and quantity, with its bounds."""
     table = study.by_size
     low = high = pl.lit(None)
-    if study.significant:
+    if study.n_significant:
         # The table has no bounds of confirmed pairs.
         bounds = []
         for size in table["topics"]:
-            confirmed = study.samples.filter(topics=size)["confirmed"].to_numpy()[:, None]
-            bounds.append(compute_quantile_bounds(confirmed / study.significant, study.confidence))
+            n_confirmed = study.samples.filter(topics=size)["confirmed"].to_numpy()[:, None]
+            proportions = n_confirmed / study.n_significant
+            bounds.append(compute_quantile_bounds(proportions, study.confidence))
         low, high = (pl.lit(pl.Series([float(pair[k][0]) for pair in bounds])) for k in (0, 1))
     table = table.with_columns(low.alias("confirmed low"), high.alias("confirmed high"))
     return pl.concat(
@@ -522,7 +523,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
         width=WIDTH,
         height=HEIGHT,
         description=f"{TAU_KINDS[kind]} between each of {counted(len(study.measures), 'measure')}"
-        f" and its interval-scaled version, by length of runs, for {study.systems} systems.",
+        f" and its interval-scaled version, by length of runs, for {study.n_systems} systems.",
     )
 
 

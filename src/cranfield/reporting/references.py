@@ -227,8 +227,10 @@ def cite(*subjects: Any) -> References:
 
     Raises
     ------
-    MeasureError, PolicyError
-        For unknown names; for objects that cannot be cited.
+    MeasureError
+        For unknown names.
+    PolicyError
+        For objects that cannot be cited.
 
     Warns
     -----
@@ -409,7 +411,7 @@ def _find_named_sources(name: str) -> list[tuple[str, str]]:
 
 
 def _find_scale_source(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the source on scales if a named test requires a higher one than a named measure has."""
+    """Yield the source on scales if a test in `names` requires a higher scale than a measure's."""
     required_scales, measure_scales = [], []
     for name in names:
         try:

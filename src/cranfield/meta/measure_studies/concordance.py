@@ -125,7 +125,7 @@ class InnateOrders(Study):
         return [
             f"{counted(self.n_systems, 'system')}, {counted(self.n_topics, 'topic')},"
             f" {counted(self.depth, 'rank')}; of {counted(n_pairs, 'pair')} of rankings, {ordered}"
-            f" have an innate order (no measure can prefer the other ranking), {same}"
+            f" have an innate order (no measure can prefer the other), {same}"
             f" are equal, and {undetermined} have no innate order"
         ]
 

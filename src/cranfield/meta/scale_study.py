@@ -193,13 +193,13 @@ class ScaleStudy(Study):
             **MEASURE_COLUMN,
             "overall": Column(
                 "Kendall's tau between the orders of systems by mean scores of the measure and of"
-                " its interval-scaled version."
+                " its interval-scaled version; null if undefined, as all systems are tied."
             ),
             "by topic": Column(
                 "Kendall's tau between the orders of systems on a topic by the measure and by its"
                 " interval-scaled version; mean over topics where it is defined."
             ),
-            "lowest": Column("Lowest Kendall's tau of any topic."),
+            "lowest": Column("Lowest Kendall's tau of a topic; null if undefined on all topics."),
         },
         "pairs": {
             **_CUTOFF_COLUMNS,
@@ -445,6 +445,7 @@ def study_scales(
     max_grades = {name: runs.judgments.max_grade for name, runs in collections.items()}
     correlation, pairs = table.select(*_KEY_TYPES, *_TAUS), _correlate_pairs(table)
     tables = {"correlation": correlation, "pairs": pairs, "changes": changes}
+    tables = {name: frame.fill_nan(None) for name, frame in tables.items()}
     sizes = [(len(runs.systems), len(runs.topics)) for runs in collections.values()]
     systems, topics = zip(*sizes, strict=True) if has_collections else sizes[0]
     attributes: dict[str, Any] = tables | {"collections": tuple(collections)}

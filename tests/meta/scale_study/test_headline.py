@@ -196,6 +196,15 @@ def test_what_is_said(study: ScaleStudy) -> None:
             getattr(study.plot, name)()
 
 
+def test_tied_systems_have_no_correlation() -> None:
+    run = {"1": {"a": 2.0, "b": 1.0}}
+    tied = cf.judge({"one": run, "same": run}, {"1": {"a": 1, "b": 0}})
+    found = study_scales(tied, ["P", "RR"], cutoffs=[2], tests=())
+    assert found.correlation["overall"].to_list() == [None, None]
+    assert found.pairs.select("original", "interval", "change %").row(0) == (None, None, None)
+    assert found.verdict == ()
+
+
 def test_refusals(judged: dict[str, cf.JudgedRuns]) -> None:
     for value, message in (
         ({}, "expected at least one collection, got none"),

@@ -356,7 +356,7 @@ class PowerOfTests(Study):
         },
         "errors": {
             **_TEST_COLUMNS,
-            "power": Column("Power for all pairs with a true difference."),
+            "power": Column("Power for all pairs with a true difference; NaN without such pairs."),
             "any reversed": Column(
                 "Proportion of repeats in which a pair was rejected in the wrong direction."
             ),

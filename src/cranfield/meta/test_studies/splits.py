@@ -270,7 +270,9 @@ class SplitStudy(Study):
             "second": Column("Name of the test on the second set.", key=True),
             "failed": Column("Number of failed tests; repeats with a failed test are excluded."),
             **{name: Column(description) for name, (description, _) in _STATISTICS.items()},
-            "bias": Column("Publication bias by the means of AA, AD, MA and MD."),
+            "bias": Column(
+                "Publication bias by the means of AA, AD, MA and MD; NaN without significant pairs."
+            ),
         },
         "cross": {
             "group": Column("Group of systems.", key=True, display=False),
@@ -280,7 +282,10 @@ class SplitStudy(Study):
             **{name: Column(f"Mean {AGREEMENTS[name]}.", 1) for name in (*COUNTS, "neither")},
             **{name: Column(f"Mean {AGREEMENTS[name]}.", 2) for name in ("jaccard", "overlap")},
             "bias": Column(
-                "Publication bias by the means of AA, AD, MA and MD.", decimals=1, percent=True
+                "Publication bias by the means of AA, AD, MA and MD; NaN without significant"
+                " pairs.",
+                decimals=1,
+                percent=True,
             ),
             "%MD1": Column(
                 "Difference of AA from the AA of one-way ANOVA (MD1) on both sets of topics, in"

@@ -26,7 +26,8 @@ SIZES = (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500)
 
 _COEFFICIENTS = {
     "relative": Column(
-        "Generalizability coefficient: reliability of differences and orders of systems.",
+        "Generalizability coefficient: reliability of differences and orders of systems; NaN if all"
+        " systems have the same scores.",
         decimals=3,
     ),
     "absolute": Column("Index of dependability: reliability of mean scores.", decimals=3),

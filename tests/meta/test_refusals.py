@@ -16,7 +16,7 @@ from cranfield.meta.collection_studies.pools import pools, trace_runs
 from cranfield.meta.reproduction import order_agreement, position_tau, union_tau
 from cranfield.meta.reproduction_result import check_bounds, check_magnitude
 from cranfield.meta.scale_study import parse_scale_options
-from cranfield.meta.test_studies.fast_tests import Verdict
+from cranfield.meta.test_studies.fast_tests import PairDecisions
 from cranfield.meta.test_studies.splits import agreement, publication_bias
 from tests.significance.helpers import Refusals, cases, options, scored
 
@@ -46,8 +46,8 @@ RUN = RUNS["A-1"]
 BASE: dict[str, Any] = {"baseline": RUN}
 JUDGED = cf.judge(RUNS, QRELS).binary()
 T = [("t", "none")]
-FIRST = Verdict(np.array([1, -1], dtype=np.int8), np.array([True, False]))
-OTHER = Verdict(np.array([1], dtype=np.int8), np.array([True]))
+FIRST = PairDecisions(np.array([1, -1], dtype=np.int8), np.array([True, False]))
+OTHER = PairDecisions(np.array([1], dtype=np.int8), np.array([True]))
 
 
 BY_SHARD = cf.Scores(np.full((2, 1, 3), 0.5), ("q", "r"), ("baseline",))

@@ -569,7 +569,7 @@ JUDGING_POLICIES = {
 }
 
 
-def prose(comparison: Any, format: str = "text", margin: float | str | None = None) -> str:
+def write_prose(comparison: Any, format: str = "text", margin: float | str | None = None) -> str:
     """Write a comparison as a paragraph; see :meth:`cranfield.PairwiseComparison.prose`."""
     return write_paragraphs([comparison], format, margin)
 

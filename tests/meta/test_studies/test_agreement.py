@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from cranfield.meta.test_studies.fast_tests import Verdict
+from cranfield.meta.test_studies.fast_tests import PairDecisions
 from cranfield.meta.test_studies.splits import (
     COUNTS,
     URBANO_NAMES,
@@ -35,8 +35,8 @@ PAIRS = [
 ]
 
 
-def verdict(orders: list[int], found: list[bool]) -> Verdict:
-    return Verdict(np.array(orders, dtype=np.int8), np.array(found))
+def verdict(orders: list[int], found: list[bool]) -> PairDecisions:
+    return PairDecisions(np.array(orders, dtype=np.int8), np.array(found))
 
 
 FIRST = verdict([p[0] for p in PAIRS], [p[1] for p in PAIRS])
@@ -95,7 +95,7 @@ def test_bias_of_nothing_is_no_number() -> None:
 
 
 @st.composite
-def two_verdicts(draw: st.DrawFn) -> tuple[Verdict, Verdict]:
+def two_verdicts(draw: st.DrawFn) -> tuple[PairDecisions, PairDecisions]:
     size = draw(st.integers(1, 30))
     one = [draw(st.lists(st.sampled_from([-1, 0, 1]), min_size=size, max_size=size))]
     one.append(draw(st.lists(st.sampled_from([-1, 0, 1]), min_size=size, max_size=size)))
@@ -104,7 +104,7 @@ def two_verdicts(draw: st.DrawFn) -> tuple[Verdict, Verdict]:
 
 
 @given(two_verdicts())
-def test_partition_and_definition(pair: tuple[Verdict, Verdict]) -> None:
+def test_partition_and_definition(pair: tuple[PairDecisions, PairDecisions]) -> None:
     first, second = pair
     found = {name: float(values[0, 0]) for name, values in agreement([first], [second]).items()}
     assert sum(found[name] for name in (*COUNTS, "neither")) == first.order.size
@@ -129,7 +129,7 @@ def test_tau_is_that_of_the_means() -> None:
     one, other = random.integers(0, 8, size=(2, 12))
     i, j = np.triu_indices(12, 1)
     verdicts = [
-        Verdict(np.sign(x[i] - x[j]).astype(np.int8), np.zeros(i.size, dtype=bool))
+        PairDecisions(np.sign(x[i] - x[j]).astype(np.int8), np.zeros(i.size, dtype=bool))
         for x in (one, other)
     ]
     expected = kendalltau(one, other).statistic

@@ -44,7 +44,7 @@ from cranfield.meta.collection_studies.rankings import (
 )
 from cranfield.meta.study import Study, find_names, format_percent
 from cranfield.meta.study_options import Rel, Repeats, Resamples, Seed, check_integers, split_texts
-from cranfield.meta.test_studies.fast_tests import TestChoice, compute_verdict, read_choice
+from cranfield.meta.test_studies.fast_tests import TestChoice, compute_decisions, read_choice
 from cranfield.meta.work import Progress, hash_values, make_part_name, run_parts
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
@@ -115,8 +115,10 @@ def locate_judgments(runs: JudgedRuns, qrels: Qrels, pool: Pool) -> tuple[Ints, 
 
 def compute_signs(choice: TestChoice, scores: Scores, seed: int) -> Ints | None:
     """Return signs of significant differences by pair, 0 for others; None if not testable."""
-    verdict, is_tested = compute_verdict(choice, scores, seed)
-    return np.where(verdict.significant, verdict.order, 0).astype(np.int64) if is_tested else None
+    decisions, is_tested = compute_decisions(choice, scores, seed)
+    return (
+        np.where(decisions.significant, decisions.order, 0).astype(np.int64) if is_tested else None
+    )
 
 
 def judge_within_budgets(inputs: PoolingInputs, task: Task) -> pl.DataFrame:

@@ -19,11 +19,11 @@ from cranfield.base.text import counted, measure_prefix, names_or_count
 from cranfield.meta.study import Study, describe_extremes, find_names, format_percent
 from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes
 from cranfield.meta.test_studies.fast_tests import (
+    PairDecisions,
     StudyInputs,
     TestChoice,
-    Verdict,
     check_topic_sizes,
-    compute_verdict,
+    compute_decisions,
     explain_tests,
     label_scores,
     read_inputs,
@@ -85,8 +85,8 @@ def _make_populations(inputs: StudyInputs, kind: str) -> dict[bool, Population]:
     return populations
 
 
-RejectionCounter = Callable[[TestChoice, Verdict], "Iterable[tuple[int, ...]]"]
-"""Function that counts the rejections of a verdict, in one or more rows."""
+RejectionCounter = Callable[[TestChoice, PairDecisions], "Iterable[tuple[int, ...]]"]
+"""Function that counts the rejections among decisions, in one or more rows."""
 
 
 def _compute_block(
@@ -100,10 +100,12 @@ def _compute_block(
         # Seed of randomised tests, independent of the seed of their topics.
         test_seed = int(stream(seed, size, repeat, 1).integers(2**31))
         for test in inputs.tests:
-            verdict, is_computed = compute_verdict(test, draw_scores(test, size, repeat), test_seed)
+            decisions, is_computed = compute_decisions(
+                test, draw_scores(test, size, repeat), test_seed
+            )
             rows += [
                 (size, repeat, test.label, *row, int(not is_computed))
-                for row in count_rejections(test, verdict)
+                for row in count_rejections(test, decisions)
             ]
     return pl.DataFrame(rows, schema=["size", "repeat", "test", *columns, "failed"], orient="row")
 
@@ -308,8 +310,8 @@ def check_null(tests: Iterable[TestChoice], null: str) -> None:
         )
 
 
-def _count_significant(test: TestChoice, verdict: Verdict) -> list[tuple[int, ...]]:
-    return [(int(verdict.significant.sum()), verdict.significant.size)]
+def _count_significant(test: TestChoice, decisions: PairDecisions) -> list[tuple[int, ...]]:
+    return [(int(decisions.significant.sum()), decisions.significant.size)]
 
 
 POPULATIONS = ("simulated", "resampled")
@@ -536,12 +538,12 @@ def _count_by_range(
     true_differences: Mapping[bool, Floats],
     edges: Sequence[float],
     test: TestChoice,
-    verdict: Verdict,
+    decisions: PairDecisions,
 ) -> list[tuple[int, ...]]:
     """Count pairs and their right and wrong rejections by range of the true difference."""
     differences = true_differences[test.uses_shards]
-    is_right = verdict.significant & (verdict.order == np.sign(differences))
-    is_wrong = verdict.significant & ~is_right
+    is_right = decisions.significant & (decisions.order == np.sign(differences))
+    is_wrong = decisions.significant & ~is_right
     bins = np.where(differences == 0, 0, 1 + np.searchsorted(edges, np.abs(differences)))
     counts = [
         np.bincount(bins, mask, len(edges) + 2)

@@ -17,9 +17,9 @@ from cranfield.meta.collection_studies.rankings import Teams
 from cranfield.meta.study import Study, format_percent
 from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes
 from cranfield.meta.test_studies.fast_tests import (
+    PairDecisions,
     StudyInputs,
-    Verdict,
-    compute_verdict,
+    compute_decisions,
     draw_topic_sets,
     explain_tests,
     is_bound,
@@ -33,13 +33,13 @@ COUNTS = ("AA", "AD", "MA", "MD")
 """Active agreements and disagreements, mixed agreements and disagreements."""
 
 
-def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, Floats]:
+def agreement(first: Sequence[PairDecisions], second: Sequence[PairDecisions]) -> dict[str, Floats]:
     r"""Count the agreements of each of the first tests with each of the second tests.
 
     Parameters
     ----------
     first, second
-        Verdicts of several tests on the same pairs of systems: `first` on one set of topics,
+        Decisions of several tests on the same pairs of systems: `first` on one set of topics,
         `second` on the same or another set of topics.
 
     Returns
@@ -62,7 +62,7 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     Raises
     ------
     PolicyError
-        For an empty list, and verdicts on different pairs.
+        For an empty list, and decisions on different pairs.
 
     Notes
     -----
@@ -74,27 +74,27 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
 
     Examples
     --------
-    >>> first = Verdict(np.array([1, 1, -1], np.int8), np.array([True, True, False]))
-    >>> second = Verdict(np.array([1, -1, -1], np.int8), np.array([True, False, False]))
+    >>> first = PairDecisions(np.array([1, 1, -1], np.int8), np.array([True, True, False]))
+    >>> second = PairDecisions(np.array([1, -1, -1], np.int8), np.array([True, False, False]))
     >>> counts = agreement([first], [second])
     >>> [int(counts[name][0, 0]) for name in ("AA", "AD", "MA", "MD", "neither")]
     [1, 0, 0, 1, 1]
     """
     check_list("first", first)
     check_list("second", second)
-    verdicts = [list(first), list(second)]
-    if not all(verdicts):
+    groups = [list(first), list(second)]
+    if not all(groups):
         raise PolicyError(
             "expected the result of at least one test in `first` and in `second`, got none"
         )
-    pair_counts = {verdict.order.size for group in verdicts for verdict in group}
+    pair_counts = {decisions.order.size for group in groups for decisions in group}
     if len(pair_counts) > 1:
         counts_text = f"{min(pair_counts)} and {max(pair_counts)} pairs"
-        raise PolicyError(f"verdicts must be on the same pairs, got {counts_text}")
+        raise PolicyError(f"decisions must be on the same pairs, got {counts_text}")
     # Counts are sums of products of 0, 1 and -1, which are exact in floating point.
-    order1, order2 = (np.array([v.order for v in group], dtype=np.float64) for group in verdicts)
+    order1, order2 = (np.array([d.order for d in group], dtype=np.float64) for group in groups)
     significant1, significant2 = (
-        np.array([v.significant for v in group], dtype=np.float64) for group in verdicts
+        np.array([d.significant for d in group], dtype=np.float64) for group in groups
     )
     is_ordered1, is_ordered2 = np.abs(order1), np.abs(order2)
     sizes1, sizes2 = significant1.sum(axis=1)[:, None], significant2.sum(axis=1)[None, :]
@@ -601,22 +601,22 @@ def _compute_block(
 
 
 def _test_split(inputs: StudyInputs, group: str, size: int, repeat: int, seed: int) -> pl.DataFrame:
-    verdicts, n_failed = [], []
+    decisions, n_failed = [], []
     topic_sets = draw_topic_sets(len(inputs.scores.topics), size, repeat, seed)
     for set_number, topics in enumerate(topic_sets, 1):
         test_seed = int(stream(seed, size, repeat, set_number).integers(2**31))
         outcomes = [
-            compute_verdict(test, inputs.select(test, topics, inputs.groups[group]), test_seed)
+            compute_decisions(test, inputs.select(test, topics, inputs.groups[group]), test_seed)
             for test in inputs.tests
         ]
-        verdicts.append([verdict for verdict, _ in outcomes])
+        decisions.append([test_decisions for test_decisions, _ in outcomes])
         n_failed.append(np.array([not is_computed for _, is_computed in outcomes], dtype=np.int64))
     labels = pl.Series(inputs.labels, dtype=pl.String)
     grid = np.indices((len(labels), len(labels))).reshape(2, -1)
     upper = np.triu_indices(len(labels), 1)
     tables = []
     for first_set, second_set, (i, j) in ((0, 1, grid), (0, 0, upper), (1, 1, upper)):
-        counts = agreement(verdicts[first_set], verdicts[second_set])
+        counts = agreement(decisions[first_set], decisions[second_set])
         table = {
             "group": group,
             "size": size,

@@ -17,7 +17,7 @@ from cranfield.base.text import counted, measure_prefix
 from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.meta.study import MEASURE_COLUMN, Study, format_percent
 from cranfield.meta.study_options import Proportion, Repeats, Resamples, Seed, Sizes, check_integers
-from cranfield.meta.test_studies.fast_tests import TestChoice, check_topic_sizes, compute_verdict
+from cranfield.meta.test_studies.fast_tests import TestChoice, check_topic_sizes, compute_decisions
 from cranfield.meta.work import WorkOptions, add_work_options, hash_scores, run_parts, split_repeats
 from cranfield.result import Column, Columns
 from cranfield.significance.differences import ROUNDING, doubled_mid_ranks
@@ -70,9 +70,11 @@ def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataF
         values = all_topics.values[sample]
         means[k] = values.mean(axis=0)
         if size:
-            verdict, is_tested[k] = compute_verdict(all_topics.choice, values, all_topics.seed)
-            products = all_topics.signs[verdict.significant] * verdict.order[verdict.significant]
-            counts[k] = verdict.significant.sum(), (products > 0).sum(), (products < 0).sum()
+            decisions, is_tested[k] = compute_decisions(all_topics.choice, values, all_topics.seed)
+            products = (
+                all_topics.signs[decisions.significant] * decisions.order[decisions.significant]
+            )
+            counts[k] = decisions.significant.sum(), (products > 0).sum(), (products < 0).sum()
     ranks = _rank_means(means, all_topics.values, all_topics.lower_is_better)
     # The correlations expect the best system to have the highest number.
     sample_order, full_order = -ranks, np.broadcast_to(-all_topics.ranks, ranks.shape)
@@ -406,7 +408,7 @@ def stability(
     if top is not None:
         top_sizes = sorted(check_integers("top", top, n_systems))
     choice = TestChoice(test, correction, alpha, resamples=resamples)
-    verdict = choice(study_scores, seed=seed)
+    decisions = choice(study_scores, seed=seed)
     means = values.mean(axis=0)
     all_ranks = _rank_means(means[None], values, study_scores.lower_is_better)[0]
     all_topics = AllTopics(
@@ -416,7 +418,7 @@ def stability(
         replace=bool(replace),
         seed=int(seed),
         ranks=all_ranks,
-        signs=np.where(verdict.significant, verdict.order, 0).astype(np.int64),
+        signs=np.where(decisions.significant, decisions.order, 0).astype(np.int64),
     )
     rows = run_parts(
         _draw_samples,
@@ -469,8 +471,8 @@ def stability(
         n_topics=n_topics,
         test=choice.test,
         correction=choice.correction,
-        n_significant=int(verdict.significant.sum()),
-        n_pairs=verdict.significant.size,
+        n_significant=int(decisions.significant.sum()),
+        n_pairs=decisions.significant.size,
         by_size=pl.DataFrame(summaries, schema_overrides=types),
         top=pl.DataFrame(top_rows, top_schema),
         firsts=pl.concat(firsts),

@@ -226,9 +226,7 @@ class Sensitivity(Study):
             "user": Column("Simulated user.", key=True),
             "method": Column("Interleaving method, or A/B test.", key=True),
             **PAIR_COLUMNS,
-            "difference": Column(
-                "Difference of overall scores by the measure; above 0 if the first is better."
-            ),
+            "difference": Column("Difference by the measure; above 0 if the first is better."),
             "effect": Column(
                 "For interleaving, wins of the first / (wins + losses) - 1/2; for an A/B test,"
                 " the difference in clicks per page. Null if all impressions are ties."
@@ -272,11 +270,10 @@ class Sensitivity(Study):
         )
 
     def heading(self) -> list[str]:
-        n_pairs = self.pairs.select(PAIR).n_unique()
+        pairs = counted(self.pairs.select(PAIR).n_unique(), "pair")
         return [
-            f"interleaving: {counted(n_pairs, 'pair')} of systems,"
-            f" {counted(self.n_topics, 'topic')}, {counted(self.impressions, 'impression')} per"
-            f" topic, top {self.length}",
+            f"interleaving: {pairs} of systems, {counted(self.n_topics, 'topic')},"
+            f" {counted(self.impressions, 'impression')} per topic, top {self.length}",
             f"impressions needed for power {self.power:g} at alpha {self.alpha:g}; agreement with"
             f" {self.measure}; seed {self.seed}",
         ]

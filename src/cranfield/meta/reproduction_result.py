@@ -192,14 +192,9 @@ class Reproduction(Study):
                 " if the measure has no finite range or a score is outside its range."
             ),
             "statistic": Column(
-                "Statistic of the test of no difference, original minus reproduced; null with fewer"
-                " than two topics.",
-                decimals=3,
+                "Statistic of the test, original minus reproduced; null for one topic.", decimals=3
             ),
-            "p": Column(
-                "p-value of the test, not corrected for several measures; null if `statistic` is.",
-                pvalue=True,
-            ),
+            "p": Column("p-value of the test, not corrected for several measures.", pvalue=True),
         },
         "order means": {
             "role": Column("`baseline` or `advanced`.", key=True),
@@ -224,19 +219,13 @@ class Reproduction(Study):
                 "Mean improvement over the baseline in the original experiment."
             ),
             "reproduced effect": Column("Mean improvement over the baseline in the reproduction."),
-            "ER": Column(
-                "Effect ratio: reproduced effect / original effect; 1 is best; null if the original"
-                " effect is 0."
-            ),
+            "ER": Column("Reproduced / original effect; 1 is best; null if the latter is 0."),
             "ER low": Column(
                 "Lower bound of the 95% confidence interval of ER (Fieller, 1954), for mean"
-                " improvements that are about normal; -inf if the original effect may be 0; null"
-                " with fewer than two topics."
+                " improvements that are about normal; -inf if the original effect may be 0."
             ),
             "ER high": Column("Upper bound of the confidence interval of ER."),
-            "original RI": Column(
-                "Relative improvement in the original experiment; null if the baseline has mean 0."
-            ),
+            "original RI": Column("Original relative improvement; null if the baseline is 0."),
             "reproduced RI": Column("Relative improvement in the reproduction, as `original RI`."),
             "DRI": Column("`original RI` minus `reproduced RI`; 0 is best; null if one is null."),
         },

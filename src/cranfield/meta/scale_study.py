@@ -208,9 +208,7 @@ class ScaleStudy(Study):
             "interval": Column(
                 "Kendall's tau between the interval-scaled versions of the two measures."
             ),
-            "change %": Column(
-                "100 (`interval` / `original` - 1); null if `original` is 0.", decimals=2
-            ),
+            "change %": Column("100 (`interval` / `original` - 1); null if undefined.", decimals=2),
         },
         "changes": {
             **_CUTOFF_COLUMNS,
@@ -225,7 +223,7 @@ class ScaleStudy(Study):
                 "Number of pairs that differ significantly by the interval-scaled version only."
             ),
             "changed %": Column(
-                "S2NS + NS2S in percent of Sig; it may be above 100; null if Sig is 0.", 2
+                "S2NS + NS2S in percent of Sig (or above 100); null if Sig is 0.", 2
             ),
             "changed % of all": Column("S2NS + NS2S in percent of all pairs.", 2),
         },
@@ -384,10 +382,8 @@ def study_scales(
 
     Raises
     ------
-    MeasureError, PolicyError
-        For unknown or repeated names, one system, and exact ranks that cannot be computed.
-    CranfieldError
-        If a system has no score on a topic.
+    MeasureError, PolicyError, CranfieldError
+        For unknown or repeated names, one system, missing scores, and ranks that cannot be exact.
 
     Notes
     -----

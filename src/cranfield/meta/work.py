@@ -284,8 +284,7 @@ def run_parts(
     Raises
     ------
     PolicyError
-        For an invalid number of jobs, an unknown backend, or a folder that contains another study
-        or other files.
+        For an invalid number of jobs, an unknown backend, or a folder with another study or files.
     MissingDependencyError
         If a backend is not installed.
     InputError

@@ -146,10 +146,7 @@ def start_sentence(line: str) -> str:
 
 
 def count_decimals(low: float, high: float, default: int) -> int:
-    """Count the decimals that show two significant digits of the half-width of an interval.
-
-    The result is `default` if the half-width is 0 or not finite.
-    """
+    """Count the decimals of two significant digits of a half-width; `default` for 0 and inf."""
     half_width = (high - low) / 2
     if not isfinite(half_width) or half_width <= 0:
         return default
@@ -579,8 +576,7 @@ def write_paragraphs(
 ) -> str:
     """Write a paragraph for each comparison; in LaTeX, a comment names all cited works.
 
-    A sentence on the method that several comparisons share is written once, with the names of all
-    their measures.
+    A sentence on the method that several comparisons share is written once, naming all measures.
     """
     check_choice("format", format, FORMATS)
     paragraphs: list[list[Sentence]] = []

@@ -227,10 +227,8 @@ def cite(*subjects: Any) -> References:
 
     Raises
     ------
-    MeasureError
-        For unknown names.
-    PolicyError
-        For objects that cannot be cited.
+    MeasureError, PolicyError
+        For unknown names, and for objects that cannot be cited, respectively.
 
     Warns
     -----

@@ -79,18 +79,12 @@ def make_verdict_matrix(comparison: PairwiseComparison) -> NDArray[Any]:
 
 
 def list_verdicts(comparison: PairwiseComparison, baseline: str | None = None) -> list[str]:
-    """Return the verdict on each system against a baseline, by default the first.
-
-    Systems that do not form a pair with the baseline have an empty text; pairs without a p-value
-    are not significantly different.
-    """
+    """Return verdicts against a baseline, empty for itself; no p-value counts as no difference."""
     index = comparison.systems.index(baseline or comparison.baselines[0])
     is_compared = comparison.second == index
     verdicts = [""] * len(comparison.systems)
-    pairs = zip(
-        comparison.first[is_compared], list_pair_verdicts(comparison)[is_compared], strict=True
-    )
-    for system, verdict in pairs:
+    pair_verdicts = list_pair_verdicts(comparison)[is_compared]
+    for system, verdict in zip(comparison.first[is_compared], pair_verdicts, strict=True):
         verdicts[system] = NOT_DIFFERENT if verdict == NOT_COMPARED else verdict
     return verdicts
 
@@ -194,10 +188,8 @@ def _describe_baseline(
             if count or phrase in ("significantly better", "significantly worse")
         )
     mean = _format_mean(comparison, comparison.systems.index(baseline), places)
-    systems = (
-        f"{counted(len(verdicts), 'system')} compared with the baseline {make_label(baseline)}"
-    )
-    return f"{systems} ({mean}) on {name}: {clauses}."
+    systems, name_of_baseline = counted(len(verdicts), "system"), make_label(baseline)
+    return f"{systems} compared with the baseline {name_of_baseline} ({mean}) on {name}: {clauses}."
 
 
 def _format_count(count: int) -> str:

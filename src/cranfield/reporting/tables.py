@@ -294,8 +294,7 @@ def table(
         systems that are not significantly different, or `none`. The default is `symbols` with a
         baseline, and `beaten` for a test without a baseline.
     sort
-        Measure by which the systems of an evaluation are ordered, the best first; by default they
-        keep their order.
+        Measure by which systems are ordered, the best first; by default they keep their order.
     best, second
         Whether to print the best value of each measure in bold, and to underline the second best.
         Values that are equal as printed are treated alike.
@@ -310,12 +309,9 @@ def table(
 
     Raises
     ------
-    PolicyError
-        For results that have no table, and for options that do not apply to them.
-    ArgumentError
-        For an unknown option.
-    CranfieldError
-        For measures with different systems, and for scores by shard.
+    PolicyError, ArgumentError, CranfieldError
+        For results that have no table, options that are unknown or do not apply to them, measures
+        with different systems, and scores by shard.
 
     Examples
     --------

@@ -87,14 +87,8 @@ class PoolDepths(Study):
                 "Number of relevant documents in the pool divided by the number of all relevant"
                 " documents; null without relevant documents."
             ),
-            "unjudged": Column(
-                "Proportion of unjudged documents in the top ranks of all systems; null without"
-                " retrieved documents."
-            ),
-            "largest unjudged": Column(
-                "Largest proportion of unjudged documents in the top ranks of a system; null"
-                " without retrieved documents."
-            ),
+            "unjudged": Column("Proportion of unjudged documents in all top ranks; null if empty."),
+            "largest unjudged": Column("Largest proportion `unjudged` of a single system."),
             "lacking": Column(
                 "Number of unjudged documents within the depth, summed over contributing runs;"
                 " above 0 if the pools of the collection were shallower; null for all judgments."
@@ -103,9 +97,7 @@ class PoolDepths(Study):
         "pool rankings": {
             **_DEPTH_COLUMNS,
             "mean score": Column("Mean overall score of the systems with a score."),
-            "difference": Column(
-                "Mean change of the overall score from the score with all judgments."
-            ),
+            "difference": Column("Mean change of overall scores from those with all judgments."),
             "tau": Column(
                 "Kendall's tau between the rankings of systems with the judgments of the pool and"
                 " with all judgments; null if all systems are tied in one of the two."
@@ -217,7 +209,7 @@ def pool_depths(
     [1.0, 0.5, 0.6667, 0.6667, 0.6667, 0.6667]
     """
     call = check_arguments(pool_depths, locals(), trace_runs)
-    score_kinds = parse_score_kinds(measures, lists, compat)
+    kinds = parse_score_kinds(measures, lists, compat)
     runs = trace_runs(runs, qrels, compat=compat, **policies)
     if depths is None:
         team_pools = pools(runs, None, contributors=contributors, depth=pool_depth)
@@ -231,16 +223,16 @@ def pool_depths(
     all_depths = (*sorted_depths, None)
     masks = [mask_pool(runs, contributes, depth) for depth in sorted_depths]
     masks.append(np.ones(runs.judgments.grade.size, dtype=bool))
-    scores = np.array([compute_overall_scores(iterate_blocks(runs, m), score_kinds) for m in masks])
+    scores = np.array([compute_overall_scores(iterate_blocks(runs, m), kinds) for m in masks])
     systems, rankings = [], []
-    for k, (_, _, lower_is_better) in enumerate(score_kinds.items):
+    for k, (_, _, lower_is_better) in enumerate(kinds.items):
         full_scores = scores[-1, k]
         full_ranks = compute_ranks(full_scores, lower_is_better)
         for depth, pool_scores in zip(all_depths, scores[:, k], strict=True):
             rank = compute_ranks(pool_scores, lower_is_better)
             column = pl.Series([depth] * len(runs.systems), dtype=pl.Int64)
             columns = {"depth": column, "system": runs.systems, "score": pool_scores, "rank": rank}
-            systems.append(score_kinds.make_frame(k, columns))
+            systems.append(kinds.make_frame(k, columns))
             if depth is not None:
                 row = {
                     "depth": [depth],
@@ -249,7 +241,7 @@ def pool_depths(
                     "tau": [correlate_ranks(full_scores, pool_scores)],
                     "largest rank change": [np.nanmax(np.abs(rank - full_ranks), initial=0.0)],
                 }
-                rankings.append(score_kinds.make_frame(k, row))
+                rankings.append(kinds.make_frame(k, row))
     counts = [
         count_judged(runs, contributes, depth, mask, top, rel)
         for depth, mask in zip(all_depths, masks, strict=True)
@@ -263,8 +255,8 @@ def pool_depths(
     )
     return PoolDepths(
         call,
-        measures=tuple(score_kinds.names),
-        lists=score_kinds.lists,
+        measures=tuple(kinds.names),
+        lists=kinds.lists,
         depths=sorted_depths,
         contributors=tuple(runs.systems[s] for s in np.flatnonzero(contributes)),
         runs=runs,
@@ -337,9 +329,7 @@ class LeaveOneOut(Study):
                 "Kendall's tau between the rankings of all systems with all judgments and without"
                 " the unique judgments of the team; null if all systems are tied in one of the two."
             ),
-            "largest rank change": Column(
-                "Largest change of rank of a system in either direction."
-            ),
+            "largest rank change": Column("Largest absolute change of rank of a system."),
             "mean drop": Column("Mean drop of the score of the team's own runs."),
             "largest drop": Column("Largest drop of the score of the team's runs; may be below 0."),
         },
@@ -354,10 +344,7 @@ class LeaveOneOut(Study):
             "before": Column("Overall score with all judgments."),
             "after": Column("Overall score without the unique judgments of the team."),
             "difference": Column("`after` minus `before`; null without a score."),
-            "change %": Column(
-                "`difference` in percent of |`before`|; null if `before` is 0 or without a score.",
-                decimals=1,
-            ),
+            "change %": Column("`difference` in percent of |`before`|; null if undefined.", 1),
             "rank before": Column("Rank with all judgments."),
             "rank after": Column("Rank of `after` among the values `before` of all other systems."),
             "rank change": Column("`rank after` minus `rank before`; above 0 if the system fell."),
@@ -421,11 +408,11 @@ class LeaveOneOut(Study):
 
 
 def _compare(
-    team_pools: Pools, score_kinds: ScoreKinds, full_scores: Floats, scores_without: Floats
+    team_pools: Pools, kinds: ScoreKinds, full_scores: Floats, scores_without: Floats
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compare systems and rankings with and without the unique documents of each team."""
     systems, rankings = [], []
-    for k, (_, _, lower_is_better) in enumerate(score_kinds.items):
+    for k, (_, _, lower_is_better) in enumerate(kinds.items):
         scores_with_all, scores = full_scores[k], scores_without[:, k]
         scores_without_team = scores[team_pools.team_of, np.arange(scores_with_all.size)]
         rank = compute_ranks(scores_with_all, lower_is_better)
@@ -437,7 +424,7 @@ def _compare(
                 "rank after", compute_ranks(scores_without_team, lower_is_better, scores_with_all)
             ),
         )
-        systems.append(score_kinds.make_frame(k, system_columns))
+        systems.append(kinds.make_frame(k, system_columns))
         drop = scores - scores_with_all if lower_is_better else scores_with_all - scores
         drops = [drop[j, team_pools.team_of == j] for j in range(len(team_pools.teams))]
         rank_changes = [np.abs(compute_ranks(row, lower_is_better) - rank) for row in scores]
@@ -448,7 +435,7 @@ def _compare(
             "mean drop": [_reduce(np.mean, values) for values in drops],
             "largest drop": [_reduce(np.max, values) for values in drops],
         }
-        rankings.append(score_kinds.make_frame(k, ranking_columns))
+        rankings.append(kinds.make_frame(k, ranking_columns))
     before, difference = pl.col("before"), pl.col("after") - pl.col("before")
     change = pl.when(before != 0).then(100 * difference / before.abs())
     rank_change = pl.col("rank after") - pl.col("rank before")
@@ -465,13 +452,12 @@ def _reduce(function: Callable[[Floats], Any], values: Floats) -> float:
 
 
 def _summarise(
-    team_pools: Pools, score_kinds: ScoreKinds, systems: pl.DataFrame, rankings: pl.DataFrame
+    team_pools: Pools, kinds: ScoreKinds, systems: pl.DataFrame, rankings: pl.DataFrame
 ) -> pl.DataFrame:
     """Summarise both tables by measure and list; changes are of systems of contributing teams."""
     contributing_teams = team_pools.by_team.filter(pl.col("contributing") > 0)["team"]
     signs = {
-        measure: 1.0 if lower_is_better else -1.0
-        for measure, _, lower_is_better in score_kinds.items
+        measure: 1.0 if lower_is_better else -1.0 for measure, _, lower_is_better in kinds.items
     }
     sign = pl.col("measure").replace_strict(signs)
     drops = (
@@ -579,7 +565,7 @@ def leave_one_out(
     [('A', 1, 1), ('B', 1, 0)]
     """
     call = check_arguments(leave_one_out, locals(), trace_runs)
-    score_kinds = parse_score_kinds(measures, lists, compat)
+    kinds = parse_score_kinds(measures, lists, compat)
     options = {"teams": teams, "contributors": contributors, "depth": depth, "rel": rel}
     team_pools = pools(runs, qrels, **options, compat=compat, **policies)
     if len(team_pools.teams) < 2:
@@ -587,16 +573,16 @@ def leave_one_out(
             f"expected at least two teams, got only team {quoted(team_pools.teams[0])}"
         )
     all_judgments = iterate_blocks(team_pools.runs, team_pools.judgments(others))
-    full_scores = compute_overall_scores(all_judgments, score_kinds)
+    full_scores = compute_overall_scores(all_judgments, kinds)
     shape = (len(team_pools.teams), *full_scores.shape)
     scores_without = np.broadcast_to(full_scores, shape).copy()
     # Scores do not change without a team that has no unique contributions.
     indices = np.flatnonzero(team_pools.by_team["unique"].to_numpy() > 0)
     if indices.size:
-        settings = {"study": "leave one out", **score_kinds.make_settings(), "others": others}
+        settings = {"study": "leave one out", **kinds.make_settings(), "others": others}
         parts = run_parts(
             _score_without,
-            (team_pools, score_kinds, others),
+            (team_pools, kinds, others),
             {f"team-{j}": int(j) for j in indices},
             settings={} if folder is None else {**settings, **team_pools.make_settings()},
             jobs=jobs,
@@ -606,22 +592,22 @@ def leave_one_out(
             progress=progress,
         )
         scores_without[indices] = parts["score"].to_numpy().reshape(-1, *full_scores.shape)
-    systems, rankings = _compare(team_pools, score_kinds, full_scores, scores_without)
+    systems, rankings = _compare(team_pools, kinds, full_scores, scores_without)
     return LeaveOneOut(
         call,
-        measures=tuple(score_kinds.names),
-        lists=score_kinds.lists,
+        measures=tuple(kinds.names),
+        lists=kinds.lists,
         pools=team_pools,
         teams=team_pools.by_team,
-        summary=_summarise(team_pools, score_kinds, systems, rankings),
+        summary=_summarise(team_pools, kinds, systems, rankings),
         rankings=rankings,
         systems=systems,
     )
 
 
 def _score_without(shared: tuple[Pools, ScoreKinds, str], team: int) -> pl.DataFrame:
-    team_pools, score_kinds, others = shared
+    team_pools, kinds, others = shared
     scores = compute_overall_scores(
-        iterate_blocks(team_pools.runs, team_pools.exclude_team(team, others)), score_kinds
+        iterate_blocks(team_pools.runs, team_pools.exclude_team(team, others)), kinds
     )
     return pl.DataFrame({"score": scores.ravel()})

@@ -67,7 +67,7 @@ _AGREEMENT = {
     "reversed": "Number of pairs significant in the opposite direction with all judgments",
     "drop": "Mean drop of the score of a contributing team's systems if their team is excluded",
     "drop %": "Mean drop of the score in percent, if the team of the system is excluded",
-    "largest drop": "Largest drop of a score if its team is excluded; 0 if none drops",
+    "largest drop": "Largest drop of a system's score if its team is excluded; 0 if none drops",
     "fall": "Largest drop in rank of a system if its team is excluded; 0 if none drops",
 }
 """Columns of the table of rankings, besides keys and repeats, with their descriptions."""
@@ -87,7 +87,7 @@ class PoolingInputs:
     """Inputs of all parts of a study of pooling."""
 
     team_pools: Pools
-    score_kinds: ScoreKinds
+    kinds: ScoreKinds
     pool: Pool
     qrels: Qrels
     judgment_indices: Ints  # of each document of the pool; -1 without a judgment
@@ -116,9 +116,8 @@ def locate_judgments(runs: JudgedRuns, qrels: Qrels, pool: Pool) -> tuple[Ints, 
 def compute_signs(choice: TestChoice, scores: Scores, seed: int) -> Ints | None:
     """Return signs of significant differences by pair, 0 for others; None if not testable."""
     decisions, is_tested = compute_decisions(choice, scores, seed)
-    return (
-        np.where(decisions.significant, decisions.order, 0).astype(np.int64) if is_tested else None
-    )
+    signs = np.where(decisions.significant, decisions.order, 0).astype(np.int64)
+    return signs if is_tested else None
 
 
 def judge_within_budgets(inputs: PoolingInputs, task: Task) -> pl.DataFrame:
@@ -153,7 +152,7 @@ def _score_budget(
         judgments = judgments[runs.judgments.grade[judgments] >= 0]
     is_judged = np.zeros(runs.judgments.grade.size, dtype=bool)
     is_judged[judgments] = True
-    topic_scores = score_blocks(iterate_blocks(runs, is_judged), inputs.score_kinds)
+    topic_scores = score_blocks(iterate_blocks(runs, is_judged), inputs.kinds)
     scores = np.array([item.overall() for item in topic_scores])
     loo_scores = _score_without_unique(inputs, is_judged, scores)
     rows = [
@@ -169,7 +168,7 @@ def _score_budget(
             **_compare_with_full(inputs, k, topic_scores[k], lower_is_better),
             **_summarise_exclusion(inputs.team_pools, scores[k], loo_scores[k], lower_is_better),
         }
-        for k, (measure, kind, lower_is_better) in enumerate(inputs.score_kinds.items)
+        for k, (measure, kind, lower_is_better) in enumerate(inputs.kinds.items)
     ]
     row_type = pl.Array(pl.Float64, scores.shape[1])
     return (
@@ -219,9 +218,7 @@ def _score_without_unique(inputs: PoolingInputs, is_judged: Bools, scores: Float
             team_runs = np.flatnonzero(team_pools.team_of == team)
             mask = is_judged & (team_pools.owner != team)
             systems = iterate_systems(team_pools.runs, mask, team_runs)
-            loo_scores[:, team_runs] = [
-                s.overall() for s in score_blocks(systems, inputs.score_kinds)
-            ]
+            loo_scores[:, team_runs] = [s.overall() for s in score_blocks(systems, inputs.kinds)]
     return loo_scores
 
 
@@ -292,13 +289,11 @@ class Pooling(Study):
     pool
         The documents to judge.
     n_relevant
-        Number of relevant documents in all judgments, which are those of the pool if `others` is
-        `drop`.
+        Number of relevant documents in all judgments, or in the pool if `others` is `drop`.
     documents, rankings, samples, systems
         The tables `pooling documents`, `pooling rankings`, `pooling samples` and `pooling systems`.
     notes
-        Notes on judgments outside the pool, unjudged documents, topics without judgments, and pairs
-        that could not be tested.
+        Notes on judgments outside the pool, unjudged documents and topics, and untested pairs.
     """
 
     name = "pooling"
@@ -423,7 +418,7 @@ def _rank_by_budget(rows: pl.DataFrame, inputs: PoolingInputs) -> pl.DataFrame:
     names = pl.Series(inputs.team_pools.runs.systems, dtype=pl.String)
     tables = []
     for (measure, kind, lower_is_better), full_scores in zip(
-        inputs.score_kinds.items, inputs.full_scores, strict=True
+        inputs.kinds.items, inputs.full_scores, strict=True
     ):
         overall = full_scores.overall()
         full_ranks = compute_ranks(overall, lower_is_better)
@@ -559,7 +554,7 @@ def pooling(
     """
     call = check_arguments(pooling, locals(), trace_runs)
     parsed_methods = parse_methods(methods)
-    score_kinds = parse_score_kinds(measures, lists, compat)
+    kinds = parse_score_kinds(measures, lists, compat)
     parsed_budgets = (
         None if budgets is None else sorted(check_integers("budget", budgets, MAX_DEPTH))
     )
@@ -578,11 +573,11 @@ def pooling(
         max_documents = np.diff(document_pool.starts).max(initial=0)
         parsed_budgets = [budget for budget in BUDGETS if budget < max_documents] or [1]
     is_judged = team_pools.judgments(others)
-    full_scores = score_blocks(iterate_blocks(team_pools.runs, is_judged), score_kinds)
+    full_scores = score_blocks(iterate_blocks(team_pools.runs, is_judged), kinds)
     judgment_indices, is_evaluated = locate_judgments(team_pools.runs, judgments, document_pool)
     inputs = PoolingInputs(
         team_pools=team_pools,
-        score_kinds=score_kinds,
+        kinds=kinds,
         pool=document_pool,
         qrels=judgments,
         judgment_indices=judgment_indices,
@@ -614,15 +609,15 @@ def pooling(
     # Group rows by measure and list, and keep their order otherwise.
     rows = pl.concat(
         rows.filter(pl.col("measure") == measure, pl.col("list") == kind)
-        for measure, kind, _ in score_kinds.items
+        for measure, kind, _ in kinds.items
     )
     n_relevant = int((is_judged & (team_pools.runs.judgments.grade >= rel)).sum())
     samples = rows.drop("score", "without")
     documents, rankings = average_repeats(samples, n_relevant)
     return Pooling(
         call,
-        measures=tuple(score_kinds.names),
-        lists=score_kinds.lists,
+        measures=tuple(kinds.names),
+        lists=kinds.lists,
         methods=tuple(map(str, parsed_methods)),
         budgets=tuple(parsed_budgets),
         test=choice.test,
@@ -652,7 +647,7 @@ def _make_settings(inputs: PoolingInputs) -> dict[str, Any]:
     arrays = (document_pool.starts, document_pool.ranked, document_pool.lists, scores)
     return {
         "study": "pooling",
-        **inputs.score_kinds.make_settings(),
+        **inputs.kinds.make_settings(),
         **inputs.team_pools.make_settings(),
         "budgets": list(inputs.budgets),
         "others": inputs.others,
@@ -681,15 +676,10 @@ def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
         )
     if n_topics := np.unique(document_pool.topic[~inputs.is_evaluated]).size:
         yield f"excluded {counted(n_topics, 'topic')} without judgments"
-    kinds = [
-        f"{measure} ({kind} lists)"
-        for (measure, kind, _), signs in zip(inputs.score_kinds.items, inputs.signs, strict=True)
-        if signs is None
-    ]
-    if kinds:
-        yield (
-            f"significant pairs are not counted for {', '.join(kinds)}, as no pair can be tested"
-            " with all judgments"
-        )
+    signs_by_kind = zip(inputs.kinds.items, inputs.signs, strict=True)
+    untested = [f"{label} ({name} lists)" for (label, name, _), x in signs_by_kind if x is None]
+    if untested:
+        names = ", ".join(untested)
+        yield f"significant pairs are not counted for {names}: none can be tested with all judgments"
     elif n_untested := rows["significant"].null_count():
         yield f"pairs of systems could not be tested in {counted(n_untested, 'row')} of the samples"

@@ -116,10 +116,7 @@ def count_retrieved(runs: JudgedRuns) -> Ints:
 
 
 def find_judged_depths(runs: JudgedRuns) -> Ints:
-    """Find the largest d such that all top d documents of a system are judged; shape (systems,).
-
-    For a system whose documents are all judged, this is the maximum of int64.
-    """
+    """Find the largest d such that a system's top d are judged: the largest int64 if all are."""
     rows = runs.documents
     # Rows are judged documents by rank: position and rank agree down to the first unjudged one.
     judged_prefix = rows.where(rows.seen == rows.rank).count
@@ -325,8 +322,7 @@ def pools(
     contributors
         The runs that contributed to the pool: None for all, names of systems, or `judged`: the runs
         whose top `depth` documents are all judged. With None and no `depth`, if the first document
-        of a run is unjudged on a topic, only the runs contribute that are judged at least as deep
-        as the median run.
+        of a run is unjudged, only runs contribute that are judged as deep as the median run.
     depth
         Depth of the pool: number of documents taken from each ranking. By default the largest depth
         down to which all documents of the contributing runs are judged.

@@ -172,13 +172,13 @@ def parse_score_kinds(measures: Any, lists: str | Sequence[str], compat: str | N
     return ScoreKinds(parsed_measures, kinds)
 
 
-def compute_overall_scores(blocks: Iterable[JudgedRuns], score_kinds: ScoreKinds) -> Floats:
+def compute_overall_scores(blocks: Iterable[JudgedRuns], kinds: ScoreKinds) -> Floats:
     """Compute the overall score of each system; shape (kinds of score, systems)."""
-    values = [[scores.overall() for scores in _score_kinds(block, score_kinds)] for block in blocks]
+    values = [[scores.overall() for scores in _score_kinds(block, kinds)] for block in blocks]
     return np.concatenate(values, axis=-1)
 
 
-def score_blocks(blocks: Iterable[JudgedRuns], score_kinds: ScoreKinds) -> list[Scores]:
+def score_blocks(blocks: Iterable[JudgedRuns], kinds: ScoreKinds) -> list[Scores]:
     """Score blocks of systems; return scores of all systems for each kind of score."""
     return [
         replace(
@@ -186,15 +186,13 @@ def score_blocks(blocks: Iterable[JudgedRuns], score_kinds: ScoreKinds) -> list[
             values=np.concatenate([scores.values for scores in block_scores], axis=1),
             systems=tuple(name for scores in block_scores for name in scores.systems),
         )
-        for block_scores in zip(
-            *(_score_kinds(block, score_kinds) for block in blocks), strict=True
-        )
+        for block_scores in zip(*(_score_kinds(block, kinds) for block in blocks), strict=True)
     ]
 
 
-def _score_kinds(judged: JudgedRuns, score_kinds: ScoreKinds) -> list[Scores]:
-    views = [judged if name == "raw" else judged.condensed() for name in score_kinds.lists]
-    scores_by_view = [score(view, score_kinds.measures).values() for view in views]
+def _score_kinds(judged: JudgedRuns, kinds: ScoreKinds) -> list[Scores]:
+    views = [judged if name == "raw" else judged.condensed() for name in kinds.lists]
+    scores_by_view = [score(view, kinds.measures).values() for view in views]
     return [scores for view_scores in zip(*scores_by_view, strict=True) for scores in view_scores]
 
 

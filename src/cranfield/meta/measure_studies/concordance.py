@@ -66,9 +66,7 @@ class InnateOrders(Study):
                 "Number of topics without an innate order, on which measures may disagree."
             ),
             "p": Column(
-                "p-value of the exact two-sided sign test of `better` and `worse`; 1 if both"
-                " are 0.",
-                pvalue=True,
+                "p-value of the exact two-sided sign test of `better` and `worse`.", pvalue=True
             ),
         },
         "agreement": {
@@ -125,8 +123,8 @@ class InnateOrders(Study):
         return [
             f"{counted(self.n_systems, 'system')}, {counted(self.n_topics, 'topic')},"
             f" {counted(self.depth, 'rank')}; of {counted(n_pairs, 'pair')} of rankings, {ordered}"
-            f" have an innate order (no measure can prefer the other), {same}"
-            f" are equal, and {undetermined} have no innate order"
+            f" have an innate order (no measure can prefer the other), {same} are equal, and"
+            f" {undetermined} have no innate order"
         ]
 
 
@@ -247,12 +245,9 @@ class Concordance(Study):
             " standard."
         ),
         "missing": Column(
-            "Number of pairs of runs on a topic that lack a score by a measure or the gold"
-            " standard."
+            "Number of other pairs of runs on a topic, which lack one of these scores."
         ),
-        "disagreements": Column(
-            "Number of compared pairs of runs that the two measures order oppositely."
-        ),
+        "disagreements": Column("Number of compared pairs that the two measures order oppositely."),
         "first concordant": Column(
             "Number of disagreements in which the first measure is concordant with the gold"
             " standard."

@@ -168,10 +168,8 @@ class Correlations(Study):
         "overall": Column(
             "Correlation of the overall scores of systems by the two measures; null if undefined."
         ),
-        "by topic": Column(
-            "Mean over topics of the correlation on each topic; null if undefined on all topics."
-        ),
-        "lowest": Column("Lowest correlation on a topic; null if undefined on all topics."),
+        "by topic": Column("Mean over topics of the correlation on each; null if never defined."),
+        "lowest": Column("Lowest correlation on a topic; null if never defined."),
         "lowest topic": Column("First topic with the lowest correlation, or null.", key=True),
         "topics": Column("Number of topics on which the correlation is defined."),
     }

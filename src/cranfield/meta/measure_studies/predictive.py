@@ -80,10 +80,7 @@ _PREFERENCE_COLUMNS = {
     ),
     "high": Column("Upper bound of the same confidence interval as `low`."),
     "of decided": Column("`correct` / (`correct` + `wrong`); null if both are 0."),
-    "p": Column(
-        "p-value of the exact two-sided sign test of `correct` and `wrong`; 1 if both are 0.",
-        pvalue=True,
-    ),
+    "p": Column("p-value of the exact two-sided sign test of `correct` and `wrong`.", pvalue=True),
     "no preference": Column(
         "Number of pairs of runs that were judged equal; excluded from all proportions.",
         display=False,
@@ -121,8 +118,7 @@ class PredictivePower(Study):
             "first only": Column("Number of preferences that only the first measure predicts."),
             "second only": Column("Number of preferences that only the second measure predicts."),
             "p": Column(
-                "p-value of the exact two-sided sign test of `first only` and `second only`; 1 if"
-                " both are 0.",
+                "p-value of the exact two-sided sign test of `first only` and `second only`.",
                 pvalue=True,
             ),
         },

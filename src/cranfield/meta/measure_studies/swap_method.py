@@ -84,8 +84,7 @@ class Swaps(Study):
             **_COUNTS,
             "difference": Column(
                 f"Smallest difference from which at most {MAX_RATE:.0%} of pairs are swapped; null"
-                " if even pairs with the largest differences are swapped more often, or without"
-                " comparisons.",
+                " if even the largest differences are swapped more often or not compared.",
                 decimals=2,
             ),
             "proportion": Column(

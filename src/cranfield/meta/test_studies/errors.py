@@ -100,9 +100,8 @@ def _compute_block(
         # Seed of randomised tests, independent of the seed of their topics.
         test_seed = int(stream(seed, size, repeat, 1).integers(2**31))
         for test in inputs.tests:
-            decisions, is_computed = compute_decisions(
-                test, draw_scores(test, size, repeat), test_seed
-            )
+            scores = draw_scores(test, size, repeat)
+            decisions, is_computed = compute_decisions(test, scores, test_seed)
             rows += [
                 (size, repeat, test.label, *row, int(not is_computed))
                 for row in count_rejections(test, decisions)
@@ -142,8 +141,7 @@ class FalsePositives(Study):
         "false positives": {
             **_TEST_COLUMNS,
             "per pair": Column(
-                "Proportion of rejected pairs, over all repeats; about alpha for a valid test"
-                " without correction."
+                "Proportion of rejected pairs; about alpha for a valid test without correction."
             ),
             "FWER": Column(
                 "Family-wise error rate: proportion of repeats with at least one rejected"
@@ -345,9 +343,7 @@ class PowerOfTests(Study):
         "power": {
             **_TEST_COLUMNS,
             "from": Column("Lower end of the range of true differences (exclusive)."),
-            "to": Column(
-                "Upper end of the range of true differences (inclusive); may be infinite.", key=True
-            ),
+            "to": Column("Upper end of this range (inclusive); may be infinite.", key=True),
             "pairs": Column("Number of pairs of systems in the range."),
             "power": Column(
                 "Power: proportion of pairs rejected in the right direction, over all repeats."
@@ -476,9 +472,8 @@ def power_of_tests(
         As for :func:`split_topics`, which raises the same errors.
     population
         Source of the sampled topics: distributions fitted to the scores (`simulated`), or the real
-        topics, with replacement (`resampled`, which tests of scores by shard require). The
-        distributions are fitted by :func:`cranfield.significance.fit_simulator`, with the empirical
-        copula.
+        topics, with replacement (`resampled`, required for scores by shard). Distributions are
+        fitted by :func:`cranfield.significance.fit_simulator`, with the empirical copula.
     edges
         Bounds of the ranges of true differences, above 0 and ascending.
     sizes

@@ -131,8 +131,7 @@ class TestChoice:
             seed=seed,
             jobs=1,
         )
-        # The direction of a comparison is above 0 if the first system is better, by which lower is
-        # better for mean ranks and some measures; the sign of the means is needed here.
+        # A comparison says which system is better; here the sign of the difference is needed.
         sign = -1 if scores.lower_is_better else 1
         advantage = -comparison.difference if comparison.lower_is_better else comparison.difference
         is_significant = comparison.is_significant()

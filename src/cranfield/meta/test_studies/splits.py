@@ -234,6 +234,7 @@ def _declare_statistics() -> dict[str, tuple[str, pl.Expr]]:
 
 
 _STATISTICS = _declare_statistics()
+_BIAS = "Publication bias by the means of AA, AD, MA and MD; NaN without significant pairs."
 
 
 class SplitStudy(Study):
@@ -270,9 +271,7 @@ class SplitStudy(Study):
             "second": Column("Name of the test on the second set.", key=True),
             "failed": Column("Number of failed tests; repeats with a failed test are excluded."),
             **{name: Column(description) for name, (description, _) in _STATISTICS.items()},
-            "bias": Column(
-                "Publication bias by the means of AA, AD, MA and MD; NaN without significant pairs."
-            ),
+            "bias": Column(_BIAS),
         },
         "cross": {
             "group": Column("Group of systems.", key=True, display=False),
@@ -281,12 +280,7 @@ class SplitStudy(Study):
             "second": Column("Name of the test on the second set.", key=True),
             **{name: Column(f"Mean {AGREEMENTS[name]}.", 1) for name in (*COUNTS, "neither")},
             **{name: Column(f"Mean {AGREEMENTS[name]}.", 2) for name in ("jaccard", "overlap")},
-            "bias": Column(
-                "Publication bias by the means of AA, AD, MA and MD; NaN without significant"
-                " pairs.",
-                decimals=1,
-                percent=True,
-            ),
+            "bias": Column(_BIAS, decimals=1, percent=True),
             "%MD1": Column(
                 "Difference of AA from the AA of one-way ANOVA (MD1) on both sets of topics, in"
                 " percent; null if the AA of MD1 is below 1% of all pairs.",
@@ -394,22 +388,19 @@ class SplitStudy(Study):
                 f" {names_or_count(descriptions, 'test')}."
             )
         elif not candidates.is_empty():
-            has_others = excluded_tests or failed_tests
-            subject = "none of the other tests" if has_others else "no test"
+            subject = "no test" if len(candidates) == len(rows) else "none of the other tests"
             sentences.append(
                 f"On two sets of {size} topics, {subject} has a pair that is significant on both"
                 " sets in the same direction."
             )
-        if excluded_tests:
-            sentences.append(
-                f"Excluded tests: {', '.join(excluded_tests)}; more than"
-                f" {format_percent(self.alpha)} of their significant pairs are significant in the"
-                " opposite direction on the other set."
-            )
-        if failed_tests:
-            sentences.append(
-                f"Excluded tests: {', '.join(failed_tests)}; no repeat could be computed."
-            )
+        reason = (
+            f"more than {format_percent(self.alpha)} of their significant pairs are significant in"
+            " the opposite direction on the other set"
+        )
+        reasons = ((excluded_tests, reason), (failed_tests, "no repeat could be computed"))
+        sentences += [
+            f"Excluded tests: {', '.join(names)}; {why}." for names, why in reasons if names
+        ]
         if max_agreements:
             sentences.append(
                 f"Sample: {counted(self.repeats, 'draw')} from"
@@ -427,8 +418,7 @@ class SplitStudy(Study):
         lines += explain_tests(self.tests)
         if n_failed := self.repeated.filter(pl.col("failed") > 0, sets="1-2").height:
             lines.append(
-                f"note: excluded {counted(n_failed, 'repeat')} of pairs of tests, as a test could"
-                " not be computed"
+                f"note: excluded {counted(n_failed, 'repeat')} of pairs of tests that failed"
             )
         return lines
 
@@ -474,7 +464,7 @@ class SplitStudy(Study):
         columns = self.columns["cross"]
         tables = [format_table(rows.filter(pl.col("size") == max_size), title, columns)]
         if differences := [column for column in COMPARED_MODELS if column in rows.columns]:
-            difference_rows = (
+            rows = (
                 rows.filter(pl.col("first") == pl.col("second"))
                 .rename({"first": "test"})
                 .unpivot(differences, index=["test", "size"], variable_name="baseline")
@@ -482,9 +472,7 @@ class SplitStudy(Study):
             )
             title = "Active agreements (AA): difference in percent from MD1 (one-way ANOVA), MD2"
             title += f" (two-way ANOVA); {subject}"
-            tables.append(
-                _make_table_by_size(difference_rows, ["test", "baseline"], "value", title, 1)
-            )
+            tables.append(_make_table_by_size(rows, ["test", "baseline"], "value", title, 1))
         return tables
 
 

@@ -240,8 +240,7 @@ class Extrapolation(Study):
             "means": Column(
                 "Assumption on the true means: `observed`, equal to the observed means; `shrunk`,"
                 " the observed means shrunk towards their overall mean; `normal`, a sample of a"
-                " normal distribution (`normal low` and `normal high`: with the confidence bounds"
-                " of the variance of systems relative to the error variance).",
+                " normal distribution (`normal low` and `normal high`: at bounds of its variance).",
                 key=True,
             ),
             "significant": Column("Expected number of significant pairs.", decimals=1),

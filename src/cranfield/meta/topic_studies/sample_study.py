@@ -71,9 +71,7 @@ def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataF
         means[k] = values.mean(axis=0)
         if size:
             decisions, is_tested[k] = compute_decisions(all_topics.choice, values, all_topics.seed)
-            products = (
-                all_topics.signs[decisions.significant] * decisions.order[decisions.significant]
-            )
+            products = (all_topics.signs * decisions.order)[decisions.significant]
             counts[k] = decisions.significant.sum(), (products > 0).sum(), (products < 0).sum()
     ranks = _rank_means(means, all_topics.values, all_topics.lower_is_better)
     # The correlations expect the best system to have the highest number.
@@ -155,9 +153,7 @@ class Stability(Study):
             "tau ap low": Column("Lower quantile of tau ap over the samples.", 2, display=False),
             "tau ap high": Column("Upper quantile of tau ap over the samples.", 2, display=False),
             "same first": Column(
-                "Proportion of samples in which the best system by all topics is first; tied"
-                " systems share a sample equally.",
-                2,
+                "Proportion of samples in which the best system by all topics is first.", 2
             ),
             "significant": Column("Mean over the samples of the number of significant pairs.", 1),
             "significant median": Column(
@@ -251,8 +247,7 @@ class Stability(Study):
         ]
 
     def facts(self) -> dict[str, Any]:
-        facts = {k: v for k, v in super().facts().items() if k != "systems"}
-        return {**facts, "n_systems": len(self.systems)}
+        return {**super().facts(), "systems": len(self.systems)}
 
 
 def _summarise_size(

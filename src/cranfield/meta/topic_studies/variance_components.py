@@ -363,10 +363,9 @@ class Facets(Study):
             f" {format_percent(proportions[source])}, comes from {EFFECTS[source]};"
             f" {format_percent(proportions['system'])} comes from differences between systems.",
             f"With {counted(self.n_topics, 'topic')} of {self.n_cells / self.n_topics:.3g} cells"
-            " each (shards or query variations), the generalizability coefficient of differences"
-            f" between systems is {self.relative():.2f} (1 if differences are the same on all"
-            " topics and cells), and the index of dependability of means is"
-            f" {self.absolute():.2f}.",
+            " each (shards or query variations), the generalizability coefficient of differences is"
+            f" {self.relative():.2f} (1 if they are equal on all topics and cells), and the index"
+            f" of dependability of means is {self.absolute():.2f}.",
             "These are estimates without confidence intervals; systems, topics and cells are"
             " assumed to be drawn at random.",
         )

@@ -132,8 +132,7 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     Raises
     ------
     PolicyError
-        For an invalid length or highest grade, and for more than 128 runs, which would be
-        illegible.
+        For an invalid length or grade, and for more than 128 runs, which would be illegible.
 
     Notes
     -----

@@ -77,8 +77,7 @@ def _select_scores(evaluation: Evaluation, measure: Any = None) -> Scores:
     """Return the scores of one measure of an evaluation."""
     if measure is None and len(evaluation) > 1:
         raise PolicyError(
-            f"expected one measure, got {len(evaluation)}; set measure to one of:"
-            f" {', '.join(evaluation)}"
+            f"expected one measure, got {len(evaluation)}; choose one of: {', '.join(evaluation)}"
         )
     return evaluation[next(iter(evaluation)) if measure is None else measure]
 

@@ -322,9 +322,7 @@ def list_runs_by_value(runs_image: Image) -> pl.DataFrame:
         )
     runs = all_runs(runs_image.length, runs_image.grades)
     if runs_image.at_most is not None:
-        raise PolicyError(
-            f"expected an image made without at_most, got at_most={runs_image.at_most}"
-        )
+        raise PolicyError(f"expected an image of all runs, got at_most={runs_image.at_most}")
     separator = "" if runs_image.grades < 10 else ","
     table = pl.DataFrame(
         {

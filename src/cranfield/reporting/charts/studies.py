@@ -164,12 +164,12 @@ TEAM_SIZES = ("1 run", "2 runs", "3 or more")  # labels of the number of contrib
 def leave_one_out_chart(study: LeaveOneOut, measure: str | None = None) -> alt.ConcatChart:
     """Draw score and rank of each system with all judgments, and without its unique documents.
 
-    The unique documents of a system are the documents that only its team (or run, if each team has
-    one run) contributed to the pool; their judgments are removed. Points on the line did not
-    change. Points below the line have a lower score or, in the panel of ranks, where rank 1 is at
-    the top, a worse rank. Each kind of list (`raw` or `condensed`) has a row of panels. Colours
-    show how many runs of the team contributed, unless runs were excluded one by one. Systems
-    without a score are not drawn.
+    The unique documents of a system are those that only its team (or run, if each team has one run)
+    contributed to the pool; their judgments are removed. Points on the line did not change. Points
+    below the line have a lower score or, in the panel of ranks, where rank 1 is at the top, a worse
+    rank. Each kind of list (`raw` or `condensed`) has a row of panels. Colours show how many runs
+    of the team contributed, unless runs were excluded one by one. Systems without a score are not
+    drawn.
 
     Parameters
     ----------
@@ -265,8 +265,8 @@ def pooling_chart(study: Pooling, quantity: str = "tau") -> alt.ConcatChart:
 
     The first panel shows the proportion of the pool's relevant documents. Further panels, one for
     each measure and kind of list (`raw` or `condensed`), compare scores with the scores by all
-    judgments. A dashed line marks the full pool. Bands show one standard deviation over repeats on
-    both sides, except for `confirmed` and `drop %`.
+    judgments. A dashed line marks the full pool. Bands show one standard deviation over repeats
+    (not for `confirmed` and `drop %`).
 
     Parameters
     ----------
@@ -412,8 +412,8 @@ def _tabulate_study(study: Stability, name: str) -> pl.DataFrame:
         # The table has no bounds of confirmed pairs.
         bounds = []
         for size in table["topics"]:
-            n_confirmed = study.samples.filter(topics=size)["confirmed"].to_numpy()[:, None]
-            proportions = n_confirmed / study.n_significant
+            counts = study.samples.filter(topics=size)["confirmed"]
+            proportions = counts.to_numpy()[:, None] / study.n_significant
             bounds.append(compute_quantile_bounds(proportions, study.confidence))
         low, high = (pl.lit(pl.Series([float(pair[k][0]) for pair in bounds])) for k in (0, 1))
     table = table.with_columns(low.alias("confirmed low"), high.alias("confirmed high"))
@@ -600,11 +600,10 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
         "version", dict(zip(VERSION_LABELS.values(), shapes, strict=True)), title="both measures"
     )
     dots = theme.start_chart(points).mark_point(filled=True, size=60, opacity=1)
+    tip = theme.make_tips("pair:N", "version:N", "tau")
     return theme.combine_layers(
         bars.encode(y=y, x=x, x2="interval:Q"),
-        dots.encode(
-            y=y, x="tau:Q", tooltip=theme.make_tips("pair:N", "version:N", "tau"), **channels
-        ),
+        dots.encode(y=y, x="tau:Q", tooltip=tip, **channels),
         width=WIDTH,
         height=ROW * len(pairs),
         description=f"Kendall's tau between pairs of measures on runs of length {length}, and"

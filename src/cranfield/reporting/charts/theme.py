@@ -335,12 +335,9 @@ def space_out(
     .. math:: \min_p \sum_i (p_i - x_i)^2 \quad \text{with} \quad
         p_{i+1} - p_i \ge \tfrac{1}{2} (s_i + s_{i+1})
 
-    Items stay between `low` and `high`; if there is not enough space, they extend above `high`.
-
-    Notes
-    -----
-    After the space of the previous items is subtracted from each position, positions only have to
-    be in order: this is isotonic regression.
+    Items stay between `low` and, if there is enough space, `high`. After the space of the previous
+    items is subtracted from each position, positions only have to be in order, which is isotonic
+    regression.
     """
     from scipy.optimize import isotonic_regression
 

@@ -42,10 +42,8 @@ def clicks_by_rank_chart(
 
     Raises
     ------
-    InputError, CranfieldError
-        For a log without a table of results, or without results at these ranks.
-    PolicyError
-        For an invalid depth or confidence level.
+    InputError, CranfieldError, PolicyError
+        For a log without results or without results at these ranks, and invalid options.
 
     Examples
     --------

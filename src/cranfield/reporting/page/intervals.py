@@ -254,8 +254,7 @@ def _draw_rows(
 ) -> tuple[Html, str]:
     """Draw the rows; also return a note on values beyond the axis and on missing intervals.
 
-    Infinite bounds extend to the end of the axis. With `contains_all`, all finite bounds are on the
-    axis.
+    Infinite bounds extend to the end of the axis, which has all finite bounds if `contains_all`.
     """
     values, low, high = frame.select("value", "low", "high").to_numpy().T
     start, stop = choose_axis(values, low, high, has_zero=has_zero, contains_all=contains_all)

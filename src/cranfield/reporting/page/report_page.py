@@ -52,9 +52,8 @@ def render_page(contents: PageContents) -> str:
     has_pair_view = len(contents.systems) == 2 and any(
         part.comparison is not None for part in parts
     )
-    data = json.dumps(
-        collect_data(contents), allow_nan=False, separators=(",", ":"), cls=ScriptEncoder
-    )
+    data = collect_data(contents)
+    json_data = json.dumps(data, allow_nan=False, separators=(",", ":"), cls=ScriptEncoder)
     body = fill_template(
         "page.html",
         contents=contents,
@@ -67,7 +66,7 @@ def render_page(contents: PageContents) -> str:
         format_pvalue=format_pvalue,
         figure_of_two=draw_two_systems(contents) if has_pair_view else None,
         figures=[None if has_pair_view else draw_systems(part) for part in parts],
-        data=Html(data),
+        data=Html(json_data),
         script=Html(code),
     )
     style = read_asset("page.css") + read_asset("figures.css")

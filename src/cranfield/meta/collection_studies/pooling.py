@@ -680,6 +680,6 @@ def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
     untested = [f"{label} ({name} lists)" for (label, name, _), x in signs_by_kind if x is None]
     if untested:
         names = ", ".join(untested)
-        yield f"significant pairs are not counted for {names}: none can be tested with all judgments"
+        yield f"significant pairs are not counted for {names}: none is testable with all judgments"
     elif n_untested := rows["significant"].null_count():
         yield f"pairs of systems could not be tested in {counted(n_untested, 'row')} of the samples"

@@ -219,13 +219,15 @@ class Reproduction(Study):
                 "Mean improvement over the baseline in the original experiment."
             ),
             "reproduced effect": Column("Mean improvement over the baseline in the reproduction."),
-            "ER": Column("Reproduced / original effect; 1 is best; null if the latter is 0."),
+            "ER": Column(
+                "Effect ratio: reproduced / original; 1 is best; null if the latter is 0."
+            ),
             "ER low": Column(
                 "Lower bound of the 95% confidence interval of ER (Fieller, 1954), for mean"
                 " improvements that are about normal; -inf if the original effect may be 0."
             ),
             "ER high": Column("Upper bound of the confidence interval of ER."),
-            "original RI": Column("Original relative improvement; null if the baseline is 0."),
+            "original RI": Column("Original relative improvement; null if the baseline mean is 0."),
             "reproduced RI": Column("Relative improvement in the reproduction, as `original RI`."),
             "DRI": Column("`original RI` minus `reproduced RI`; 0 is best; null if one is null."),
         },

@@ -222,9 +222,7 @@ class ScaleStudy(Study):
             "NS2S": Column(
                 "Number of pairs that differ significantly by the interval-scaled version only."
             ),
-            "changed %": Column(
-                "S2NS + NS2S in percent of Sig (or above 100); null if Sig is 0.", 2
-            ),
+            "changed %": Column("S2NS + NS2S in % of Sig; it may exceed 100; null if Sig is 0.", 2),
             "changed % of all": Column("S2NS + NS2S in percent of all pairs.", 2),
         },
         "headline": {

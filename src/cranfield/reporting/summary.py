@@ -79,7 +79,7 @@ def make_verdict_matrix(comparison: PairwiseComparison) -> NDArray[Any]:
 
 
 def list_verdicts(comparison: PairwiseComparison, baseline: str | None = None) -> list[str]:
-    """Return verdicts against a baseline, empty for itself; no p-value counts as no difference."""
+    """Return verdicts against a baseline (empty for it); pairs without a p-value do not differ."""
     index = comparison.systems.index(baseline or comparison.baselines[0])
     is_compared = comparison.second == index
     verdicts = [""] * len(comparison.systems)

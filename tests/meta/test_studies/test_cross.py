@@ -39,6 +39,14 @@ def printed_study(tests: tuple[str, ...]) -> SplitStudy:
     return SplitStudy({}, tests=tests, repeated=pl.DataFrame(rows), **values)
 
 
+def test_failed_tests_are_not_called_contradictory() -> None:
+    study = printed_study(("anova-1", "anova-2"))
+    failed = pl.when(first="anova-1").then(1).otherwise(0).alias("failed")
+    said = " ".join(SplitStudy(vars(study), repeated=study.repeated.with_columns(failed)).verdict)
+    assert "Excluded tests: anova-1; no repeat could be computed." in said
+    assert "opposite direction" not in said
+
+
 def test_differences_are_those_of_the_paper() -> None:
     """Rows %MD1 and %MD2 of table 4; it omits the first two, which have a small divisor."""
     rows = printed_study(("anova-1", "anova-2", "anova-3")).cross().filter(first="anova-3")

@@ -76,7 +76,7 @@ def between_measures(study: ScaleStudy, paper: Printed) -> None:
 
 def changes(study: ScaleStudy, paper: Printed) -> None:
     """Print pairs of systems that differ significantly, in percent of all pairs."""
-    pairs, theirs_of = study.systems * (study.systems - 1) // 2, 129 * 128 // 2
+    pairs, theirs_of = study.n_systems * (study.n_systems - 1) // 2, 129 * 128 // 2
     print_head("measure", "test", *COUNTS)
     zeros = agree = 0
     rows = study.changes.filter(cutoff=30).select("measure", "test", *COUNTS).rows()
@@ -104,7 +104,7 @@ def main(folder: Path) -> None:
     study = study_scales(judged)
     seconds = time.time() - started
     low = study.correlation["lowest"].min()
-    print(f"{study.systems} systems, {study.topics} topics; {seconds:.0f} s.")
+    print(f"{study.n_systems} systems, {study.n_topics} topics; {seconds:.0f} s.")
     print(f"Lowest tau of any measure and its version on any topic: {low!r}.\n")
     print("## A measure and its interval-scaled version")
     correlations(study, paper, 2)

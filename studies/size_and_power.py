@@ -42,7 +42,7 @@ import cranfield as cf
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.proportions import clopper_pearson
 from cranfield.base.streams import stream
-from cranfield.meta.test_studies.fast_tests import TestChoice, compute_verdict
+from cranfield.meta.test_studies.fast_tests import TestChoice, compute_decisions
 from cranfield.meta.work import hash_scores, run_parts, split_repeats
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
@@ -207,11 +207,11 @@ def done(shared: dict[str, list[Resampled]], part: Part) -> pl.DataFrame:
         own_seed = int(stream(SEED, 99, at).integers(2**31))
         started = time.perf_counter()
         if test.startswith("glm"):
-            verdict, computed = compute_verdict(
+            decisions, computed = compute_decisions(
                 TestChoice(test, correction, ALPHA), drawn, own_seed
             )
             pairs = pair_all(drawn)
-            said = verdict.order * verdict.significant
+            said = decisions.order * decisions.significant
             numbers = counts(said, pool, pairs.first, pairs.second)
             rows.append((at, *numbers, time.perf_counter() - started, int(not computed)))
             continue
@@ -308,7 +308,7 @@ def studied(
             done,
             pools,
             {part.name: part for part in some},
-            about={**about, "seed": SEED, "resamples": RESAMPLES, "alpha": ALPHA},
+            settings={**about, "seed": SEED, "resamples": RESAMPLES, "alpha": ALPHA},
             jobs=given.jobs,
             folder=None if given.cache is None else given.cache / slug,
         )

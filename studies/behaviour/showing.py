@@ -46,7 +46,7 @@ OF_EVERY_RESULT = {name for name in vars(Result) if not name.startswith("_")} - 
 OPEN = {
     *("AnovaTable", "Axiom", "Cell", "Check", "Coefficient", "Coverage", "Dominance", "Entry"),
     *("Fraction", "Gaps", "Irrational", "Meaning", "Omnibus", "Page", "PairwiseComparison"),
-    *("Policies", "Reading", "Run", "SessionCounts", "SystemCoverage", "Table", "TopicsFor"),
+    *("Policies", "Reading", "Run", "SessionCounts", "SystemCoverage", "Table", "RequiredTopics"),
     *("Verdict", "Witness", *HEAVY),
 }
 """Classes that are shown inside other results; the rest is how results are made, not what they

@@ -197,7 +197,10 @@ def _details() -> Iterator[Item]:
     for group in ("AA", "AD", "MA", "MD", "bias", "overlap", "nope"):
         yield f"studies/table {group}", lambda: found("splits").outcomes(group)
     yield "studies/bias", lambda: meta.publication_bias(5, 1, 2, 0)
-    yield "studies/smallest", lambda: [found("swaps").smallest(rate) for rate in (0.05, 0.3)]
+    yield (
+        "studies/smallest",
+        lambda: [found("swaps").smallest_differences(rate) for rate in (0.05, 0.3)],
+    )
     for jobs, backend in ((2, "threading"), (2, "loky"), (1, "serial")):
         yield (
             f"studies/{jobs} jobs {backend}",
@@ -214,7 +217,7 @@ def _details() -> Iterator[Item]:
             found("pool depths").judged_to(5),
         ],
     )
-    yield "studies/extrapolated", lambda: found("swaps").extrapolated(50)
+    yield "studies/extrapolated", lambda: found("swaps").extrapolate_rates(50)
     yield "studies/teams", lambda: meta.teams_of(["a-1", "a-2", "b"], re.compile(r"(\w+)-"))
     yield "studies/agreement", lambda: order_agreement(few()[0], few()[1], depth=20)
     yield (

@@ -87,7 +87,7 @@ def test_study_of_scales_of_several_collections(campaign: Path) -> None:
     assert err == ""
     content = json.loads(out)
     assert content["collections"] == ["qrels.txt", "judged.txt"]
-    assert (content["systems"], content["topics"][0]) == ([2, 3], content["topics"][1])
+    assert (content["n_systems"], content["n_topics"][0]) == ([2, 3], content["n_topics"][1])
     results = {
         name: [row for row in content["changes"] if row["collection"] == name]
         for name in content["collections"]

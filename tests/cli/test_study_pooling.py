@@ -47,7 +47,7 @@ def test_options_reach_the_study(campaign: Path, tmp_path: Path) -> None:
     assert (tmp_path / "parts" / "whole-pool.parquet").exists()
     runs = [campaign / one for one in RUNS]
     study = pooling(runs, campaign / "qrels.txt", "AP", methods="depth", depth=6, rel=2)
-    assert f"; {study.relevant} relevant documents in all judgments" in out
+    assert f"; {study.n_relevant} relevant documents in all judgments" in out
 
 
 @pytest.mark.parametrize("kind", ["text", "csv"])

@@ -16,7 +16,7 @@ from cranfield.meta.collection_studies.pools import pools, trace_runs
 from cranfield.meta.reproduction import order_agreement, position_tau, union_tau
 from cranfield.meta.reproduction_result import check_bounds, check_magnitude
 from cranfield.meta.scale_study import parse_scale_options
-from cranfield.meta.test_studies.fast_tests import Verdict
+from cranfield.meta.test_studies.fast_tests import PairDecisions
 from cranfield.meta.test_studies.splits import agreement, publication_bias
 from tests.significance.helpers import Refusals, cases, options, scored
 
@@ -46,8 +46,8 @@ RUN = RUNS["A-1"]
 BASE: dict[str, Any] = {"baseline": RUN}
 JUDGED = cf.judge(RUNS, QRELS).binary()
 T = [("t", "none")]
-FIRST = Verdict(np.array([1, -1], dtype=np.int8), np.array([True, False]))
-OTHER = Verdict(np.array([1], dtype=np.int8), np.array([True]))
+FIRST = PairDecisions(np.array([1, -1], dtype=np.int8), np.array([True, False]))
+OTHER = PairDecisions(np.array([1], dtype=np.int8), np.array([True]))
 
 
 BY_SHARD = cf.Scores(np.full((2, 1, 3), 0.5), ("q", "r"), ("baseline",))
@@ -216,8 +216,11 @@ REFUSALS: Refusals = {
             ({"test": "q"}, "unknown test 'q'"),
             ({"test": "t", "correction": "q"}, "unknown correction 'q'"),
         ),
-        (lambda: study.swap_method(SOME, repeats=1).smallest(5), "5"),
-        (lambda: study.swap_method(SOME, repeats=1).extrapolated(0), "size must be an integer"),
+        (lambda: study.swap_method(SOME, repeats=1).smallest_differences(5), "5"),
+        (
+            lambda: study.swap_method(SOME, repeats=1).extrapolate_rates(0),
+            "size must be an integer",
+        ),
         (lambda: study.swap_method(GAP), "system 's0' on topic 'q2' has no score"),
         (lambda: study.swap_method(ENDLESS), "system 's0' on topic 'q2' has an infinite score"),
         (lambda: study.swap_method(ONE_SYSTEM), "1"),

@@ -165,7 +165,7 @@ def test_facets() -> None:
     shares = dict(study.components.select("source", "proportion").rows())
     assert max(shares, key=shares.__getitem__) == "topic"
     variances = dict(study.components.select("source", "variance").rows())
-    noise = variances["system:topic"] / 50 + variances["error"] / study.cells
+    noise = variances["system:topic"] / 50 + variances["error"] / study.n_cells
     relative = variances["system"] / (variances["system"] + noise)
     _has(
         study,

@@ -61,8 +61,8 @@ def test_lines_and_bands_of_stability() -> None:
         else:
             for row in rows:
                 shares = found.samples.filter(topics=row["topics"])["confirmed"].to_numpy()
-                inside = (shares / found.significant >= row["low"]) & (
-                    shares / found.significant <= row["high"]
+                inside = (shares / found.n_significant >= row["low"]) & (
+                    shares / found.n_significant <= row["high"]
                 )
                 assert inside.mean() >= 0.95
     # One study needs no legend.
@@ -82,7 +82,7 @@ def test_stability_of_two_measures_and_of_two_tests() -> None:
 def test_where_nothing_is_significant() -> None:
     values = np.random.default_rng(2).random((6, 3))
     found = stability(values, sizes=[3], repeats=5)
-    assert found.significant == 0
+    assert found.n_significant == 0
     made = stability_chart(found).to_dict()
     assert [row["mean"] for row in data(made, made["concat"][2]["layer"][0])] == [None]
 
@@ -116,7 +116,7 @@ def test_runs_left_out_alone_have_one_colour() -> None:
     assert len(made["concat"]) == 2
     assert "value" in made["concat"][0]["layer"][1]["encoding"]["color"]
     assert made["concat"][0]["layer"][1]["encoding"]["y"]["title"].endswith(
-        "that only the run retrieved"
+        "that only the run contributed"
     )
 
 

@@ -21,7 +21,7 @@ def power(pvalues: dict[str, Any], systems: int, alpha: float = 0.05) -> Discrim
     names = tuple(pvalues)
     topics = dict.fromkeys(names, 50)
     call = {"test": "t", "correction": "none", "alpha": alpha, "resamples": None}
-    sizes = {"measures": names, "systems": systems, "topics": topics}
+    sizes = {"measures": names, "n_systems": systems, "n_topics": topics}
     return DiscriminativePower(call, **sizes, pairs=pl.concat(parts), notes={})
 
 

@@ -48,7 +48,7 @@ def test_comparison(test: str, baseline: str | None) -> None:
     np.testing.assert_allclose(other.interval[1], high, atol=1e-9)
     assert one.order.tolist() == other.order.tolist()
     assert one.is_worse().tolist() == other.is_worse().tolist()
-    assert summary.pair_verdicts(one).tolist() == summary.pair_verdicts(other).tolist()
+    assert summary.list_pair_verdicts(one).tolist() == summary.list_pair_verdicts(other).tolist()
     assert one.ranking()["system"].to_list() == other.ranking()["system"].to_list()
     if baseline is None:
         assert one.groups() == other.groups()
@@ -72,7 +72,7 @@ def test_verdict_is_that_of_the_test(test: str, lower: bool) -> None:
     found = cf.compare(won_by_losing_a_lot(lower), test=test, baseline="big", correction="none")
     low, high = found.interval
     assert (high[0] < 0) if lower else (low[0] > 0)
-    assert summary.pair_verdicts(found).tolist() == ["better", "worse"]
+    assert summary.list_pair_verdicts(found).tolist() == ["better", "worse"]
     assert found.is_worse().tolist() == [False, True]
     assert found.equivalence(0.01).verdicts == ("superior", "inferior")
     (note,) = [note for note in found.notes if "without the better mean" in note]
@@ -119,7 +119,7 @@ def test_one_sided(side: str) -> None:
     one = cf.compare(scores, test="t", baseline="b", alternative=side)
     other = cf.compare(mirrored(scores), test="t", baseline="b", alternative=opposite)
     np.testing.assert_allclose(one.adjusted_pvalues, other.adjusted_pvalues, atol=1e-12)
-    assert summary.pair_verdicts(one).tolist() == summary.pair_verdicts(other).tolist()
+    assert summary.list_pair_verdicts(one).tolist() == summary.list_pair_verdicts(other).tolist()
 
 
 @pytest.mark.parametrize("margin", [0.2, 0.8, "50%"])

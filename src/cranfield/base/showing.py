@@ -84,5 +84,5 @@ class WithProse:
         >>> print(comparison.prose())  # doctest: +ELLIPSIS
         old was compared with new by their scores on 4 topics. The test was the paired t-test ...
         """
-        text: str = LOADERS["prose"]().prose(self, format, margin)
+        text: str = LOADERS["prose"]().write_prose(self, format, margin)
         return text

@@ -22,7 +22,7 @@ from cranfield.base.text import capitalise, counted, markdown, plain
 from cranfield.campaign.opened_campaign import PathName
 from cranfield.campaign.rules.task_rules import format_time
 from cranfield.measures import parse_measure
-from cranfield.reporting.page.html import Html, sections_page, templates
+from cranfield.reporting.page.html import Html, make_environment, render_sections
 from cranfield.reporting.page.svg_charts import draw_bars, draw_curves
 from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.tabular import format_number
@@ -38,7 +38,7 @@ def render(template: str, **values: object) -> Html:
 
 def render_page(template: str, title: str, **values: object) -> str:
     """Render a self-contained page of sections, without scripts, from a template."""
-    return sections_page(load_templates().get_template(template), title, styles=STYLES, **values)
+    return render_sections(load_templates().get_template(template), title, styles=STYLES, **values)
 
 
 def render_text(template: str, **values: object) -> str:
@@ -62,7 +62,7 @@ def load_text_templates() -> Environment:
 @cache
 def load_templates() -> Environment:
     """Return the environment of the HTML templates; values are escaped."""
-    environment = templates("cranfield.campaign", "templates")
+    environment = make_environment("cranfield.campaign", "templates")
     environment.globals |= {"link": format_link, "lower_is_better": is_lower_better}
     environment.globals["newline"] = Markup("\n")
     environment.globals |= {"capitalised": capitalise, "shortened": shorten_letters}

@@ -29,7 +29,7 @@ from cranfield.collection.run import Run
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
-from cranfield.meta.collection_studies.rankings import rank_documents
+from cranfield.meta.collection_studies.rankings import tabulate_ranks
 from cranfield.meta.study import Study, format_percent
 from cranfield.meta.study_options import Proportion, Repeats, Seed, split_texts
 from cranfield.meta.work import Progress, hash_values, make_part_name, run_parts
@@ -62,7 +62,7 @@ def cut_rankings(
     """Cut rankings at a length, and look up the grades of their documents."""
     all_runs = list(runs)
     rankings = [
-        rank_documents(run, ties, length).with_columns(system=pl.lit(index))
+        tabulate_ranks(run, ties, length).with_columns(system=pl.lit(index))
         for index, run in enumerate(all_runs)
     ]
     grades = pl.DataFrame(
@@ -176,7 +176,7 @@ class Sensitivity(Study):
         Text form of the offline measure that the signs of effects are compared with.
     methods, users
         Text forms of the methods, and names of the users.
-    topics
+    n_topics
         Number of topics.
     sensitivity, pairs
         The tables `interleaving sensitivity` and `interleaving pairs`.
@@ -195,12 +195,13 @@ class Sensitivity(Study):
             "method": Column("Interleaving method, or A/B test.", key=True),
             "pairs": Column("Number of pairs of systems."),
             "median needed": Column(
-                "Median number of impressions needed for the power; null if no number suffices.",
+                "Median number of impressions needed for the power; null if no number suffices for"
+                " half of the pairs or more.",
                 decimals=0,
             ),
             "times fewer": Column(
                 "Median over pairs of the impressions needed by an A/B test divided by the"
-                " impressions needed by interleaving.",
+                " impressions needed by interleaving; null if infinite or undefined.",
                 decimals=1,
             ),
             "significant": Column(
@@ -212,7 +213,7 @@ class Sensitivity(Study):
             ),
             "agreement": Column(
                 "`agree` divided by the number of significant pairs whose scores by the measure"
-                " differ.",
+                " differ; null without such pairs.",
                 decimals=3,
             ),
             "agreement of all": Column(
@@ -228,7 +229,7 @@ class Sensitivity(Study):
             "difference": Column("Difference by the measure; above 0 if the first is better."),
             "effect": Column(
                 "For interleaving, wins of the first / (wins + losses) - 1/2; for an A/B test,"
-                " the difference in clicks per page."
+                " the difference in clicks per page. Null if all impressions are ties."
             ),
             "low": Column("Lower bound of the confidence interval of the effect."),
             "high": Column("Upper bound of the same confidence interval as `low`."),
@@ -238,7 +239,8 @@ class Sensitivity(Study):
                 " suffices."
             ),
             "needed low": Column(
-                "Impressions needed if the effect is `low` or `high`, whichever is farther from 0."
+                "Impressions needed if the effect is `low` or `high`, whichever is farther from 0;"
+                " null if no number suffices."
             ),
             "needed high": Column(
                 "Impressions needed if the effect is `low` or `high`, whichever is nearer to 0;"
@@ -268,9 +270,9 @@ class Sensitivity(Study):
         )
 
     def heading(self) -> list[str]:
-        n_pairs = self.pairs.select(PAIR).n_unique()
+        pairs = counted(self.pairs.select(PAIR).n_unique(), "pair")
         return [
-            f"interleaving: {counted(n_pairs, 'pair')} of systems, {counted(self.topics, 'topic')},"
+            f"interleaving: {pairs} of systems, {counted(self.n_topics, 'topic')},"
             f" {counted(self.impressions, 'impression')} per topic, top {self.length}",
             f"impressions needed for power {self.power:g} at alpha {self.alpha:g}; agreement with"
             f" {self.measure}; seed {self.seed}",
@@ -399,7 +401,7 @@ def interleaving_sensitivity(
     of differences by an offline measure on the same runs.
 
     Source: Radlinski, Kurup and Joachims (2008), and Chapelle, Joachims, Radlinski and Yue (2012),
-    with users; Hofmann, Whiteson and de Rijke (2011) with simulated users.
+    with real users; Hofmann, Whiteson and de Rijke (2011) with simulated users.
 
     Parameters
     ----------
@@ -439,8 +441,8 @@ def interleaving_sensitivity(
     Raises
     ------
     MeasureError, PolicyError, InputError
-        For unknown measures, methods or users, unreadable input, and named users that do not
-        support the number of grades.
+        For unknown measures, methods or users, several measures, a single system, unreadable input,
+        and named users that do not support the number of grades.
 
     Notes
     -----
@@ -477,7 +479,7 @@ def interleaving_sensitivity(
     simulation = Simulation(lists, user_models, int(impressions), int(seed))
     system_pairs = list(combinations(range(len(lists.systems)), 2))
     if not system_pairs:
-        raise PolicyError("interleaving requires at least two systems")
+        raise PolicyError("interleaving requires at least two systems, got one")
     notes = []
     if len(system_pairs) > pairs:
         notes.append(
@@ -503,7 +505,7 @@ def interleaving_sensitivity(
             for method in (*method_names, AB)
             for first, second in system_pairs
         },
-        about=settings,
+        settings=settings,
         jobs=jobs,
         backend=backend,
         folder=folder,
@@ -523,7 +525,7 @@ def interleaving_sensitivity(
         measure=offline_measure.label,
         methods=(*method_names, AB),
         users=tuple(simulation.users),
-        topics=len(lists.topics),
+        n_topics=len(lists.topics),
         sensitivity=summarise_pairs(pair_rows),
         pairs=pair_rows,
         notes=tuple(notes),

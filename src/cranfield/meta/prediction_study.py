@@ -38,7 +38,7 @@ ALPHA = 0.05
 _TABLE_KIND = "table of predictions"
 _PREDICTION_VALUE = replace(NUMBER, missing=is_absent)
 _NOT_PREDICTORS = frozenset({"fold", "split", "index", "rank", "row"})
-"""Names of numeric columns that are not predictors; nor is an index without a name."""
+"""Names of numeric columns that are not predictors, besides an index without a name."""
 
 _USUAL_PREDICTORS = frozenset(("wig", "nqc", "smv", "clarity", "uef", "scq", "avgidf", "maxidf"))
 """Usual names of predictors, normalised by `fold_name`."""
@@ -77,7 +77,7 @@ class Prediction(Study):
     summary, anova_table, pairs, by_topic
         The tables `predictors`, `anova`, `pairs` and `topics`.
     notes
-        Topics and systems that are excluded, and constant predictions or scores.
+        Notes on excluded topics and systems, and on constant predictions or scores.
     """
 
     name = "prediction"
@@ -205,7 +205,7 @@ def prediction(
     PolicyError
         For an unknown predictor in `lower_is_better`, or unknown ties.
     CranfieldError
-        For fewer than two topics with all scores and predictions, and for infinite scores.
+        For fewer than two topics with all scores and predictions, and missing or infinite scores.
 
     Notes
     -----

@@ -28,7 +28,7 @@ from cranfield.correlation import rbo
 from cranfield.evaluation.evaluate_runs import evaluate
 from cranfield.measures import parse_measures
 from cranfield.measures.base import Measure
-from cranfield.meta.collection_studies.rankings import rank_documents
+from cranfield.meta.collection_studies.rankings import tabulate_ranks
 from cranfield.meta.reproduction_result import (
     ROLES,
     Notes,
@@ -112,8 +112,8 @@ def order_agreement(
     """
     check_arguments(order_agreement, locals())
     first, second = read_run(original), read_run(reproduced)
-    documents = rank_documents(first, ties, depth).join(
-        rank_documents(second, ties, depth),
+    documents = tabulate_ranks(first, ties, depth).join(
+        tabulate_ranks(second, ties, depth),
         on=["topic", "doc"],
         how="full",
         coalesce=True,

@@ -1,6 +1,6 @@
 """Closeness of reproduced scores, effects and orders to the original: statistics and result.
 
-Sources: Breuer et al. (2020), section 3; for nRMSE Maistro et al. (2023), for measures from 0 to 1.
+Sources: Breuer et al. (2020), section 3; Maistro et al. (2023) for nRMSE of measures from 0 to 1.
 Scores are arrays by topic of one system; x' is the reproduced value of x, a the advanced system and
 b the baseline.
 """
@@ -42,9 +42,9 @@ def rmse(x: Floats, y: Floats) -> float:
 
 
 def normalised_rmse(x: Floats, y: Floats, bounds: tuple[float, float]) -> float:
-    r"""Compute the root mean square error divided by its maximum for scores within bounds (a, b).
+    r"""Compute the root mean square error divided by its maximum for scores within bounds [l, u].
 
-    .. math:: \mathrm{nRMSE} = \sqrt{\frac{\sum_t (x_t - x'_t)^2}{\sum_t \max(x_t - a, b - x_t)^2}}
+    .. math:: \mathrm{nRMSE} = \sqrt{\frac{\sum_t (x_t - x'_t)^2}{\sum_t \max(x_t - l, u - x_t)^2}}
     """
     return rmse(x, y) / rmse(np.maximum(x - bounds[0], bounds[1] - x), np.zeros(x.size))
 
@@ -182,7 +182,7 @@ class Reproduction(Study):
         "scores": {
             "measure": Column("Text form of the measure.", key=True),
             "role": Column("`baseline` or `advanced`.", key=True),
-            "topics": Column("Number of topics compared."),
+            "topics": Column("Number of topics compared; in a replication, of the original run."),
             "other topics": Column("Number of topics of the reproduced or replicated run."),
             "original": Column("Mean score of the original run."),
             "reproduced": Column("Mean score of the reproduced or replicated run."),
@@ -192,7 +192,7 @@ class Reproduction(Study):
                 " if the measure has no finite range or a score is outside its range."
             ),
             "statistic": Column(
-                "Statistic of the test of no difference, original minus reproduced.", decimals=3
+                "Statistic of the test, original minus reproduced; null for one topic.", decimals=3
             ),
             "p": Column("p-value of the test, not corrected for several measures.", pvalue=True),
         },
@@ -213,21 +213,23 @@ class Reproduction(Study):
         },
         "effects": {
             "measure": Column("Text form of the measure.", key=True),
-            "topics": Column("Number of topics compared."),
+            "topics": Column("Number of topics compared; in a replication, of the original runs."),
             "other topics": Column("Number of topics of the reproduced or replicated runs."),
             "original effect": Column(
                 "Mean improvement over the baseline in the original experiment."
             ),
             "reproduced effect": Column("Mean improvement over the baseline in the reproduction."),
-            "ER": Column("Effect ratio: reproduced effect / original effect; 1 is best."),
+            "ER": Column(
+                "Effect ratio: reproduced / original; 1 is best; null if the latter is 0."
+            ),
             "ER low": Column(
                 "Lower bound of the 95% confidence interval of ER (Fieller, 1954), for mean"
-                " improvements that are about normal."
+                " improvements that are about normal; -inf if the original effect may be 0."
             ),
             "ER high": Column("Upper bound of the confidence interval of ER."),
-            "original RI": Column("Relative improvement in the original experiment."),
-            "reproduced RI": Column("Relative improvement in the reproduction."),
-            "DRI": Column("`original RI` minus `reproduced RI`; 0 is best."),
+            "original RI": Column("Original relative improvement; null if the baseline mean is 0."),
+            "reproduced RI": Column("Relative improvement in the reproduction, as `original RI`."),
+            "DRI": Column("`original RI` minus `reproduced RI`; 0 is best; null if one is null."),
         },
     }
 

@@ -160,7 +160,7 @@ class ScaleStudy(Study):
     ----------
     measures, cutoffs
         Text forms of the measures without cutoffs, and the cutoffs.
-    systems, topics
+    n_systems, n_topics
         Numbers of systems and topics; tuples in a study of several collections.
     collections
         Names of the collections; empty for a single collection.
@@ -193,22 +193,22 @@ class ScaleStudy(Study):
             **MEASURE_COLUMN,
             "overall": Column(
                 "Kendall's tau between the orders of systems by mean scores of the measure and of"
-                " its interval-scaled version."
+                " its interval-scaled version; null if undefined, as all systems are tied."
             ),
             "by topic": Column(
                 "Kendall's tau between the orders of systems on a topic by the measure and by its"
-                " interval-scaled version; mean over topics."
+                " interval-scaled version; mean over topics where it is defined."
             ),
-            "lowest": Column("Lowest Kendall's tau of any topic."),
+            "lowest": Column("Lowest Kendall's tau of a topic; null if undefined on all topics."),
         },
         "pairs": {
             **_CUTOFF_COLUMNS,
             **MEASURE_PAIR,
-            "original": Column("Kendall's tau between the two measures."),
+            "original": Column("Kendall's tau between the orders of systems by the two measures."),
             "interval": Column(
                 "Kendall's tau between the interval-scaled versions of the two measures."
             ),
-            "change %": Column("Change of tau, in percent.", decimals=2),
+            "change %": Column("100 (`interval` / `original` - 1); null if undefined.", decimals=2),
         },
         "changes": {
             **_CUTOFF_COLUMNS,
@@ -222,7 +222,7 @@ class ScaleStudy(Study):
             "NS2S": Column(
                 "Number of pairs that differ significantly by the interval-scaled version only."
             ),
-            "changed %": Column("S2NS + NS2S in percent of Sig; it may be above 100.", 2),
+            "changed %": Column("S2NS + NS2S in % of Sig; it may exceed 100; null if Sig is 0.", 2),
             "changed % of all": Column("S2NS + NS2S in percent of all pairs.", 2),
         },
         "headline": {
@@ -311,12 +311,12 @@ class ScaleStudy(Study):
         return [
             f"At cutoff {cutoff} interval scaling changes {changed}%{spread} of the significant"
             f" differences on average ({s2ns}% are lost, {ns2s}% are new), over the"
-            f" {counted(row['results'], 'pair')} of a measure and a test that can be affected."
+            f" {counted(row['results'], 'result')} of a measure and a test that can be affected."
         ]
 
     def _describe_sample(self) -> str:
         """Describe the numbers of systems and topics of each collection."""
-        sizes = zip(np.atleast_1d(self.systems), np.atleast_1d(self.topics), strict=True)
+        sizes = zip(np.atleast_1d(self.n_systems), np.atleast_1d(self.n_topics), strict=True)
         texts = [f"{counted(n, 'system')}, {counted(k, 'topic')}" for n, k in sizes]
         names = [f"{name}: " for name in self.collections] or [""]
         return "; ".join(map("".join, zip(names, texts, strict=True)))
@@ -332,7 +332,7 @@ class ScaleStudy(Study):
 
 
 ROUNDING = 2.0**-48
-"""Scores that differ by at most this fraction of the largest score count as equal."""
+"""Scores that differ by at most this fraction of the largest absolute score count as equal."""
 
 
 @add_work_options
@@ -380,8 +380,8 @@ def study_scales(
 
     Raises
     ------
-    MeasureError, PolicyError
-        For unknown or repeated names, one system, and exact ranks that cannot be computed.
+    MeasureError, PolicyError, CranfieldError
+        For unknown or repeated names, one system, missing scores, and ranks that cannot be exact.
 
     Notes
     -----
@@ -426,7 +426,7 @@ def study_scales(
                 collections, options.cutoffs, range(len(options.measures))
             )
         },
-        about={
+        settings={
             "study": "scales",
             "measures": options.names,
             **{name: getattr(options, name) for name in ("tests", "ties", "alpha", "exact_n")},
@@ -439,6 +439,7 @@ def study_scales(
     max_grades = {name: runs.judgments.max_grade for name, runs in collections.items()}
     correlation, pairs = table.select(*_KEY_TYPES, *_TAUS), _correlate_pairs(table)
     tables = {"correlation": correlation, "pairs": pairs, "changes": changes}
+    tables = {name: frame.fill_nan(None) for name, frame in tables.items()}
     sizes = [(len(runs.systems), len(runs.topics)) for runs in collections.values()]
     systems, topics = zip(*sizes, strict=True) if has_collections else sizes[0]
     attributes: dict[str, Any] = tables | {"collections": tuple(collections)}
@@ -449,8 +450,8 @@ def study_scales(
         **attributes,
         measures=options.names,
         cutoffs=options.cutoffs,
-        systems=systems,
-        topics=topics,
+        n_systems=systems,
+        n_topics=topics,
         headline=average_changes(changes, options, max_grades),
     )
 

@@ -37,8 +37,8 @@ WORK_OPTIONS = ("jobs", "backend", "folder", "progress")
 class Study(Result):
     """Base class of the results of studies.
 
-    The attributes of a study are the arguments of its call, and values that are passed by name:
-    tables, sizes, and arguments in canonical form. Subclasses declare
+    The attributes of a study are the arguments of its call, except `WORK_OPTIONS`, and values that
+    are passed by name: tables, sizes, and arguments in canonical form. Subclasses declare
 
     table_attributes
         Attributes, or methods without arguments, that return the tables, in the order of `columns`.

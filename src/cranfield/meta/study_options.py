@@ -19,7 +19,7 @@ Resamples = Annotated[int, Integer(1, MAX_RESAMPLES)]
 Seed = Annotated[int, Integer(0, noun="the seed")]
 Rel = Annotated[int, Integer(1)]
 Proportion = Annotated[float, UnitInterval()]
-Depth = Annotated[int | None, Integer(1, MAX_DEPTH)]
+PoolDepth = Annotated[int | None, Integer(1, MAX_DEPTH)]
 Sizes = Annotated[Sequence[int] | None, Numbers(2)]
 
 

@@ -98,15 +98,15 @@ def hash_judged_runs(judged: JudgedRuns, *arrays: Ints) -> str:
 
 
 class ResultsFolder:
-    """A folder with a file for each finished part of a study; `about` has its settings."""
+    """A folder with a file for each finished part of a study, and one for its settings."""
 
-    def __init__(self, path: str | PathLike[str], about: Mapping[str, Any]) -> None:
+    def __init__(self, path: str | PathLike[str], settings: Mapping[str, Any]) -> None:
         if is_url(fspath(path)):
             reason = "expected a results folder on this computer, got a URL"
             raise InputError(reason, source=hide_credentials(fspath(path)))
         self.path = Path(path)
         self.start_time = time.time()
-        settings = json.loads(json.dumps({"cranfield": __version__, **about}))
+        settings = json.loads(json.dumps({"cranfield": __version__, **settings}))
         self.study = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
         settings_file = self.path / "study.json"
         try:
@@ -139,7 +139,7 @@ class ResultsFolder:
 
     def read(self, names: Iterable[str]) -> dict[str, pl.DataFrame]:
         """Read finished parts; warn about damaged ones, and list them in `damaged.txt`."""
-        parts, damage = {}, []
+        parts, damages = {}, []
         for name in names:
             path = self.path / f"{name}.parquet"
             try:
@@ -147,15 +147,15 @@ class ResultsFolder:
             except FileNotFoundError:
                 continue
             except OSError as error:
-                damage.append(f"{path.name} cannot be read: {system_reason(error)}")
+                damages.append(f"{path.name} cannot be read: {system_reason(error)}")
             except InputError as error:
-                damage.append(f"{path.name} {error.reason}")
-        if damage:
-            parts_text = counted(len(damage), "damaged part")
-            example = f"{damage[0]} (see {_DAMAGED})"
+                damages.append(f"{path.name} {error.reason}")
+        if damages:
+            parts_text = counted(len(damages), "damaged part")
+            example = f"{damages[0]} (see {_DAMAGED})"
             warn(f"{quoted(self.path)}: {parts_text} will be computed again: {example}")
             with whole_file(self.path / _DAMAGED) as out:
-                out.write("".join(f"{line}; it was computed again\n" for line in damage).encode())
+                out.write("".join(f"{line}; it was computed again\n" for line in damages).encode())
         return parts
 
     def write(self, name: str, part: pl.DataFrame) -> None:
@@ -248,7 +248,7 @@ def run_parts(
     shared: Any,
     tasks: Mapping[str, Task],
     *,
-    about: Mapping[str, Any],
+    settings: Mapping[str, Any],
     jobs: int = 1,
     backend: str | None = None,
     folder: str | PathLike[str] | None = None,
@@ -266,8 +266,8 @@ def run_parts(
     tasks
         Tasks by name. The name, of letters, digits and hyphens, is also the name of the part's
         file.
-    about
-        Settings besides the tasks that results depend on, as JSON values.
+    settings
+        Settings that results depend on besides the tasks, as JSON values.
     jobs
         Number of workers, 1 or more; results do not depend on it.
     backend
@@ -284,7 +284,7 @@ def run_parts(
     Raises
     ------
     PolicyError
-        For fewer than one job, an unknown backend, or a folder that contains another study.
+        For an invalid number of jobs, an unknown backend, or a folder with another study or files.
     MissingDependencyError
         If a backend is not installed.
     InputError
@@ -296,11 +296,11 @@ def run_parts(
     --------
     >>> def square(shared, task):
     ...     return pl.DataFrame({"square": [task * task + shared]})
-    >>> run_parts(square, 0, {"two": 2, "three": 3}, about={})["square"].to_list()
+    >>> run_parts(square, 0, {"two": 2, "three": 3}, settings={})["square"].to_list()
     [4, 9]
     """
     check_integer("jobs", jobs, 1, MAX_JOBS)
-    results = None if folder is None else ResultsFolder(folder, about)
+    results = None if folder is None else ResultsFolder(folder, settings)
     finished_parts = {} if results is None else results.read(tasks)
     if progress is not None:
         progress(len(finished_parts), len(tasks))

@@ -54,7 +54,7 @@ def add_bars(comparison: PairwiseComparison, places: int | None = None) -> tuple
     if comparison.lower_is_better:
         legend += "; lower is better"
     if any("◂" in bar or "▸" in bar for bar in bars):
-        legend += "; ◂ and ▸ point beyond the axis"
+        legend += "; ◂ and ▸ mark values beyond the axis"
     axis_head = f"{axis[0]:.2f}".ljust(AXIS_WIDTH - 4) + f"{axis[1]:.2f}"[:4].rjust(4)
     rows = [[*row, bar] for row, bar in zip(table.rows, bars, strict=True)]
     head = [*table.head, axis_head]
@@ -353,7 +353,7 @@ def _format_image(facts: ScaleFacts) -> list[str]:
         lines.append("gaps: not equal")
     if gaps.unused:
         lines.append(
-            f"range: {gaps.unused:.2%} of it is below the lowest or above the highest value"
+            f"{gaps.unused:.2%} of the range is below the lowest or above the highest value"
         )
     if image.is_approximate:
         lines.append(

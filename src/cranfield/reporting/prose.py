@@ -21,8 +21,8 @@ from cranfield.reporting.summary import (
     WORSE,
     check_residuals,
     join_names,
-    pair_verdicts,
-    verdict_matrix,
+    list_pair_verdicts,
+    make_verdict_matrix,
 )
 from cranfield.scales.statements import (
     MEANINGFUL,
@@ -66,14 +66,14 @@ class Citation:
 
 @dataclass(frozen=True)
 class Definition:
-    """Text in a sentence, which paragraphs after the first do not repeat."""
+    """Part of a sentence that is written only once, in the first paragraph that has it."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class MeasureName:
-    """The measure of a sentence on the method, which is written once for all measures."""
+    """The measure in a sentence on the method; the sentence names all measures that share it."""
 
     text: str = field(compare=False)
 
@@ -84,7 +84,7 @@ Sentence = Sequence[Part]
 
 
 class MethodSentence(tuple[Part, ...]):
-    """A sentence on the method, which paragraphs after the first do not repeat."""
+    """A sentence on the method, which is written only once, in the first paragraph that has it."""
 
 
 COMPUTED_WITH = MethodSentence([f"Computed with {PACKAGE} {__version__}", Citation(PACKAGE), "."])
@@ -132,7 +132,7 @@ NUMBERS = ("None", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight
 
 
 def start_sentence(line: str) -> str:
-    """Capitalise a line; a count at its start is written in words if it is below ten.
+    """Capitalise a line; a count at its start becomes a word, or follows "In all," from ten.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def start_sentence(line: str) -> str:
 
 
 def count_decimals(low: float, high: float, default: int) -> int:
-    """Count the decimals that show two significant digits of the half-width of an interval."""
+    """Count the decimals of two significant digits of a half-width; `default` for 0 and inf."""
     half_width = (high - low) / 2
     if not isfinite(half_width) or half_width <= 0:
         return default
@@ -220,7 +220,7 @@ def _describe_difference(
     return [difference, " (", *statistics, f", {level} of the {quantity} ", *interval, ")"]
 
 
-def _difference_noun(comparison: PairwiseComparison) -> str:
+def _choose_noun(comparison: PairwiseComparison) -> str:
     return "log ratios" if comparison.mean_of == "geometric mean" else "differences"
 
 
@@ -239,7 +239,7 @@ def _count_pair_decimals(comparison: PairwiseComparison, k: int) -> int:
     return decimals
 
 
-def _pair_names(comparison: PairwiseComparison, k: int) -> tuple[str, str]:
+def _get_pair_names(comparison: PairwiseComparison, k: int) -> tuple[str, str]:
     return comparison.systems[comparison.first[k]], comparison.systems[comparison.second[k]]
 
 
@@ -265,7 +265,7 @@ def describe_result(comparison: PairwiseComparison) -> Iterator[Sentence]:
         ]
         return
     n = int(is_significant.sum())
-    yield [f"Of {len(comparison):,} pairs, {n or 'none'} {_differ(n)} significantly."]
+    yield [f"Of {len(comparison):,} pairs, {n or 'none'} {_choose_verb(n)} significantly."]
     note = ""
     if n_missing := comparison.n_without_interval:
         subject = f"{counted(n_missing, 'pair')} {'has' if n_missing == 1 else 'have'}"
@@ -280,13 +280,13 @@ def describe_result(comparison: PairwiseComparison) -> Iterator[Sentence]:
     elif comparison.shows_pairs:
         significant = np.flatnonzero(is_significant)
         if significant.size:
-            start = f"The {_difference_noun(comparison)} found"
+            start = f"The {_choose_noun(comparison)} found"
             yield [*_list_differences(comparison, start, significant)]
     else:
         yield from _describe_best(comparison)
 
 
-def _differ(count: int) -> str:
+def _choose_verb(count: int) -> str:
     return "differs" if count == 1 else "differ"
 
 
@@ -295,7 +295,7 @@ SIGNIFICANT = (BETTER, WORSE)
 
 def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
     """Describe the systems that are better or worse than each baseline."""
-    verdicts = pair_verdicts(comparison)
+    verdicts = list_pair_verdicts(comparison)
     for index in dict.fromkeys(comparison.second.tolist()):
         baseline = comparison.systems[index]
         pairs = np.flatnonzero(comparison.second == index)
@@ -321,9 +321,9 @@ def _describe_baselines(comparison: PairwiseComparison) -> Iterator[Sentence]:
                 f"{counted(significant.size, 'system')} {'is' if significant.size == 1 else 'are'}"
             )
             differences = (
-                f"these {_difference_noun(comparison)}"
+                f"these {_choose_noun(comparison)}"
                 if significant.size > 1
-                else f"this {_difference_noun(comparison).removesuffix('s')}"
+                else f"this {_choose_noun(comparison).removesuffix('s')}"
             )
             start = f"{start_sentence(subject)} significantly {verdict} than {baseline}, by"
             start += f" {differences}"
@@ -335,7 +335,7 @@ def _list_differences(comparison: PairwiseComparison, start: str, pairs: Indices
     yield f"{start}, the {MAX_PAIRS} largest: " if pairs.size > MAX_PAIRS else f"{start}: "
     order = pairs[np.argsort(-np.abs(comparison.difference[pairs]), kind="stable")]
     for index, k in enumerate(order[:MAX_PAIRS].tolist()):
-        first, second = _pair_names(comparison, k)
+        first, second = _get_pair_names(comparison, k)
         yield "; " if index else ""
         if comparison.baselines:
             mean = _format_mean(comparison, int(comparison.first[k]), k)
@@ -376,7 +376,7 @@ def _describe_best(comparison: PairwiseComparison) -> Iterator[Sentence]:
         *_describe_difference(comparison, k, is_reversed=int(comparison.first[k]) != best),
         ".",
     ]
-    is_better = verdict_matrix(comparison) == BETTER
+    is_better = make_verdict_matrix(comparison) == BETTER
     others = [j for j in comparison.order if j != best and is_better[j].any()]
     if others and comparison.count() <= MAX_NAMED_PAIRS:
         clauses: list[str] = []
@@ -442,7 +442,7 @@ def describe_equivalence(comparison: PairwiseComparison, margin: float | str) ->
         f"{start} (",
         *write_interval(low, high, count_decimals(low, high, comparison.places)),
         f"), the two systems are {'' if n_equivalent else 'not shown to be '}equivalent, and"
-        f" {_pair_names(comparison, 0)[0]} is {'' if n_non_inferior else 'not shown to be '}"
+        f" {_get_pair_names(comparison, 0)[0]} is {'' if n_non_inferior else 'not shown to be '}"
         "non-inferior.",
     ]
 
@@ -495,7 +495,7 @@ def describe_joint_comparison(comparison: JointComparison) -> Iterator[Sentence]
         )
         yield [
             f"By {measure}, {counted(significant.size, 'pair')}"
-            f" {_differ(significant.size)} significantly; the largest difference is"
+            f" {_choose_verb(significant.size)} significantly; the largest difference is"
             f" {names[comparison.first[k]]} {operator}"
             f" {names[comparison.second[k]]}: {quantity}",
             write_number(comparison.difference[k, m], decimals),
@@ -566,7 +566,7 @@ JUDGING_POLICIES = {
 }
 
 
-def prose(comparison: Any, format: str = "text", margin: float | str | None = None) -> str:
+def write_prose(comparison: Any, format: str = "text", margin: float | str | None = None) -> str:
     """Write a comparison as a paragraph; see :meth:`cranfield.PairwiseComparison.prose`."""
     return write_paragraphs([comparison], format, margin)
 
@@ -576,7 +576,7 @@ def write_paragraphs(
 ) -> str:
     """Write a paragraph for each comparison; in LaTeX, a comment names all cited works.
 
-    Sentences on the method are not repeated; one that all measures share is on all of them.
+    A sentence on the method that several comparisons share is written once, naming all measures.
     """
     check_choice("format", format, FORMATS)
     paragraphs: list[list[Sentence]] = []
@@ -725,7 +725,7 @@ def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
         adjustment = [f"; p-values are not corrected for {len(comparison):,} comparisons"]
     yield MethodSentence(
         [
-            f"The test was {_with_article(info.title)}",
+            f"The test was {_add_article(info.title)}",
             Citation(info.source),
             f", {side}, at a significance level of {comparison.alpha:g}",
             *adjustment,
@@ -745,7 +745,7 @@ def _describe_test(comparison: PairwiseComparison) -> Iterator[Sentence]:
         ]
 
 
-def _with_article(title: str) -> str:
+def _add_article(title: str) -> str:
     """Return a title with an article, in lower case unless it starts with a name or an acronym."""
     word = title.split(maxsplit=1)[0]
     if word.endswith("'s"):
@@ -780,7 +780,7 @@ def _describe_assumptions(comparison: PairwiseComparison) -> Iterator[Sentence]:
             else "No test of the residuals rejects normal errors of equal variance."
         ]
     meaning, measure = meaningfulness(comparison), MeasureName(comparison.measure or "the measure")
-    requirement = f"The test needs {scale_with_article(meaning.required_scale)}"
+    requirement = f"The test requires {scale_with_article(meaning.required_scale)}"
     if meaning.scale is None:
         name = MeasureName(comparison.measure or "the scores")
         yield MethodSentence([f"{requirement}; the scale of ", name, " is unknown."])
@@ -847,10 +847,10 @@ def _name_invariant_pairs(meaning: Meaningfulness) -> str:
     if not 0 < pairs.size <= MAX_PAIRS or pairs.size == comparison.count():
         return ""
     if len(comparison.baselines) == 1:
-        return f": {join_names([_pair_names(comparison, k)[0] for k in pairs.tolist()])}"
+        return f": {join_names([_get_pair_names(comparison, k)[0] for k in pairs.tolist()])}"
     is_better = comparison.direction > 0
     names = (
-        " and ".join(_pair_names(comparison, k)[:: 1 if is_better[k] else -1])
+        " and ".join(_get_pair_names(comparison, k)[:: 1 if is_better[k] else -1])
         for k in pairs.tolist()
     )
     return f": {'; '.join(names)}"

@@ -228,7 +228,7 @@ def cite(*subjects: Any) -> References:
     Raises
     ------
     MeasureError, PolicyError
-        For unknown names; for objects that cannot be cited.
+        For unknown names, and for objects that cannot be cited, respectively.
 
     Warns
     -----
@@ -409,7 +409,7 @@ def _find_named_sources(name: str) -> list[tuple[str, str]]:
 
 
 def _find_scale_source(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the source on scales if a named test requires a higher one than a named measure has."""
+    """Yield the source on scales if a test in `names` requires a higher scale than a measure's."""
     required_scales, measure_scales = [], []
     for name in names:
         try:

@@ -58,7 +58,7 @@ def format_trec(
 def format_relevance_strings(judged: JudgedRuns, depth: int = RELSTRING_DEPTH) -> list[list[str]]:
     """Format the top of each ranking like trec_eval's relstring, by topic and system.
 
-    A digit is a grade, `>` a grade above 9, `-` no judgment, and `.` a pooled, unjudged document.
+    A digit is a grade, `>` a grade above 9, `.` a negative grade (unjudged), and `-` no judgment.
     """
     n_topics, n_systems = judged.shape
     characters = np.full((n_topics, n_systems, depth), "-", dtype="U1")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import CranfieldError
 from cranfield.base.text import counted, join_with_and
-from cranfield.reporting.page.html import label
+from cranfield.reporting.page.html import make_label
 from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.models.assumptions import Assumptions, check_assumptions
@@ -56,7 +56,7 @@ NOT_COMPARED = "not compared"
 """Verdicts on a system compared with another."""
 
 
-def pair_verdicts(comparison: PairwiseComparison) -> NDArray[Any]:
+def list_pair_verdicts(comparison: PairwiseComparison) -> NDArray[Any]:
     """Return the verdict on the first system of each pair, by the direction of the test."""
     sign = comparison.direction
     verdicts = np.full(len(comparison), NOT_DIFFERENT, dtype=object)
@@ -67,10 +67,10 @@ def pair_verdicts(comparison: PairwiseComparison) -> NDArray[Any]:
     return verdicts
 
 
-def verdict_matrix(comparison: PairwiseComparison) -> NDArray[Any]:
+def make_verdict_matrix(comparison: PairwiseComparison) -> NDArray[Any]:
     """Return the verdict on the system of each row compared with the system of each column."""
     n_systems = len(comparison.systems)
-    verdicts = pair_verdicts(comparison)
+    verdicts = list_pair_verdicts(comparison)
     matrix = np.full((n_systems, n_systems), NOT_COMPARED, dtype=object)
     matrix[comparison.first, comparison.second] = verdicts
     opposite = {BETTER: WORSE, WORSE: BETTER}
@@ -79,12 +79,12 @@ def verdict_matrix(comparison: PairwiseComparison) -> NDArray[Any]:
 
 
 def list_verdicts(comparison: PairwiseComparison, baseline: str | None = None) -> list[str]:
-    """Return the verdicts against a baseline: its own is empty; untested systems do not differ."""
+    """Return verdicts against a baseline (empty for it); pairs without a p-value do not differ."""
     index = comparison.systems.index(baseline or comparison.baselines[0])
     is_compared = comparison.second == index
     verdicts = [""] * len(comparison.systems)
-    pairs = zip(comparison.first[is_compared], pair_verdicts(comparison)[is_compared], strict=True)
-    for system, verdict in pairs:
+    pair_verdicts = list_pair_verdicts(comparison)[is_compared]
+    for system, verdict in zip(comparison.first[is_compared], pair_verdicts, strict=True):
         verdicts[system] = NOT_DIFFERENT if verdict == NOT_COMPARED else verdict
     return verdicts
 
@@ -92,7 +92,7 @@ def list_verdicts(comparison: PairwiseComparison, baseline: str | None = None) -
 NOT_TESTED = "the opposite direction was not tested"
 
 
-def group_letters(comparison: PairwiseComparison) -> list[str] | None:
+def list_group_letters(comparison: PairwiseComparison) -> list[str] | None:
     """Return the letters of each system's groups; None if the comparison has no groups."""
     if comparison.baselines or comparison.alternative != "two-sided":
         return None
@@ -119,7 +119,7 @@ def join_names(names: Sequence[str], limit: int | None = 5) -> str:
 
 def join_labels(names: Sequence[str]) -> str:
     """Join up to three names, shortened as labels."""
-    return join_names([label(name) for name in names], 3)
+    return join_names([make_label(name) for name in names], 3)
 
 
 def _format_mean(comparison: PairwiseComparison, k: int, places: int | None) -> str:
@@ -133,18 +133,19 @@ def _format_mean(comparison: PairwiseComparison, k: int, places: int | None) -> 
 def _describe_top(name: str, comparison: PairwiseComparison, places: int | None) -> str:
     if comparison.alternative != "two-sided":
         first, second = (
-            label(comparison.systems[k]) for k in (comparison.first[0], comparison.second[0])
+            make_label(comparison.systems[k]) for k in (comparison.first[0], comparison.second[0])
         )
         verb = "is" if comparison.count() else "is not"
         verdict = comparison.tested_verdict
         return f"On {name} {first} {verb} significantly {verdict} than {second}; {NOT_TESTED}."
     best = comparison.best[0]
     best_systems = [comparison.systems[k] for k in comparison.best]
-    is_better = verdict_matrix(comparison)[:, best] == BETTER
+    is_better = make_verdict_matrix(comparison)[:, best] == BETTER
     if len(comparison.systems) == 2:
         order = comparison.order[::-1] if is_better.any() else comparison.order
         first, second = (
-            f"{label(comparison.systems[k])} ({_format_mean(comparison, k, places)})" for k in order
+            f"{make_label(comparison.systems[k])} ({_format_mean(comparison, k, places)})"
+            for k in order
         )
         if comparison.count():
             return f"On {name} {first} is significantly better than {second}."
@@ -187,8 +188,8 @@ def _describe_baseline(
             if count or phrase in ("significantly better", "significantly worse")
         )
     mean = _format_mean(comparison, comparison.systems.index(baseline), places)
-    systems = f"{counted(len(verdicts), 'system')} compared with the baseline {label(baseline)}"
-    return f"{systems} ({mean}) on {name}: {clauses}."
+    systems, name_of_baseline = counted(len(verdicts), "system"), make_label(baseline)
+    return f"{systems} compared with the baseline {name_of_baseline} ({mean}) on {name}: {clauses}."
 
 
 def _format_count(count: int) -> str:
@@ -212,7 +213,7 @@ def describe_test(comparison: PairwiseComparison) -> str:
 
 
 def check_residuals(comparison: PairwiseComparison) -> Assumptions | None:
-    """Check the residuals of a model of topics and systems; None for other tests."""
+    """Check the residuals of a model of topics and systems; None for other tests or too few."""
     anova = comparison.anova
     if anova is None or anova.values.ndim != 2:
         return None

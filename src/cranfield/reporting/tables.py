@@ -15,7 +15,7 @@ from cranfield.base.arrays import Floats, best_first
 from cranfield.base.errors import ArgumentError, CranfieldError, PolicyError, check_integer, quoted
 from cranfield.base.text import counted, did_you_mean
 from cranfield.reporting.marks import SYMBOLS, WORSE_SYMBOL, check_marks, parse_levels
-from cranfield.reporting.summary import BETTER, WORSE, group_letters, verdict_matrix
+from cranfield.reporting.summary import BETTER, WORSE, list_group_letters, make_verdict_matrix
 from cranfield.reporting.terminal import tabulate_units
 from cranfield.result import Result
 from cranfield.scores import Scores
@@ -57,7 +57,7 @@ def make_marks(
         if any(WORSE_SYMBOL in mark for marks in by_measure.values() for mark in marks):
             meaning += f"; {WORSE_SYMBOL} worse"
     elif kind == "groups":
-        by_measure = {name: group_letters(pairs) or [] for name, pairs in comparisons.items()}
+        by_measure = {name: list_group_letters(pairs) or [] for name, pairs in comparisons.items()}
         meaning = f"systems that share a letter are not significantly different (p > {levels[0]:g})"
     else:
         letters = [name_group(k) for k in range(len(first.systems))]
@@ -100,7 +100,7 @@ def _describe_symbols(baselines: Sequence[str], levels: Sequence[float]) -> str:
 
 def _choose_symbols(comparison: PairwiseComparison, levels: Sequence[float]) -> list[str]:
     """Return the symbols of each system's significant differences from the baselines."""
-    marks, verdicts = [""] * len(comparison.systems), verdict_matrix(comparison)
+    marks, verdicts = [""] * len(comparison.systems), make_verdict_matrix(comparison)
     for index, baseline in enumerate(comparison.baselines):
         k = comparison.systems.index(baseline)
         for pair in np.flatnonzero((comparison.first == k) | (comparison.second == k)):
@@ -116,7 +116,7 @@ def _choose_symbols(comparison: PairwiseComparison, levels: Sequence[float]) -> 
 
 def is_significantly_better(comparison: PairwiseComparison) -> NDArray[np.bool_]:
     """Return a matrix: True if the system of the row is significantly better than the column's."""
-    return np.asarray(verdict_matrix(comparison) == BETTER)
+    return np.asarray(make_verdict_matrix(comparison) == BETTER)
 
 
 def _list_beaten(comparison: PairwiseComparison, letters: Sequence[str]) -> list[str]:
@@ -290,11 +290,11 @@ def table(
         Significance level; with a single baseline also a list of levels, each with its own symbol.
     marks
         Marks that follow a score: `symbols` for significant differences from a baseline, letters of
-        the systems `beaten` (significantly different, with a worse mean), letters of `groups` of
+        the systems `beaten` (significantly worse by the test), letters of `groups` of
         systems that are not significantly different, or `none`. The default is `symbols` with a
         baseline, and `beaten` for a test without a baseline.
     sort
-        Measure by which the systems of an evaluation are ordered, the best first.
+        Measure by which systems are ordered, the best first; by default they keep their order.
     best, second
         Whether to print the best value of each measure in bold, and to underline the second best.
         Values that are equal as printed are treated alike.
@@ -309,8 +309,9 @@ def table(
 
     Raises
     ------
-    PolicyError
-        For results that have no table, and for options that do not apply to them.
+    PolicyError, ArgumentError, CranfieldError
+        For results that have no table, options that are unknown or do not apply to them, measures
+        with different systems, and scores by shard.
 
     Examples
     --------

@@ -44,7 +44,7 @@ def unique(found: Any, team: str, qrels: Any = QRELS) -> set[str]:
 
 
 def left(found: Any, team: str, others: str = "keep") -> set[str]:
-    kept = found.without(found.teams.index(team), others)
+    kept = found.exclude_team(found.teams.index(team), others)
     return set(judged_docs(found.runs, QRELS).filter(kept).to_list())
 
 
@@ -56,7 +56,7 @@ def test_figure_18() -> None:
     assert left(found, "A", "drop") == {"ab", "abc", "b3", "bc"}
     assert left(found, "A") == {"ab", "abc", "b3", "bc", "late", "other"}
     assert left(found, "C") == set(QRELS["t"])
-    assert found.outside == 2
+    assert found.n_outside == 2
     columns = ("team", "systems", "contributed", "contributed relevant", "unique")
     assert found.by_team.select(*columns, "unique relevant", "topics", "unjudged").rows() == [
         ("A", 2, 4, 3, 2, 1, 1, 0),
@@ -64,7 +64,7 @@ def test_figure_18() -> None:
         ("C", 1, 3, 2, 0, 0, 0, 0),
     ]
     assert repr(found) == (
-        "Pools(3 teams, 4 contributing runs, depth 3: 6 judgments, 2 of other documents)"
+        "Pools(3 teams, 4 contributing runs, depth 3: 6 judgments in the pool, 2 outside)"
     )
 
 
@@ -147,9 +147,9 @@ def test_the_bundled_collection() -> None:
     covid = cf.bundled.trec_covid()
     found = pools(covid.runs, covid.qrels, teams=covid.teams, depth=5)
     assert len(found.teams) == len(set(covid.teams.values()))
-    inside = int((found.contributors > 0).sum())
-    assert inside + found.outside == len(covid.qrels)
-    assert found.by_team["unique"].sum() == int((found.contributors == 1).sum())
+    inside = int((found.n_contributors > 0).sum())
+    assert inside + found.n_outside == len(covid.qrels)
+    assert found.by_team["unique"].sum() == int((found.n_contributors == 1).sum())
 
 
 def test_the_half_that_is_judged_deepest_is_taken_where_not_all_are() -> None:

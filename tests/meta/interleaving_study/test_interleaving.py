@@ -162,4 +162,4 @@ def test_what_it_says() -> None:
 def test_grades_are_cut_for_users() -> None:
     runs = {"a": {"q": {"x": 2.0, "y": 1.0}}, "b": {"q": {"y": 1.0}}}
     made = interleaving_sensitivity(runs, {"q": {"x": 3, "y": 1}}, impressions=5, rel=2)
-    assert made.topics == 1
+    assert made.n_topics == 1

@@ -69,7 +69,7 @@ def test_an_example_by_hand() -> None:
         "second proportion": pytest.approx(1 / 3),
         "first wins": 2,
         "second wins": 0,
-        "both": 1,
+        "both concordant": 1,
         "neither": 0,
         "p": 0.5,
     }
@@ -89,11 +89,11 @@ def test_figure_17_with_one_and_two_gold_measures(values: np.ndarray) -> None:
                 given_[first].values, given_[second].values, [given_[g].values for g in gold]
             )
             one = row(found, first, second)
-            names = ("disagreements", "first concordant", "second concordant", "both")
+            names = ("disagreements", "first concordant", "second concordant", "both concordant")
             assert tuple(one[name] for name in names) == wanted
             assert one["first wins"] == wanted[1] - wanted[3]
             assert one["second wins"] == wanted[2] - wanted[3]
-            parts = one["first wins"] + one["second wins"] + one["both"] + one["neither"]
+            parts = one["first wins"] + one["second wins"] + one["both concordant"] + one["neither"]
             assert parts == one["disagreements"]
             assert one["compared"] == 18
             if wanted[0]:
@@ -132,7 +132,7 @@ def test_rounding_is_a_tie() -> None:
     assert concordance({"A": a, "B": b}, scored([[1, 0]])).pairs["disagreements"][0] == 0
     # A gold measure that ties is concordant with both.
     found = concordance({"B": b, "C": scored([[1, 0]])}, a)
-    assert found.pairs.select("disagreements", "both").row(0) == (1, 1)
+    assert found.pairs.select("disagreements", "both concordant").row(0) == (1, 1)
 
 
 def test_missing_scores_are_counted() -> None:

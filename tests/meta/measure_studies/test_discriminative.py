@@ -38,7 +38,7 @@ def test_an_example_by_hand() -> None:
     assert found.measures == ("same", "nearly", "clear")
     assert found.curves["measure"].unique(maintain_order=True).to_list() == [*given_]
     assert found.seed is None and found.resamples is None
-    assert found.topics == {"same": 10, "nearly": 10, "clear": 10}
+    assert found.n_topics == {"same": 10, "nearly": 10, "clear": 10}
     at_5 = discriminative_power(given_, test="sign", correction="none", alpha=0.05)
     assert at_5.summary["measure", "significant"].rows() == [
         ("clear", 3),
@@ -128,7 +128,7 @@ def test_missing_scores() -> None:
     values = some_measures()["sharp"].values.copy()
     values[3, 2] = np.nan
     found = discriminative_power({"M": scored(values)}, resamples=50, missing="drop")
-    assert found.topics == {"M": 19} and found.missing == "drop"
+    assert found.n_topics == {"M": 19} and found.missing == "drop"
     assert found.notes["M"][0] == "1 topic excluded: no score of some systems"
 
 

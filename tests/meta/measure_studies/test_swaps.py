@@ -134,7 +134,7 @@ def test_smallest_difference() -> None:
             "swaps": [30, 2, 3, 0, 1, 4, 1, 0, 0, 0, *[5] * 5],
         }
     )
-    found = Swaps({}, sizes=(5, 10, 15), rates=rates).smallest()
+    found = Swaps({}, sizes=(5, 10, 15), rates=rates).smallest_differences()
     assert found.rows() == [(5, 0.4, 20 / 220), (10, 0.0, 1.0), (15, None, None)]
 
 
@@ -144,10 +144,10 @@ def test_few_comparisons_with_large_differences_are_joined() -> None:
         {"size": [5] * 4, "low": [0.0, 0.1, 0.2, 0.3], "comparisons": [90, 40, 26, 4]}
     ).with_columns(swaps=pl.Series([30, 8, 0, 1]))
     one = Swaps({}, sizes=(5,), rates=rates)
-    assert one.smallest().rows() == [(5, 0.2, 30 / 160)]
+    assert one.smallest_differences().rows() == [(5, 0.2, 30 / 160)]
     # 4 comparisons are enough for an error of 0.25, and 1 of 4 is not above it.
-    assert one.smallest(0.25).rows() == [(5, 0.1, 70 / 160)]
-    assert one.smallest(0.2).rows() == [(5, 0.1, 70 / 160)]
+    assert one.smallest_differences(0.25).rows() == [(5, 0.1, 70 / 160)]
+    assert one.smallest_differences(0.2).rows() == [(5, 0.1, 70 / 160)]
 
 
 def test_bins_by_default() -> None:
@@ -159,7 +159,7 @@ def test_bins_by_default() -> None:
 
 def test_extrapolation_against_curve_fit() -> None:
     found = swap_method(scored(some_scores(5, 60, 12)), repeats=20)
-    fit = found.extrapolated(100)
+    fit = found.extrapolate_rates(100)
     assert tuple(fit["low"]) == found.bins
     for row in fit.head(8).iter_rows(named=True):
         mine = found.rates.filter(pl.col("low") == row["low"], pl.col("comparisons") > 0)
@@ -189,7 +189,7 @@ def test_extrapolation_of_what_is_exponential() -> None:
         }
     )
     some = Swaps({}, rates=rates)
-    known, few, never = some.extrapolated(50).rows()
+    known, few, never = some.extrapolate_rates(50).rows()
     assert known[2:] == pytest.approx((0.45, 0.03, 0.0, 0.45 * np.exp(-1.5)), abs=1e-6)
     assert few == (0.1, 0.2, None, None, None, None)
     assert never[-1] == pytest.approx(0.0, abs=1e-6)
@@ -249,4 +249,4 @@ def test_representation() -> None:
         "Swaps(swap method: 3 systems, 10 repeats, seed 0, t at 0.05; no pair compared with two"
         " sets of 2 topics)"
     )
-    assert none.smallest().rows() == [(2, None, None)]
+    assert none.smallest_differences().rows() == [(2, None, None)]

@@ -160,7 +160,7 @@ def test_several_collections_are_studied_as_each_alone(
     study: ScaleStudy, judged: dict[str, cf.JudgedRuns], tmp_path: Path
 ) -> None:
     assert study.collections == ("first", "second")
-    assert (study.systems, study.topics) == ((8, 10), (50, 50))
+    assert (study.n_systems, study.n_topics) == ((8, 10), (50, 50))
     for name, runs in judged.items():
         alone = study_scales(runs, SOME_MEASURES, cutoffs=[5, 10], tests=SOME_TESTS)
         assert alone.collections == ()
@@ -194,6 +194,15 @@ def test_what_is_said(study: ScaleStudy) -> None:
     for name in ("scale_tau", "scale_pairs"):
         with pytest.raises(PolicyError, match="charts require a study of one collection, got 2"):
             getattr(study.plot, name)()
+
+
+def test_tied_systems_have_no_correlation() -> None:
+    run = {"1": {"a": 2.0, "b": 1.0}}
+    tied = cf.judge({"one": run, "same": run}, {"1": {"a": 1, "b": 0}})
+    found = study_scales(tied, ["P", "RR"], cutoffs=[2], tests=())
+    assert found.correlation["overall"].to_list() == [None, None]
+    assert found.pairs.select("original", "interval", "change %").row(0) == (None, None, None)
+    assert found.verdict == ()
 
 
 def test_refusals(judged: dict[str, cf.JudgedRuns]) -> None:

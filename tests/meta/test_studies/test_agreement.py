@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from cranfield.meta.test_studies.fast_tests import Verdict
+from cranfield.meta.test_studies.fast_tests import PairDecisions
 from cranfield.meta.test_studies.splits import (
     COUNTS,
     URBANO_NAMES,
@@ -35,8 +35,8 @@ PAIRS = [
 ]
 
 
-def verdict(orders: list[int], found: list[bool]) -> Verdict:
-    return Verdict(np.array(orders, dtype=np.int8), np.array(found))
+def verdict(orders: list[int], found: list[bool]) -> PairDecisions:
+    return PairDecisions(np.array(orders, dtype=np.int8), np.array(found))
 
 
 FIRST = verdict([p[0] for p in PAIRS], [p[1] for p in PAIRS])
@@ -47,7 +47,11 @@ def test_by_hand() -> None:
     found = {name: float(values[0, 0]) for name, values in agreement([FIRST], [SECOND]).items()}
     assert [found[name] for name in (*COUNTS, "neither")] == [2, 1, 3, 3, 2]
     # Set 1 finds pairs 1, 2, 3, 4, 6, 7, 9; set 2 finds 1, 2, 3, 5, 8; three are the same.
-    assert (found["significant first"], found["significant second"], found["both"]) == (7, 5, 3)
+    assert (found["significant first"], found["significant second"], found["significant both"]) == (
+        7,
+        5,
+        3,
+    )
     assert found["jaccard"] == 3 / 9
     assert found["overlap"] == 3 / 5
     assert found["bias"] == pytest.approx(1 - 2 / (2 + 1 + 3 / 2 + 3 / 2))
@@ -91,7 +95,7 @@ def test_bias_of_nothing_is_no_number() -> None:
 
 
 @st.composite
-def two_verdicts(draw: st.DrawFn) -> tuple[Verdict, Verdict]:
+def two_verdicts(draw: st.DrawFn) -> tuple[PairDecisions, PairDecisions]:
     size = draw(st.integers(1, 30))
     one = [draw(st.lists(st.sampled_from([-1, 0, 1]), min_size=size, max_size=size))]
     one.append(draw(st.lists(st.sampled_from([-1, 0, 1]), min_size=size, max_size=size)))
@@ -100,7 +104,7 @@ def two_verdicts(draw: st.DrawFn) -> tuple[Verdict, Verdict]:
 
 
 @given(two_verdicts())
-def test_partition_and_definition(pair: tuple[Verdict, Verdict]) -> None:
+def test_partition_and_definition(pair: tuple[PairDecisions, PairDecisions]) -> None:
     first, second = pair
     found = {name: float(values[0, 0]) for name, values in agreement([first], [second]).items()}
     assert sum(found[name] for name in (*COUNTS, "neither")) == first.order.size
@@ -112,11 +116,11 @@ def test_partition_and_definition(pair: tuple[Verdict, Verdict]) -> None:
         kind = ("AA" if same else "AD") if s and t else ("MA" if same else "MD")
         naive[kind if s or t else "neither"] += 1
     assert {name: found[name] for name in naive} == naive
-    if found["both"]:
+    if found["significant both"]:
         assert 0 < found["jaccard"] <= found["overlap"] <= 1
     assert np.isnan(found["bias"]) or 0 <= found["bias"] <= 1
     swapped = {name: float(values[0, 0]) for name, values in agreement([second], [first]).items()}
-    for name in (*COUNTS, "neither", "both"):
+    for name in (*COUNTS, "neither", "significant both"):
         assert swapped[name] == found[name]
 
 
@@ -125,7 +129,7 @@ def test_tau_is_that_of_the_means() -> None:
     one, other = random.integers(0, 8, size=(2, 12))
     i, j = np.triu_indices(12, 1)
     verdicts = [
-        Verdict(np.sign(x[i] - x[j]).astype(np.int8), np.zeros(i.size, dtype=bool))
+        PairDecisions(np.sign(x[i] - x[j]).astype(np.int8), np.zeros(i.size, dtype=bool))
         for x in (one, other)
     ]
     expected = kendalltau(one, other).statistic

@@ -35,8 +35,16 @@ def printed_study(tests: tuple[str, ...]) -> SplitStudy:
             keys = {"group": "all systems", "size": size, "repeat": 0, "sets": "1-2"}
             rows.append({**keys, "first": test, "second": test, **counts, "failed": 0})
     values: dict[str, Any] = {"measure": "nDCG", "alpha": 0.05, "seed": 0, "repeats": 1}
-    values |= {"sizes": SIZES, "groups": {"all systems": 110}, "topics": 249}
+    values |= {"sizes": SIZES, "groups": {"all systems": 110}, "n_topics": 249}
     return SplitStudy({}, tests=tests, repeated=pl.DataFrame(rows), **values)
+
+
+def test_failed_tests_are_not_called_contradictory() -> None:
+    study = printed_study(("anova-1", "anova-2"))
+    failed = pl.when(first="anova-1").then(1).otherwise(0).alias("failed")
+    said = " ".join(SplitStudy(vars(study), repeated=study.repeated.with_columns(failed)).verdict)
+    assert "Excluded tests: anova-1; no repeat could be computed." in said
+    assert "opposite direction" not in said
 
 
 def test_differences_are_those_of_the_paper() -> None:
@@ -50,7 +58,7 @@ def test_differences_are_those_of_the_paper() -> None:
     # The paper prints 1,181 for 1518.7 and 118.5, which is 1,181.6; its other values are rounded.
     assert differences == [[None, None, 762, 327, 175], [1182, 340, 165, 114, 60]]
     table = printed_study(("anova-1", "anova-2", "anova-3")).tables()[-1]
-    assert table.head == ["test", "than", *map(str, SIZES)]
+    assert table.head == ["test", "baseline", *map(str, SIZES)]
     assert table.rows[1] == ["anova-3", "%MD1", "", "", "761.7", "326.8", "175.0"]
     alone = printed_study(("anova-2", "anova-3")).cross()
     assert "%MD1" not in alone.columns

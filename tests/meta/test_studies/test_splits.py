@@ -57,6 +57,17 @@ def test_fast_verdicts_are_those_of_compare(test: str, gaps: float) -> None:
         assert bare.order.tolist() == found.order.tolist()
 
 
+@pytest.mark.parametrize("test", ["anova-1", "anova-2", "t", "friedman", "glm"])
+def test_lower_is_better_changes_no_order(test: str) -> None:
+    """All tests give the sign of the difference of means, so that their orders can be compared."""
+    values = np.random.default_rng(0).random((12, 3)) / 5 + np.array([0.5, 0.0, 0.2])
+    names = tuple(map(str, range(12)))
+    lower = cf.Scores(values, names, ("a", "b", "c"), lower_is_better=True)
+    found, bare = TestChoice(test)(lower), TestChoice(test)(values)
+    assert found.order.tolist() == bare.order.tolist() == [1, 1, -1]
+    assert found.significant.tolist() == bare.significant.tolist()
+
+
 @pytest.mark.parametrize("test", ["anova-2f", "anova-3f"])
 def test_bounds_are_of_studies_only(test: str) -> None:
     """They call all systems different but those with equal means, and `compare` refuses them."""

@@ -76,7 +76,7 @@ def test_simulated_shards_and_streams() -> None:
     both: dict[str, Any] = {"by_shard": shards, **few}
     sharded = false_positives(whole, ["anova-3"], **both).repeated
     assert sharded["rejected"].sum() > 0
-    assert power_of_tests(whole, ["anova-3"], population="resampled", **both).systems == 5
+    assert power_of_tests(whole, ["anova-3"], population="resampled", **both).n_systems == 5
 
 
 def test_missing_scores_are_left_out_first() -> None:

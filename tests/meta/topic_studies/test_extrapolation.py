@@ -84,7 +84,7 @@ def test_trec_8() -> None:
     path = Path(__file__).parents[2] / "data" / "trec8" / "adhoc8_ap.csv"
     values = np.loadtxt(path, delimiter=",", skiprows=1)
     found = extrapolate(values, [50])
-    assert (found.significant, found.pairs) == (3423, 8256)
+    assert (found.n_significant, found.n_pairs) == (3423, 8256)
     assert row(found, 50, "shrunk")["significant"] == pytest.approx(3423, rel=0.02)
     low, high = (row(found, 50, f"normal {side}")["significant"] for side in ("low", "high"))
     assert low < 3423 < high
@@ -96,7 +96,7 @@ def test_shrunk_means_reproduce_what_was_observed() -> None:
     for _ in range(60):
         values = 0.1 * random.normal(size=30) + 0.5 * random.normal(size=(20, 30))
         found = extrapolate(scored(values), [20], correction="none")
-        observed.append(found.significant)
+        observed.append(found.n_significant)
         plain.append(row(found, 20, "observed")["significant"])
         shrunk.append(row(found, 20, "shrunk")["significant"])
     assert np.mean(shrunk) == pytest.approx(np.mean(observed), rel=0.05)
@@ -109,7 +109,7 @@ def test_the_number_observed_is_that_of_the_comparison() -> None:
     for correction in ("tukey", "none", "bonferroni"):
         found = extrapolate(values, [25], correction=correction, alpha=0.01)
         wanted = cf.compare(values, test="anova-2", correction=correction, alpha=0.01)
-        assert found.significant == wanted.count()
+        assert found.n_significant == wanted.count()
 
 
 def test_more_topics_find_more() -> None:
@@ -119,7 +119,7 @@ def test_more_topics_find_more() -> None:
         for column in ("significant", "tau truth", "tau repeat"):
             assert (np.diff(part[column].to_numpy()) >= 0).all()
     low, mid, high = (row(found, 50, name) for name in ("normal low", "normal", "normal high"))
-    assert low["significant"] < mid["significant"] < high["significant"] <= found.pairs == 36
+    assert low["significant"] < mid["significant"] < high["significant"] <= found.n_pairs == 36
     assert "9 systems, 20 topics" in repr(found)
 
 

@@ -108,7 +108,7 @@ def test_topics_for_trec_3(
 ) -> None:
     for wanted, dependable in ((relative, False), (absolute, True)):
         found = trec_3().topics_for(target, absolute=dependable)
-        assert (found.topics, found.low, found.high) == pytest.approx(wanted, rel=5e-4)
+        assert (found.n_topics, found.low, found.high) == pytest.approx(wanted, rel=5e-4)
 
 
 def test_by_hand() -> None:
@@ -119,8 +119,8 @@ def test_by_hand() -> None:
     assert found.relative().value == pytest.approx(6 / (6 + 4 / 2))
     assert found.absolute(10).value == pytest.approx(6 / (6 + 6.5 / 10))
     # Odds of 3 take 2 topics exactly, with 2/3 of the variance of systems to the error.
-    assert found.topics_for(0.75).topics == 2
-    assert found.topics_for(0.7500001).topics == 3
+    assert found.topics_for(0.75).n_topics == 2
+    assert found.topics_for(0.7500001).n_topics == 3
 
 
 def test_mean_squares_are_those_of_the_comparison() -> None:
@@ -143,7 +143,7 @@ def test_negative_variances_are_zero_and_noted() -> None:
         "the estimated variance of topics",
     ]
     assert found.relative().value == found.relative().low == 0
-    assert found.topics_for(0.95).topics is None
+    assert found.topics_for(0.95).n_topics is None
     assert found.topics_for(0.95).high is None
 
 
@@ -181,7 +181,7 @@ def test_properties(seed: int, scale: float, shift: float, target: float) -> Non
         )
     assert found.absolute().value <= found.relative().value
     for absolute in (False, True):
-        topics = found.topics_for(target, absolute=absolute).topics
+        topics = found.topics_for(target, absolute=absolute).n_topics
         coefficient = found.absolute if absolute else found.relative
         if topics is not None:
             assert coefficient(topics).value >= target - 1e-9
@@ -193,7 +193,7 @@ def test_missing_scores() -> None:
     gap = values.copy()
     gap[2, 1] = np.nan
     dropped = generalizability(gap, missing="drop")
-    assert dropped.topics == 5
+    assert dropped.n_topics == 5
     assert dropped.notes[0] == "1 topic excluded: no score of some systems"
     same = generalizability(np.delete(values, 2, axis=0))
     assert dropped.components.equals(same.components)
@@ -234,7 +234,7 @@ def test_variances_are_those_of_lme4(known: dict[str, Any]) -> None:
 def test_coefficients_of_facets() -> None:
     found = cf.meta.facets(scores(1, 12, 5, 3, 0.1, 0.0))
     s, t, st, tk, e = found.components["variance"]
-    assert (found.topics, found.cells) == (12, 36)
+    assert (found.n_topics, found.n_cells) == (12, 36)
     assert found.relative() == pytest.approx(s / (s + st / 12 + e / 36))
     assert found.absolute(7, 2) == pytest.approx(s / (s + (t + st) / 7 + (tk + e) / 14))
     table = found.coefficients([5, 50], [1, 4])

@@ -51,7 +51,7 @@ def test_the_whole_result_is_that_of_compare(test: str, correction: str | None) 
     own = correction or TESTS[test].info.corrections[0]
     whole = cf.compare(values, test=test, correction=own)
     found = stability(values, sizes=[6], repeats=3, test=test, correction=correction)
-    assert found.significant == whole.count() > 0
+    assert found.n_significant == whole.count() > 0
     assert found.top["top"].to_list() == [1, 3, 5]
     assert found.ranks["rank"].to_list() == [1, 2, 3, 4, 5, 6]
     assert found.ranks["mean"].to_list() == sorted(values.mean(axis=0), reverse=True)
@@ -132,7 +132,7 @@ def test_contradictions() -> None:
     found = stability(
         scores(np.column_stack([difference, np.zeros(12)])), sizes=[2], repeats=300, seed=1
     )
-    assert found.significant == 1
+    assert found.n_significant == 1
     against = 0
     for row in found.samples.rows(named=True):
         drawn = set(stream(1, 2, row["repeat"]).choice(12, 2, replace=False).tolist())
@@ -194,10 +194,12 @@ def test_more_repeats_and_other_sizes_keep_the_samples() -> None:
     assert not other.samples.equals(plain.samples.filter(topics=5))
 
 
-def test_lower_is_better() -> None:
+@pytest.mark.parametrize("test", ["anova-2", "t", "friedman"])
+def test_lower_is_better(test: str) -> None:
     values = some()
-    plain = stability(scores(values), sizes=[4], repeats=50)
-    turned = stability(scores(-values, lower_is_better=True), sizes=[4], repeats=50)
+    plain = stability(scores(values), sizes=[8], repeats=50, test=test)
+    turned = stability(scores(-values, lower_is_better=True), sizes=[8], repeats=50, test=test)
+    assert plain.samples["confirmed"].sum() > plain.samples["contradicted"].sum() == 0
     ranks = turned.ranks.with_columns(-turned.ranks["mean"])
     same(plain, Stability(vars(turned), ranks=ranks))
 
@@ -246,7 +248,7 @@ def test_properties(seed: int, scale: float, shift: float) -> None:
     assert found.by_size["significant"].equals(renamed.by_size["significant"])
     for row in found.by_size.rows(named=True):
         assert -1 <= row["tau low"] <= row["tau"] <= row["tau high"] + 1e-12 <= 1 + 1e-12
-        assert 0 <= row["significant low"] <= row["significant high"] <= found.pairs
+        assert 0 <= row["significant low"] <= row["significant high"] <= found.n_pairs
     ranks = found.ranks
     assert (ranks["low"] <= ranks["high"]).all()
 
@@ -255,7 +257,7 @@ def test_missing_scores() -> None:
     values = some()
     values[3, 2] = np.nan
     found = stability(values, repeats=2, missing="drop")
-    assert found.topics == 11
+    assert found.n_topics == 11
     assert found.notes == ("1 topic excluded: no score of some systems",)
     assert found.by_size["topics"].to_list() == [2, 3, 4, 6, 7, 8, 9, 10]
 

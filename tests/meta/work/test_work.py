@@ -41,7 +41,7 @@ def scores() -> cf.Scores:
 
 
 def test_order_of_tasks() -> None:
-    found = run_parts(part, 0.5, TASKS, about={})
+    found = run_parts(part, 0.5, TASKS, settings={})
     assert found["task"].to_list() == list(range(6))
 
 
@@ -75,11 +75,11 @@ def test_dask_cluster(scores: cf.Scores) -> None:
 
 def test_unknown_backend() -> None:
     with pytest.raises(PolicyError, match="unknown backend 'nope'"):
-        run_parts(part, 0.5, TASKS, about={}, backend="nope")
+        run_parts(part, 0.5, TASKS, settings={}, backend="nope")
 
 
 def test_finished_parts_are_not_done_again(tmp_path: Path) -> None:
-    run_parts(part, 0.5, {"task-1": 1}, about={"a": 1}, folder=tmp_path / "x")
+    run_parts(part, 0.5, {"task-1": 1}, settings={"a": 1}, folder=tmp_path / "x")
     # What a part holds is believed: proof that it was not computed.
     proof = pl.DataFrame({"task": [1], "value": [-1.0]})
     ResultsFolder(tmp_path / "x", {"a": 1}).write("task-1", proof)
@@ -88,7 +88,7 @@ def test_finished_parts_are_not_done_again(tmp_path: Path) -> None:
         part,
         0.5,
         TASKS,
-        about={"a": 1},
+        settings={"a": 1},
         folder=tmp_path / "x",
         progress=lambda done, of: seen.append((done, of)),
     )
@@ -100,8 +100,8 @@ def test_finished_parts_are_not_done_again(tmp_path: Path) -> None:
     with pytest.warns(
         cf.CranfieldWarning, match=r"will be computed again: task-1.parquet has no valid checksum"
     ):
-        again = run_parts(part, 0.5, TASKS, about={"a": 1}, folder=tmp_path / "x")
-    assert again.equals(run_parts(part, 0.5, TASKS, about={}))
+        again = run_parts(part, 0.5, TASKS, settings={"a": 1}, folder=tmp_path / "x")
+    assert again.equals(run_parts(part, 0.5, TASKS, settings={}))
 
 
 def test_folders_of_another_study(tmp_path: Path, scores: cf.Scores) -> None:
@@ -115,13 +115,13 @@ def test_folders_of_another_study(tmp_path: Path, scores: cf.Scores) -> None:
     (tmp_path / "y").mkdir()
     (tmp_path / "y" / "thesis.doc").write_text("all I have")
     with pytest.raises(PolicyError, match=r"contains 'thesis.doc', but no study.json"):
-        run_parts(part, 0.5, TASKS, about={}, folder=tmp_path / "y")
+        run_parts(part, 0.5, TASKS, settings={}, folder=tmp_path / "y")
     (tmp_path / "x" / "study.json").write_text("{")
     with pytest.raises(InputError, match="is not valid JSON"):
-        run_parts(part, 0.5, TASKS, about={}, folder=tmp_path / "x")
+        run_parts(part, 0.5, TASKS, settings={}, folder=tmp_path / "x")
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="not a results folder"):
-        run_parts(part, 0.5, TASKS, about={}, folder=tmp_path / "file")
+        run_parts(part, 0.5, TASKS, settings={}, folder=tmp_path / "file")
 
 
 def study(folder: Path, out: Path) -> None:
@@ -289,7 +289,7 @@ def test_an_unknown_option_is_reported_by_the_study(scores: cf.Scores) -> None:
 
 def two_parts(folder: Path, shared: int = 1) -> list[float]:
     tasks = {"first": 1, "second": 2}
-    found = run_parts(quarters, shared, tasks, about={"shared": shared}, folder=folder)
+    found = run_parts(quarters, shared, tasks, settings={"shared": shared}, folder=folder)
     values: list[float] = found["value"].to_list()
     return values
 

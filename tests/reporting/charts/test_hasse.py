@@ -94,7 +94,7 @@ def test_figure_1() -> None:
     """Sixteen runs on eleven levels, nothing crosses, and the paper's pairs are apart."""
     nodes, ways, layout = lay_out_diagram(4)
     assert nodes["level"].n_unique() == 11
-    assert layout.crossings == 0
+    assert layout.n_crossings == 0
     assert ways.filter(order=0)["step"].value_counts(sort=True).rows() == [
         ("swap", 12),
         ("replacement", 8),
@@ -127,9 +127,9 @@ def test_layers_untangle_what_can_be_untangled() -> None:
     """Two ladders whose rungs are given in opposite order."""
     levels = [0] * 4 + [1] * 4
     edges = np.array([[k, 7 - k] for k in range(4)])
-    assert lay_out_layers(levels, edges).crossings == 0
+    assert lay_out_layers(levels, edges).n_crossings == 0
     crossed = np.array([[0, 2], [0, 3], [1, 2], [1, 3]])
-    assert lay_out_layers([0, 0, 1, 1], crossed).crossings == 1
+    assert lay_out_layers([0, 0, 1, 1], crossed).n_crossings == 1
 
 
 def test_single_nodes() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.reporting.charts import significance_matrix
-from cranfield.reporting.summary import verdict_matrix
+from cranfield.reporting.summary import make_verdict_matrix
 from tests.reporting.charts.drawn import domain_of, random_scores, rows_with, scores_of, spec_of
 
 CODES = {1: "better", -1: "worse", 0: "not significantly different"}
@@ -50,7 +50,7 @@ def test_cells_are_the_pairs(lower_is_better: bool) -> None:
 
 
 def test_verdicts_mirror_each_other() -> None:
-    words = verdict_matrix(cf.compare(random_scores(12, topics=60)))
+    words = make_verdict_matrix(cf.compare(random_scores(12, topics=60)))
     turned = {"better": "worse", "worse": "better"}
     for i, j in np.ndindex(words.shape):
         word = str(words[i, j])

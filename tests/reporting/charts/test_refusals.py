@@ -111,7 +111,7 @@ REFUSALS: list[tuple[Callable[[Any], Any], Any, str]] = [
         )
     ),
     (charts.residual_plots, None, "analysis of variance"),
-    (lambda _: evaluation().plot.box(), None, "set measure to one of: AP"),
+    (lambda _: evaluation().plot.box(), None, "choose one of: AP"),
     (lambda test: cf.compare(random_scores(2), test=test).plot.residuals(), "sign", "anova-2"),
     (charts.clicks_by_rank_chart, make_log(PAGES), "results of pages"),
     (charts.clicks_by_rank_chart, make_log(PAGES, RESULTS), "clicks"),

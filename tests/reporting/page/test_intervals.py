@@ -14,9 +14,9 @@ from scipy import stats
 import cranfield as cf
 from cranfield.reporting.page.contents import NO_QUALITY, collect_contents
 from cranfield.reporting.page.intervals import draw_systems, draw_two_systems
-from cranfield.reporting.page.sections import answer_lines
+from cranfield.reporting.page.sections import list_answer_lines
 from cranfield.reporting.page.svg_charts import choose_axis
-from cranfield.reporting.summary import pair_verdicts, separate_shared_lines
+from cranfield.reporting.summary import list_pair_verdicts, separate_shared_lines
 from tests.reporting.page.reading import read
 
 FAR = "a system far below"
@@ -111,7 +111,7 @@ def test_colours_that_occur_are_explained(shifts: tuple[float, float], key: str)
         word for word in ("Blue", "Orange", "orange") if word in key
     }
     assert key in figure
-    verdicts = [*pair_verdicts(pairs)]
+    verdicts = [*list_pair_verdicts(pairs)]
     for style, verdict in (("top", "better"), ("worse", "worse")):
         assert (f'class="{style}"' in figure) == (verdict in verdicts)
 
@@ -121,14 +121,14 @@ def test_means_over_different_topics_are_said_and_advice_is_not_on_the_page() ->
     values[0, 0] = values[:3, 2] = np.nan
     with pytest.warns(cf.CranfieldWarning, match="missing='drop' excludes topics"):
         contents = collect_contents(scores(values, "q"), title="x", scales=False)
-    [text] = answer_lines(contents.parts[0])
+    [text] = list_answer_lines(contents.parts[0])
     assert "Systems have scores on different topics: 9 to 12 per system. Systems are not" in text
     assert text.endswith("has no score (4 scores missing).")
     values[:] = np.nan_to_num(values)
     values[3], values[4, 0], values[5, 1:] = np.nan, np.nan, np.nan
     with pytest.warns(cf.CranfieldWarning):
         contents = collect_contents(scores(values, "q"), title="x", scales=False)
-    assert "different topics: 10 per system." in answer_lines(contents.parts[0])[0]
+    assert "different topics: 10 per system." in list_answer_lines(contents.parts[0])[0]
 
 
 def test_shares_of_judged_documents_are_not_tested(tmp_path: Path) -> None:

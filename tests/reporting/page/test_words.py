@@ -10,9 +10,9 @@ import numpy as np
 import cranfield as cf
 from cranfield.reporting.page.contents import ScalingEffect, collect_contents
 from cranfield.reporting.page.sections import (
-    answer_lines,
     count_items,
     describe_coverage,
+    list_answer_lines,
     list_warnings,
     make_answer_cells,
 )
@@ -29,7 +29,7 @@ def test_the_bundled_collection() -> None:
     assert count_items(contents) == {"system": 40, "topic": 50, "judgment": 23_151, "measure": 1}
     [part] = contents.parts
     # The numbers stand in docs/scales.md and in the output of the demonstration too.
-    assert answer_lines(part)[:4] == [
+    assert list_answer_lines(part)[:4] == [
         "Of 40 systems, 16 share the top group on nDCG@20 (best: UPrrf93-wt-r5, 0.8496).",
         "Tukey's HSD on the two-way ANOVA error, bootstrapped over topics: 398 of 780 pairs are"
         " significantly different (alpha 0.05).",
@@ -66,7 +66,7 @@ def scores(*columns: list[float], name: str = "m") -> cf.Scores:
 
 def first_of(given: cf.Scores, **options: Any) -> list[str]:
     [part] = collect_contents(given, title="x", **options).parts
-    return answer_lines(part)
+    return list_answer_lines(part)
 
 
 def test_two_systems() -> None:
@@ -117,8 +117,8 @@ def test_scales(tmp_path: Path) -> None:
     assert isinstance(found, ScalingEffect)
     assert (found.n_before, found.n_after) == (before.sum(), after.sum())
     assert (found.n_lost, found.n_gained) == ((before & ~after).sum(), (~before & after).sum())
-    assert parts["RR@5"].computed == "ordinal"
-    assert parts["P@5"].computed == "interval"
+    assert parts["RR@5"].computed_scale == "ordinal"
+    assert parts["P@5"].computed_scale == "interval"
     effects = {name: part.effect for name, part in parts.items()}
     assert isinstance(effects["P@5"], ScalingEffect)
     assert effects["P@5"].tau == 1.0
@@ -137,11 +137,11 @@ def test_counts_and_one_sided_answers(tmp_path: Path) -> None:
     values = np.random.default_rng(4).random((8, 4)) + [0, 0, 0, 2]
     scores = cf.Scores(values, tuple("12345678"), tuple("abcz"), "AP")
     [part] = collect_contents(scores, title="x", alternative="greater", baseline="z").parts
-    assert answer_lines(part)[0].endswith(
+    assert list_answer_lines(part)[0].endswith(
         "on AP: none is significantly better; the opposite direction was not tested."
     )
     [part] = collect_contents(scores, title="x", alternative="less", baseline="z").parts
-    assert "3 are significantly worse; the opposite direction was" in answer_lines(part)[0]
+    assert "3 are significantly worse; the opposite direction was" in list_answer_lines(part)[0]
     one = cf.Scores(values[:, :1], tuple("12345678"), ("a",), "AP")
     assert "1 system, 8 topics, 1 measure" in read(cf.report(one, tmp_path / "r.html")).shown
     # Apart from each other without doubt: no word of those that are not found to differ.
@@ -149,7 +149,7 @@ def test_counts_and_one_sided_answers(tmp_path: Path) -> None:
     [part] = collect_contents(
         cf.Scores(apart, tuple("12345678"), tuple("abc"), "AP"), title="x", baseline="b"
     ).parts
-    assert answer_lines(part)[0].endswith(
+    assert list_answer_lines(part)[0].endswith(
         "on AP: 1 is significantly better, 1 is significantly worse."
     )
     alike = cf.Scores(np.tile(values[:, :1], 3), tuple("12345678"), tuple("abc"), "AP")

@@ -398,8 +398,8 @@ class Comparison(Reader):
             assert stats.shapiro(left.ravel()).pvalue <= 0.05
 
     @matches(
-        r"The test needs an? (\w+) scale, (?:and scores by|but the scale of) (\S+) (?:are on an?|is"
-        r" declared to be) (\w+)(?: scale)?[,:] (.*)\."
+        r"The test requires an? (\w+) scale, (?:and scores by|but the scale of) (\S+) (?:are on an?"
+        r"|is declared to be) (\w+)(?: scale)?[,:] (.*)\."
     )
     def see_scale(self, found: re.Match[str]) -> None:
         needs, has = str(self.one.info.scale), str(self.one.scores.scale)
@@ -601,7 +601,7 @@ def test_paragraphs_on_several_measures_share_sentences(evaluation: Any) -> None
     first, second, third, _ = write_paragraphs(comparisons).split("\n\n")
     ordinal = "but the scale of AP and nDCG@10 is declared to be ordinal: the result"
     assert ordinal in first and "and scores by P@5 are on an interval scale" in second
-    assert "The test needs" not in third
+    assert "The test requires" not in third
     kind = f"Effect sizes ({comparisons[0].info.effect}) are"
     assert kind in first
     for paragraph in (second, third):

@@ -48,8 +48,15 @@ from cranfield.campaign.store.records import (
 from cranfield.evaluation.scorefiles.reading import read_scores_by_measure
 from cranfield.reporting.page.contents import collect_contents
 from cranfield.reporting.page.data import count_overall_decimals
-from cranfield.reporting.page.html import Html, asset, escape, label, sentence, whole_page
-from cranfield.reporting.page.sections import answer_lines
+from cranfield.reporting.page.html import (
+    Html,
+    assemble_page,
+    escape,
+    make_label,
+    make_sentence,
+    read_asset,
+)
+from cranfield.reporting.page.sections import list_answer_lines
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.sources.columns import read_parquet_frame
@@ -303,12 +310,12 @@ def collect_task_data(release: StoredRelease) -> TaskLeaderboard:
         anonymous_ids={row["team"] for row in rows if row.get("sha256") == "" and row.get("team")},
         late_tags={row["tag"] for row in rows if row.get("late") == "true"},
         # The answer names the best runs, which may be late.
-        late_note=f" {sentence(late_note)}" if late_note else "",
+        late_note=f" {make_sentence(late_note)}" if late_note else "",
         # Runs are marked as unpooled only if some runs are marked as pooled.
         has_pooled=any(row.get("pooled") == "true" for row in rows),
         has_unpooled=any(row.get("pooled") == "false" for row in rows),
         measure_section=section,
-        answer=answer_lines(section) if section else [],
+        answer=list_answer_lines(section) if section else [],
         decimals=count_overall_decimals(section) if section else 4,
         # The first run, and the runs that are not significantly different from it.
         top_group=section.comparison.top_group if section and section.comparison else (),
@@ -332,7 +339,7 @@ def make_page(
     scripts = [script] if sortable else []
     values |= {"title": title, "links": links, "script": Html("".join(scripts))}
     body = render(template, **values)
-    return path, whole_page(title, body, style=style, scripts=scripts).encode()
+    return path, assemble_page(title, body, style=style, scripts=scripts).encode()
 
 
 @cache
@@ -341,7 +348,7 @@ def read_assets() -> tuple[str, str]:
         (files(__package__) / "assets" / name).read_text("utf-8")
         for name in ("site.css", "site.js")
     )
-    style = "".join(map(asset, STYLES)) + style
+    style = "".join(map(read_asset, STYLES)) + style
     return style, f'(() => {{\n"use strict";\n{script}}})();\n'
 
 
@@ -360,7 +367,7 @@ def make_task_pages(
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the path and the bytes of each page of a task."""
     release = leaderboard.release
-    title, lead = label(release.title), describe_task(leaderboard)
+    title, lead = make_label(release.title), describe_task(leaderboard)
     columns = leaderboard.rows[0] if leaderboard.rows else {}
     yield make_page(
         *("leaderboard.html", f"{folder}/index.html", title, links),
@@ -391,8 +398,8 @@ def make_task_pages(
         sheet = Sheet.from_json(source.read_text("utf-8"), str(source))
         sheet_lead = f"{release.title}, release {release.id}. {format_rank(sheet)}."
         yield make_page(
-            *("site.html", f"{folder}/{leaderboard.pages[tag]}", label(tag), links),
-            lead=label(sheet_lead),
+            *("site.html", f"{folder}/{leaderboard.pages[tag]}", make_label(tag), links),
+            lead=make_label(sheet_lead),
             sections=render("sheet_body.html", **make_sheet_values(sheet)),
         )
 
@@ -405,8 +412,8 @@ def describe_task(leaderboard: TaskLeaderboard) -> str:
     if scores := release.scores.get(leaderboard.measure):
         counts.append(counted(len(scores.topics), "topic"))
     if release.about.get("judgments"):
-        counts.append(f"judgments {label(str(release.about['judgments']))}")
-    counts += [f"release {label(release.id)}", str(release.about.get("date") or "")]
+        counts.append(f"judgments {make_label(str(release.about['judgments']))}")
+    counts += [f"release {make_label(release.id)}", str(release.about.get("date") or "")]
     return ", ".join(filter(None, counts))
 
 
@@ -423,7 +430,7 @@ def describe_judgments(leaderboard: TaskLeaderboard) -> str:
         depth = about.get("pool_depth")
         documents = f"the first {counted(depth, 'document')} of " if depth else ""
         parts.append(f"pooled: {documents}{n_pooled:,} of {counted(len(leaderboard.rows), 'run')}")
-    return sentence("; ".join(parts)) if parts else ""
+    return make_sentence("; ".join(parts)) if parts else ""
 
 
 def group_runs_by_team(leaderboard: TaskLeaderboard) -> dict[str, list[dict[str, Any]]]:
@@ -480,7 +487,7 @@ def make_heat_map(leaderboard: TaskLeaderboard, topics: Sequence[str]) -> dict[s
     level = (values - low) / (high - low) if high > low else np.zeros(values.shape)
     level = 1 - level if scores.lower_is_better else level
     shades = np.where(np.isnan(level), -1, np.minimum(level * SHADES, SHADES - 1)).astype(np.int64)
-    names = list(map(label, topics))
+    names = list(map(make_label, topics))
     return {
         "too_large": None,
         "best": low if scores.lower_is_better else high,
@@ -639,7 +646,7 @@ def make_site_files(
                 copies.append((path, hashlib.sha256(content).hexdigest()))
                 yield path, content
     about = (task_releases or releases)[0].about
-    title = label(str(about.get("campaign_title") or about.get("campaign") or "Campaign"))
+    title = make_label(str(about.get("campaign_title") or about.get("campaign") or "Campaign"))
     n_retracted = sum(release.retraction is not None for release in releases)
     sizes = [counted(len(leaderboards), "task"), counted(len(releases), "release")]
     sizes += [f"{n_retracted} retracted"] if n_retracted else []
@@ -668,6 +675,6 @@ def make_site_files(
         yield make_page(path, path, "Records", links, leaderboards=leaderboards)
     main_links = [(link_text, f"../{name}") for link_text, name in MAIN_PAGES.items()]
     for task, leaderboard in leaderboards.items():
-        pages = [(label(leaderboard.release.title), "index.html"), ("Topics", "topics.html")]
+        pages = [(make_label(leaderboard.release.title), "index.html"), ("Topics", "topics.html")]
         links = [(link_text, format_link(task, name, prefix="../")) for link_text, name in pages]
         yield from make_task_pages(leaderboard, task, main_links + links)

@@ -33,7 +33,7 @@ from cranfield.campaign.store.records import Submission
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting import charts
 from cranfield.reporting.charts.saving import render_chart
-from cranfield.reporting.page.html import label
+from cranfield.reporting.page.html import make_label
 from cranfield.reporting.page.report_page import report
 from cranfield.significance.comparison.compared_pairs import shorten_letters
 from cranfield.tabular import Cell, Table, format_number
@@ -105,8 +105,8 @@ def make_overview_page(overview: Overview, svgs: Mapping[str, bytes], forms: Seq
     sizes = counted(overview.leaderboard.rows.height, "run"), counted(topics.height, "topic")
     return render_page(
         "overview.html",
-        label(overview.title),
-        counts=f"{', '.join(sizes)}, judgments {label(overview.judgments)}",
+        make_label(overview.title),
+        counts=f"{', '.join(sizes)}, judgments {make_label(overview.judgments)}",
         headings=headings,
         skip="Skip to the leaderboard",
         leaderboard=overview.leaderboard,

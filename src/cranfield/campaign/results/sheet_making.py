@@ -48,9 +48,9 @@ from cranfield.campaign.store.records import ACCEPTED, Submission
 from cranfield.collection.metadata.reading import read_metadata
 from cranfield.evaluation.evaluation import Evaluation, TieEffect, describe_effects
 from cranfield.measures import parse_measures
-from cranfield.reporting.page.html import label
-from cranfield.reporting.page.sections import verdict_sentence
-from cranfield.reporting.summary import BETTER, WORSE, group_letters, verdict_matrix
+from cranfield.reporting.page.html import make_label
+from cranfield.reporting.page.sections import write_verdict
+from cranfield.reporting.summary import BETTER, WORSE, list_group_letters, make_verdict_matrix
 from cranfield.scales.statements import MEANINGFUL, Meaningfulness, describe_order, meaningfulness
 from cranfield.scores import Scores
 
@@ -153,9 +153,9 @@ def compare_each_run(scores: Scores) -> list[SheetComparison]:
     if isinstance(comparison, str):
         return [SheetComparison(rank, n_runs, not_compared=comparison) for rank in ranks]
     statement = meaningfulness(comparison)
-    letters = group_letters(comparison) or [""] * n_runs
+    letters = list_group_letters(comparison) or [""] * n_runs
     comparisons = []
-    for k, (rank, verdicts) in enumerate(zip(ranks, verdict_matrix(comparison), strict=True)):
+    for k, (rank, verdicts) in enumerate(zip(ranks, make_verdict_matrix(comparison), strict=True)):
         # The row has the verdicts on this run against each other run.
         is_better, is_worse = verdicts == WORSE, verdicts == BETTER
         ties = [int(j) for j in comparison.order if j != k and not is_better[j] and not is_worse[j]]
@@ -177,7 +177,7 @@ def compare_each_run(scores: Scores) -> list[SheetComparison]:
 
 def _describe_verdict(statement: Meaningfulness, k: int) -> tuple[str, ...]:
     """Return sentences about meaningfulness, and about invariant differences of the run."""
-    sentence, comparison = verdict_sentence(statement), statement.comparison
+    sentence, comparison = write_verdict(statement), statement.comparison
     is_of_run = ((comparison.first == k) | (comparison.second == k)) & comparison.is_significant()
     if statement.verdict == MEANINGFUL or not is_of_run.any():
         return (sentence,)
@@ -385,8 +385,8 @@ def _make_overall_fields(
 def make_sheet_page(sheet: Sheet) -> str:
     """Return the sheet as a self-contained HTML page without scripts."""
     values = make_sheet_values(sheet)
-    counts = f"{', '.join(map(label, values['titles']))}. {label(values['rank'])}."
-    title, skip = label(sheet.tag), "Skip to the sheet"
+    counts = f"{', '.join(map(make_label, values['titles']))}. {make_label(values['rank'])}."
+    title, skip = make_label(sheet.tag), "Skip to the sheet"
     return render_page("sheet.html", title, counts=counts, skip=skip, **values)
 
 
@@ -451,7 +451,7 @@ def _make_index_page(sheets: Sequence[Sheet]) -> str:
     """Return a page with links to all sheets, in order of rank."""
     title, counts, heading = "Sheets", "", "Runs"
     if sheets:
-        campaign, title = map(label, make_sheet_titles(sheets[0]))
+        campaign, title = map(make_label, make_sheet_titles(sheets[0]))
         counts, heading = f"{campaign}. {counted(len(sheets), 'run')}.", "Sheets"
     return render_page(
         "sheets.html",

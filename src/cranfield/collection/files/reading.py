@@ -701,7 +701,8 @@ def _add_grades(
         if (unknown := values.is_null()).any():
             row = int(unknown.arg_true()[0])
             topic, doc, text = frame.select("topic", "doc", "grade").row(row)
-            raise origin.make_row_error(start + row, grades.describe_missing_grade(text), topic, doc)
+            reason = grades.describe_missing_grade(text)
+            raise origin.make_row_error(start + row, reason, topic, doc)
         start += frame.height
         yield frame.with_columns(values)
 

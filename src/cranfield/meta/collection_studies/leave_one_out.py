@@ -29,16 +29,16 @@ from cranfield.meta.collection_studies.pools import (
 from cranfield.meta.collection_studies.rankings import (
     LIST_COLUMNS,
     LISTS,
-    Scoring,
+    ScoreKinds,
     Teams,
     compute_overall_scores,
+    compute_ranks,
     correlate_ranks,
     join_tables,
-    rank_systems,
-    read_scoring,
+    parse_score_kinds,
 )
 from cranfield.meta.study import Study
-from cranfield.meta.study_options import Depth, Rel, check_integers
+from cranfield.meta.study_options import PoolDepth, Rel, check_integers
 from cranfield.meta.work import Progress, run_parts
 from cranfield.result import Column, Columns
 
@@ -85,24 +85,22 @@ class PoolDepths(Study):
             "relevant": Column("Number of documents judged relevant."),
             "relevant proportion": Column(
                 "Number of relevant documents in the pool divided by the number of all relevant"
-                " documents."
+                " documents; null without relevant documents."
             ),
-            "unjudged": Column("Proportion of unjudged documents in the top ranks of all systems."),
-            "largest unjudged": Column(
-                "Largest proportion of unjudged documents in the top ranks of any system."
-            ),
+            "unjudged": Column("Proportion of unjudged documents in all top ranks; null if empty."),
+            "largest unjudged": Column("Largest proportion `unjudged` of a single system."),
             "lacking": Column(
                 "Number of unjudged documents within the depth, summed over contributing runs;"
-                " above 0 if the pools of the collection were shallower."
+                " above 0 if the pools of the collection were shallower; null for all judgments."
             ),
         },
         "pool rankings": {
             **_DEPTH_COLUMNS,
-            "mean score": Column("Mean overall score of the systems."),
-            "difference": Column("`mean score` minus the mean score with all judgments."),
+            "mean score": Column("Mean overall score of the systems with a score."),
+            "difference": Column("Mean change of overall scores from those with all judgments."),
             "tau": Column(
                 "Kendall's tau between the rankings of systems with the judgments of the pool and"
-                " with all judgments; null if all systems are tied."
+                " with all judgments; null if all systems are tied in one of the two."
             ),
             "largest rank change": Column(
                 "Largest absolute difference of a system's rank from its rank with all judgments."
@@ -112,7 +110,7 @@ class PoolDepths(Study):
             **_DEPTH_COLUMNS,
             "system": Column("System.", key=True),
             "score": Column("Overall score."),
-            "rank": Column("Rank."),
+            "rank": Column("Rank by `score`; tied systems share the best of their ranks."),
         },
     }
 
@@ -151,7 +149,7 @@ def pool_depths(
     depths: Annotated[int | Sequence[int] | None, Numbers()] = None,
     *,
     contributors: Any = None,
-    pool_depth: Depth = None,
+    pool_depth: PoolDepth = None,
     lists: str | Sequence[str] = "raw",
     top: Annotated[int, Integer(1, MAX_DEPTH)] = 10,
     rel: Rel = 1,
@@ -211,7 +209,7 @@ def pool_depths(
     [1.0, 0.5, 0.6667, 0.6667, 0.6667, 0.6667]
     """
     call = check_arguments(pool_depths, locals(), trace_runs)
-    scoring = read_scoring(measures, lists, compat)
+    kinds = parse_score_kinds(measures, lists, compat)
     runs = trace_runs(runs, qrels, compat=compat, **policies)
     if depths is None:
         team_pools = pools(runs, None, contributors=contributors, depth=pool_depth)
@@ -225,16 +223,16 @@ def pool_depths(
     all_depths = (*sorted_depths, None)
     masks = [mask_pool(runs, contributes, depth) for depth in sorted_depths]
     masks.append(np.ones(runs.judgments.grade.size, dtype=bool))
-    scores = np.array([compute_overall_scores(iterate_blocks(runs, m), scoring) for m in masks])
+    scores = np.array([compute_overall_scores(iterate_blocks(runs, m), kinds) for m in masks])
     systems, rankings = [], []
-    for k, (_, _, lower_is_better) in enumerate(scoring.kinds):
+    for k, (_, _, lower_is_better) in enumerate(kinds.items):
         full_scores = scores[-1, k]
-        full_ranks = rank_systems(full_scores, lower_is_better)
+        full_ranks = compute_ranks(full_scores, lower_is_better)
         for depth, pool_scores in zip(all_depths, scores[:, k], strict=True):
-            rank = rank_systems(pool_scores, lower_is_better)
+            rank = compute_ranks(pool_scores, lower_is_better)
             column = pl.Series([depth] * len(runs.systems), dtype=pl.Int64)
             columns = {"depth": column, "system": runs.systems, "score": pool_scores, "rank": rank}
-            systems.append(scoring.make_frame(k, columns))
+            systems.append(kinds.make_frame(k, columns))
             if depth is not None:
                 row = {
                     "depth": [depth],
@@ -243,7 +241,7 @@ def pool_depths(
                     "tau": [correlate_ranks(full_scores, pool_scores)],
                     "largest rank change": [np.nanmax(np.abs(rank - full_ranks), initial=0.0)],
                 }
-                rankings.append(scoring.make_frame(k, row))
+                rankings.append(kinds.make_frame(k, row))
     counts = [
         count_judged(runs, contributes, depth, mask, top, rel)
         for depth, mask in zip(all_depths, masks, strict=True)
@@ -257,8 +255,8 @@ def pool_depths(
     )
     return PoolDepths(
         call,
-        measures=tuple(scoring.names),
-        lists=scoring.lists,
+        measures=tuple(kinds.names),
+        lists=kinds.lists,
         depths=sorted_depths,
         contributors=tuple(runs.systems[s] for s in np.flatnonzero(contributes)),
         runs=runs,
@@ -318,8 +316,8 @@ class LeaveOneOut(Study):
             "largest gain": Column("Largest gain of the overall score; 0 if no score improves."),
             "largest rank change": Column("Largest change of rank in either direction."),
             "mean tau": Column(
-                "Mean over teams of Kendall's tau between the rankings of all systems with and"
-                " without the unique documents of the team."
+                "Mean over all teams of Kendall's tau between the rankings of all systems with and"
+                " without the unique documents of the team (1 if it has none)."
             ),
             "lowest tau": Column("Lowest value over teams of the Kendall's tau in `mean tau`."),
         },
@@ -329,9 +327,9 @@ class LeaveOneOut(Study):
             "team": Column("Excluded team.", key=True),
             "tau": Column(
                 "Kendall's tau between the rankings of all systems with all judgments and without"
-                " the unique judgments of the team; null if all systems are tied."
+                " the unique judgments of the team; null if all systems are tied in one of the two."
             ),
-            "largest rank change": Column("Largest change of rank of any system."),
+            "largest rank change": Column("Largest absolute change of rank of a system."),
             "mean drop": Column("Mean drop of the score of the team's own runs."),
             "largest drop": Column("Largest drop of the score of the team's runs; may be below 0."),
         },
@@ -346,11 +344,9 @@ class LeaveOneOut(Study):
             "before": Column("Overall score with all judgments."),
             "after": Column("Overall score without the unique judgments of the team."),
             "difference": Column("`after` minus `before`; null without a score."),
-            "change %": Column(
-                "`difference` in percent of |`before`|; null if `before` is 0.", decimals=1
-            ),
+            "change %": Column("`difference` in percent of |`before`|; null if undefined.", 1),
             "rank before": Column("Rank with all judgments."),
-            "rank after": Column("Rank without the unique judgments of the team."),
+            "rank after": Column("Rank of `after` among the values `before` of all other systems."),
             "rank change": Column("`rank after` minus `rank before`; above 0 if the system fell."),
         },
     }
@@ -360,7 +356,7 @@ class LeaveOneOut(Study):
     def judged_without(self, team: str) -> JudgedRuns:
         """Return all runs, judged without the unique contributions of a team."""
         check_choice("team", team, self.pools.teams)
-        mask = self.pools.without(self.pools.teams.index(team), self.others)
+        mask = self.pools.exclude_team(self.pools.teams.index(team), self.others)
         return restrict(self.pools.runs, mask)
 
     @property
@@ -395,10 +391,10 @@ class LeaveOneOut(Study):
                 f"note: {counted(n_unpooled, 'run')} treated as unpooled, because not all of the"
                 f" top {pools.depth} are judged; override with depth and contributors"
             )
-        if pools.outside:
+        if pools.n_outside:
             treatment = {"keep": "kept", "drop": "removed"}[self.others]
             lines.append(
-                f"note: {treatment} {counted(pools.outside, 'judgment')} of documents that no"
+                f"note: {treatment} {counted(pools.n_outside, 'judgment')} of documents that no"
                 f" contributing run has in its top {pools.depth}"
             )
         return lines
@@ -412,26 +408,26 @@ class LeaveOneOut(Study):
 
 
 def _compare(
-    team_pools: Pools, scoring: Scoring, full_scores: Floats, scores_without: Floats
+    team_pools: Pools, kinds: ScoreKinds, full_scores: Floats, scores_without: Floats
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compare systems and rankings with and without the unique documents of each team."""
     systems, rankings = [], []
-    for k, (_, _, lower_is_better) in enumerate(scoring.kinds):
+    for k, (_, _, lower_is_better) in enumerate(kinds.items):
         scores_with_all, scores = full_scores[k], scores_without[:, k]
         scores_without_team = scores[team_pools.team_of, np.arange(scores_with_all.size)]
-        rank = rank_systems(scores_with_all, lower_is_better)
+        rank = compute_ranks(scores_with_all, lower_is_better)
         system_columns = team_pools.by_system().with_columns(
             pl.Series("before", scores_with_all),
             pl.Series("after", scores_without_team),
             pl.Series("rank before", rank),
             pl.Series(
-                "rank after", rank_systems(scores_without_team, lower_is_better, scores_with_all)
+                "rank after", compute_ranks(scores_without_team, lower_is_better, scores_with_all)
             ),
         )
-        systems.append(scoring.make_frame(k, system_columns))
+        systems.append(kinds.make_frame(k, system_columns))
         drop = scores - scores_with_all if lower_is_better else scores_with_all - scores
         drops = [drop[j, team_pools.team_of == j] for j in range(len(team_pools.teams))]
-        rank_changes = [np.abs(rank_systems(row, lower_is_better) - rank) for row in scores]
+        rank_changes = [np.abs(compute_ranks(row, lower_is_better) - rank) for row in scores]
         ranking_columns = {
             "team": pl.Series(team_pools.teams, dtype=pl.String),
             "tau": [correlate_ranks(scores_with_all, row) for row in scores],
@@ -439,7 +435,7 @@ def _compare(
             "mean drop": [_reduce(np.mean, values) for values in drops],
             "largest drop": [_reduce(np.max, values) for values in drops],
         }
-        rankings.append(scoring.make_frame(k, ranking_columns))
+        rankings.append(kinds.make_frame(k, ranking_columns))
     before, difference = pl.col("before"), pl.col("after") - pl.col("before")
     change = pl.when(before != 0).then(100 * difference / before.abs())
     rank_change = pl.col("rank after") - pl.col("rank before")
@@ -456,12 +452,12 @@ def _reduce(function: Callable[[Floats], Any], values: Floats) -> float:
 
 
 def _summarise(
-    team_pools: Pools, scoring: Scoring, systems: pl.DataFrame, rankings: pl.DataFrame
+    team_pools: Pools, kinds: ScoreKinds, systems: pl.DataFrame, rankings: pl.DataFrame
 ) -> pl.DataFrame:
-    """Summarise the tables of systems and rankings by measure and list, for contributing teams."""
+    """Summarise both tables by measure and list; changes are of systems of contributing teams."""
     contributing_teams = team_pools.by_team.filter(pl.col("contributing") > 0)["team"]
     signs = {
-        measure: 1.0 if lower_is_better else -1.0 for measure, _, lower_is_better in scoring.kinds
+        measure: 1.0 if lower_is_better else -1.0 for measure, _, lower_is_better in kinds.items
     }
     sign = pl.col("measure").replace_strict(signs)
     drops = (
@@ -490,7 +486,7 @@ def leave_one_out(
     *,
     teams: Teams = None,
     contributors: Any = None,
-    depth: Depth = None,
+    depth: PoolDepth = None,
     others: Annotated[str, OneOf(("keep", "drop"))] = "keep",
     lists: str | Sequence[str] = LISTS,
     rel: Rel = 1,
@@ -508,7 +504,8 @@ def leave_one_out(
 
     .. math:: LOO_j = \bigcup_{j' \ne j} C_{j'} = P - U_j
 
-    Source: Zobel (1998), with single runs; Sakai (2013), section 5.4, with teams.
+    with the contributions C_j and the unique contributions U_j of team j to the pool P, as for
+    :class:`Pools`. Source: Zobel (1998), with single runs; Sakai (2013), section 5.4, with teams.
 
     Parameters
     ----------
@@ -536,8 +533,8 @@ def leave_one_out(
     Raises
     ------
     MeasureError, PolicyError, InputError
-        For unknown names or unreadable data, a single team, and runs from which no pool depth can
-        be inferred.
+        For unknown names, invalid options, unreadable data, a single team, and runs from which no
+        pool depth can be inferred.
 
     Notes
     -----
@@ -568,7 +565,7 @@ def leave_one_out(
     [('A', 1, 1), ('B', 1, 0)]
     """
     call = check_arguments(leave_one_out, locals(), trace_runs)
-    scoring = read_scoring(measures, lists, compat)
+    kinds = parse_score_kinds(measures, lists, compat)
     options = {"teams": teams, "contributors": contributors, "depth": depth, "rel": rel}
     team_pools = pools(runs, qrels, **options, compat=compat, **policies)
     if len(team_pools.teams) < 2:
@@ -576,18 +573,18 @@ def leave_one_out(
             f"expected at least two teams, got only team {quoted(team_pools.teams[0])}"
         )
     all_judgments = iterate_blocks(team_pools.runs, team_pools.judgments(others))
-    full_scores = compute_overall_scores(all_judgments, scoring)
+    full_scores = compute_overall_scores(all_judgments, kinds)
     shape = (len(team_pools.teams), *full_scores.shape)
     scores_without = np.broadcast_to(full_scores, shape).copy()
     # Scores do not change without a team that has no unique contributions.
     indices = np.flatnonzero(team_pools.by_team["unique"].to_numpy() > 0)
     if indices.size:
-        settings = {"study": "leave one out", **scoring.make_settings(), "others": others}
+        settings = {"study": "leave one out", **kinds.make_settings(), "others": others}
         parts = run_parts(
             _score_without,
-            (team_pools, scoring, others),
+            (team_pools, kinds, others),
             {f"team-{j}": int(j) for j in indices},
-            about={} if folder is None else {**settings, **team_pools.about()},
+            settings={} if folder is None else {**settings, **team_pools.make_settings()},
             jobs=jobs,
             # Threads share the large arrays, whose operations release the interpreter lock.
             backend=backend or ("threading" if jobs > 1 else None),
@@ -595,22 +592,22 @@ def leave_one_out(
             progress=progress,
         )
         scores_without[indices] = parts["score"].to_numpy().reshape(-1, *full_scores.shape)
-    systems, rankings = _compare(team_pools, scoring, full_scores, scores_without)
+    systems, rankings = _compare(team_pools, kinds, full_scores, scores_without)
     return LeaveOneOut(
         call,
-        measures=tuple(scoring.names),
-        lists=scoring.lists,
+        measures=tuple(kinds.names),
+        lists=kinds.lists,
         pools=team_pools,
         teams=team_pools.by_team,
-        summary=_summarise(team_pools, scoring, systems, rankings),
+        summary=_summarise(team_pools, kinds, systems, rankings),
         rankings=rankings,
         systems=systems,
     )
 
 
-def _score_without(shared: tuple[Pools, Scoring, str], team: int) -> pl.DataFrame:
-    team_pools, scoring, others = shared
+def _score_without(shared: tuple[Pools, ScoreKinds, str], team: int) -> pl.DataFrame:
+    team_pools, kinds, others = shared
     scores = compute_overall_scores(
-        iterate_blocks(team_pools.runs, team_pools.without(team, others)), scoring
+        iterate_blocks(team_pools.runs, team_pools.exclude_team(team, others)), kinds
     )
     return pl.DataFrame({"score": scores.ravel()})

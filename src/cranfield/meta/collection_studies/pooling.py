@@ -34,17 +34,17 @@ from cranfield.meta.collection_studies.pools import (
 )
 from cranfield.meta.collection_studies.rankings import (
     LIST_COLUMNS,
-    Scoring,
+    ScoreKinds,
     Teams,
+    compute_ranks,
     correlate_ranks,
     join_tables,
-    rank_systems,
-    read_scoring,
+    parse_score_kinds,
     score_blocks,
 )
 from cranfield.meta.study import Study, find_names, format_percent
 from cranfield.meta.study_options import Rel, Repeats, Resamples, Seed, check_integers, split_texts
-from cranfield.meta.test_studies.fast_tests import TestChoice, compute_verdict, read_choice
+from cranfield.meta.test_studies.fast_tests import TestChoice, compute_decisions, read_choice
 from cranfield.meta.work import Progress, hash_values, make_part_name, run_parts
 from cranfield.result import Column, Columns
 from cranfield.scores import Scores
@@ -59,7 +59,7 @@ _AGREEMENT = {
     "tau": "Kendall's tau with the ranking of systems with all judgments",
     "tau ap": "AP correlation with the ranking of systems with all judgments",
     "rmse": "Root mean square difference from the overall scores with all judgments",
-    "rank change": "Largest difference of a system's rank from its rank with all judgments",
+    "rank change": "Largest absolute change of a system's rank from its rank with all judgments",
     "significant": "Number of significant pairs of systems",
     "confirmed": "Number of pairs significant in the same direction with all judgments",
     "lost": "Number of pairs that are significant only with all judgments",
@@ -67,8 +67,8 @@ _AGREEMENT = {
     "reversed": "Number of pairs significant in the opposite direction with all judgments",
     "drop": "Mean drop of the score of a contributing team's systems if their team is excluded",
     "drop %": "Mean drop of the score in percent, if the team of the system is excluded",
-    "largest drop": "Largest drop of the score of a system if its team is excluded",
-    "fall": "Largest drop in rank of a system if its team is excluded",
+    "largest drop": "Largest drop of a system's score if its team is excluded; 0 if none drops",
+    "fall": "Largest drop in rank of a system if its team is excluded; 0 if none drops",
 }
 """Columns of the table of rankings, besides keys and repeats, with their descriptions."""
 
@@ -87,7 +87,7 @@ class PoolingInputs:
     """Inputs of all parts of a study of pooling."""
 
     team_pools: Pools
-    scoring: Scoring
+    kinds: ScoreKinds
     pool: Pool
     qrels: Qrels
     judgment_indices: Ints  # of each document of the pool; -1 without a judgment
@@ -98,7 +98,7 @@ class PoolingInputs:
     choice: TestChoice
     seed: int
     full_scores: list[Scores]  # with all judgments, for each kind of score
-    signs: list[Ints | None]  # of significant differences by pair, None if not testable
+    signs: list[Ints | None]  # of significant differences by pair; None if no pair can be tested
 
 
 def locate_judgments(runs: JudgedRuns, qrels: Qrels, pool: Pool) -> tuple[Ints, Bools]:
@@ -114,9 +114,10 @@ def locate_judgments(runs: JudgedRuns, qrels: Qrels, pool: Pool) -> tuple[Ints, 
 
 
 def compute_signs(choice: TestChoice, scores: Scores, seed: int) -> Ints | None:
-    """Return the sign of significant differences by pair, 0 for others; None if not testable."""
-    verdict, is_tested = compute_verdict(choice, scores, seed)
-    return np.where(verdict.significant, verdict.order, 0).astype(np.int64) if is_tested else None
+    """Return signs of significant differences by pair, 0 for others; None if not testable."""
+    decisions, is_tested = compute_decisions(choice, scores, seed)
+    signs = np.where(decisions.significant, decisions.order, 0).astype(np.int64)
+    return signs if is_tested else None
 
 
 def judge_within_budgets(inputs: PoolingInputs, task: Task) -> pl.DataFrame:
@@ -151,7 +152,7 @@ def _score_budget(
         judgments = judgments[runs.judgments.grade[judgments] >= 0]
     is_judged = np.zeros(runs.judgments.grade.size, dtype=bool)
     is_judged[judgments] = True
-    topic_scores = score_blocks(iterate_blocks(runs, is_judged), inputs.scoring)
+    topic_scores = score_blocks(iterate_blocks(runs, is_judged), inputs.kinds)
     scores = np.array([item.overall() for item in topic_scores])
     loo_scores = _score_without_unique(inputs, is_judged, scores)
     rows = [
@@ -167,7 +168,7 @@ def _score_budget(
             **_compare_with_full(inputs, k, topic_scores[k], lower_is_better),
             **_summarise_exclusion(inputs.team_pools, scores[k], loo_scores[k], lower_is_better),
         }
-        for k, (measure, kind, lower_is_better) in enumerate(inputs.scoring.kinds)
+        for k, (measure, kind, lower_is_better) in enumerate(inputs.kinds.items)
     ]
     row_type = pl.Array(pl.Float64, scores.shape[1])
     return (
@@ -186,7 +187,7 @@ def _compare_with_full(
     full_values, new_values = inputs.full_scores[kind_index].overall(), scores.overall()
     has_score = ~(np.isnan(full_values) | np.isnan(new_values))
     sign = -1.0 if lower_is_better else 1.0
-    full_ranks, new_ranks = (rank_systems(x, lower_is_better) for x in (full_values, new_values))
+    full_ranks, new_ranks = (compute_ranks(x, lower_is_better) for x in (full_values, new_values))
     differences = (new_values - full_values)[has_score]
     rank_changes = np.abs(new_ranks - full_ranks)[has_score]
     orders = (round_for_ranking(sign * values[has_score]) for values in (new_values, full_values))
@@ -217,7 +218,7 @@ def _score_without_unique(inputs: PoolingInputs, is_judged: Bools, scores: Float
             team_runs = np.flatnonzero(team_pools.team_of == team)
             mask = is_judged & (team_pools.owner != team)
             systems = iterate_systems(team_pools.runs, mask, team_runs)
-            loo_scores[:, team_runs] = [s.overall() for s in score_blocks(systems, inputs.scoring)]
+            loo_scores[:, team_runs] = [s.overall() for s in score_blocks(systems, inputs.kinds)]
     return loo_scores
 
 
@@ -230,7 +231,7 @@ def _summarise_exclusion(
     has_drop = is_contributor & ~np.isnan(drop)
     if not has_drop.any():
         return {}
-    full_ranks, new_ranks = (rank_systems(x, lower_is_better, before) for x in (before, after))
+    full_ranks, new_ranks = (compute_ranks(x, lower_is_better, before) for x in (before, after))
     fall = new_ranks - full_ranks
     has_percentage = has_drop & (before != 0)
     percents = 100 * drop[has_percentage] / np.abs(before[has_percentage])
@@ -265,7 +266,8 @@ def _declare_means() -> Columns:
     columns = {}
     for name, description in _AGREEMENT.items():
         decimals = 1 if name in (*_COUNTS, "drop %") else 4
-        columns[name] = Column(f"{description}.", decimals=decimals)
+        suffix = "; null if no pair could be tested" if name in PAIRS else ""
+        columns[name] = Column(f"{description}{suffix}.", decimals=decimals)
         if name in SD_COLUMNS:
             columns[f"{name} sd"] = Column(_SD, display=False)
     return columns
@@ -274,8 +276,7 @@ def _declare_means() -> Columns:
 class Pooling(Study):
     """Results of pooling methods with limited numbers of judgments; see :func:`pooling`.
 
-    In all tables the last rows of a measure and a kind of list, with null for method and budget,
-    are for the complete pool.
+    In all tables rows with null for method and budget are for the complete pool.
 
     Attributes
     ----------
@@ -287,12 +288,12 @@ class Pooling(Study):
         The judged runs, the teams, and the systems that contribute to the pool.
     pool
         The documents to judge.
-    relevant
-        Number of relevant documents in all judgments of the evaluated topics.
+    n_relevant
+        Number of relevant documents in all judgments, or in the pool if `others` is `drop`.
     documents, rankings, samples, systems
         The tables `pooling documents`, `pooling rankings`, `pooling samples` and `pooling systems`.
     notes
-        Judgments outside the pool, unjudged documents, and pairs that could not be tested.
+        Notes on judgments outside the pool, unjudged documents and topics, and untested pairs.
     """
 
     name = "pooling"
@@ -328,13 +329,13 @@ class Pooling(Study):
         "pooling samples": {
             **LIST_COLUMNS,
             **_BUDGET_KEYS,
-            "repeat": Column("Repeat.", key=True),
+            "repeat": Column("Index of the repeat, from 0.", key=True),
             "*": Column("Value of a column of `pooling documents` or `pooling rankings`."),
         },
         "pooling systems": {
             **LIST_COLUMNS,
             **_BUDGET_KEYS,
-            "repeat": Column("Repeat.", key=True),
+            "repeat": Column("Index of the repeat, from 0.", key=True),
             "system": Column("System.", key=True),
             "score": Column("Overall score with the judgments within the budget."),
             "rank": Column("Rank by `score`."),
@@ -371,7 +372,7 @@ class Pooling(Study):
         return [
             f"pool of {counted(len(self.pool), 'document')}:"
             f" {counted(len(self.pools.contributing), 'contributing run')}, depth"
-            f" {self.pool.depth}; {self.relevant:,} relevant documents in all judgments;"
+            f" {self.pool.depth}; {self.n_relevant:,} relevant documents in all judgments;"
             f" {counted(len(self.pools.team_of), 'system')} scored{suffix};"
             f" {self.test} with {self.correction}, alpha {self.alpha:g}"
         ]
@@ -417,21 +418,21 @@ def _rank_by_budget(rows: pl.DataFrame, inputs: PoolingInputs) -> pl.DataFrame:
     names = pl.Series(inputs.team_pools.runs.systems, dtype=pl.String)
     tables = []
     for (measure, kind, lower_is_better), full_scores in zip(
-        inputs.scoring.kinds, inputs.full_scores, strict=True
+        inputs.kinds.items, inputs.full_scores, strict=True
     ):
         overall = full_scores.overall()
-        full_ranks = rank_systems(overall, lower_is_better)
+        full_ranks = compute_ranks(overall, lower_is_better)
         kind_rows = rows.filter(pl.col("measure") == measure, pl.col("list") == kind)
         for row in kind_rows.iter_slices(1):
             score, score_without = (row[column].to_numpy()[0] for column in ("score", "without"))
             columns = {
                 "system": names,
                 "score": score,
-                "rank": rank_systems(score, lower_is_better),
+                "rank": compute_ranks(score, lower_is_better),
                 "full score": overall,
                 "full rank": full_ranks,
                 "score without": score_without,
-                "rank without": rank_systems(score_without, lower_is_better, score),
+                "rank without": compute_ranks(score_without, lower_is_better, score),
             }
             labels = row.select(*KIND_COLUMNS, *BUDGET_COLUMNS, "repeat")
             tables.append(labels.join(pl.DataFrame(columns), how="cross"))
@@ -505,9 +506,9 @@ def pooling(
         As for :func:`cranfield.meta.pools`; without teams each run is excluded alone.
     others
         How to treat judgments of documents that no contributing run retrieves within the pool
-        depth, which no method can request: `keep` (default) or `drop`. `keep`: all judgments, with
-        which budgets are compared, include them, so that the rows for the complete pool show the
-        effect of their absence. `drop`: all judgments are those of the pool.
+        depth, which no method can request: `keep` (default) or `drop`. `keep`: the judgments with
+        which budgets are compared include them, so that the rows for the complete pool show the
+        effect of their absence. `drop`: budgets are compared with the judgments of the pool.
     lists
         `raw`: unjudged documents count as not relevant. `condensed`: they are removed. Or both.
     test
@@ -553,7 +554,7 @@ def pooling(
     """
     call = check_arguments(pooling, locals(), trace_runs)
     parsed_methods = parse_methods(methods)
-    scoring = read_scoring(measures, lists, compat)
+    kinds = parse_score_kinds(measures, lists, compat)
     parsed_budgets = (
         None if budgets is None else sorted(check_integers("budget", budgets, MAX_DEPTH))
     )
@@ -572,11 +573,11 @@ def pooling(
         max_documents = np.diff(document_pool.starts).max(initial=0)
         parsed_budgets = [budget for budget in BUDGETS if budget < max_documents] or [1]
     is_judged = team_pools.judgments(others)
-    full_scores = score_blocks(iterate_blocks(team_pools.runs, is_judged), scoring)
+    full_scores = score_blocks(iterate_blocks(team_pools.runs, is_judged), kinds)
     judgment_indices, is_evaluated = locate_judgments(team_pools.runs, judgments, document_pool)
     inputs = PoolingInputs(
         team_pools=team_pools,
-        scoring=scoring,
+        kinds=kinds,
         pool=document_pool,
         qrels=judgments,
         judgment_indices=judgment_indices,
@@ -599,7 +600,7 @@ def pooling(
         judge_within_budgets,
         inputs,
         {**tasks, "whole-pool": (None, 0)},
-        about={} if folder is None else _make_settings(inputs),
+        settings={} if folder is None else _make_settings(inputs),
         jobs=jobs,
         backend=backend,
         folder=folder,
@@ -608,22 +609,22 @@ def pooling(
     # Group rows by measure and list, and keep their order otherwise.
     rows = pl.concat(
         rows.filter(pl.col("measure") == measure, pl.col("list") == kind)
-        for measure, kind, _ in scoring.kinds
+        for measure, kind, _ in kinds.items
     )
     n_relevant = int((is_judged & (team_pools.runs.judgments.grade >= rel)).sum())
     samples = rows.drop("score", "without")
     documents, rankings = average_repeats(samples, n_relevant)
     return Pooling(
         call,
-        measures=tuple(scoring.names),
-        lists=scoring.lists,
+        measures=tuple(kinds.names),
+        lists=kinds.lists,
         methods=tuple(map(str, parsed_methods)),
         budgets=tuple(parsed_budgets),
         test=choice.test,
         correction=choice.correction,
         pools=team_pools,
         pool=document_pool,
-        relevant=n_relevant,
+        n_relevant=n_relevant,
         documents=documents,
         rankings=rankings,
         samples=samples,
@@ -646,8 +647,8 @@ def _make_settings(inputs: PoolingInputs) -> dict[str, Any]:
     arrays = (document_pool.starts, document_pool.ranked, document_pool.ranking_starts, scores)
     return {
         "study": "pooling",
-        **inputs.scoring.make_settings(),
-        **inputs.team_pools.about(),
+        **inputs.kinds.make_settings(),
+        **inputs.team_pools.make_settings(),
         "budgets": list(inputs.budgets),
         "others": inputs.others,
         "rel": inputs.rel,
@@ -662,10 +663,10 @@ def _make_settings(inputs: PoolingInputs) -> dict[str, Any]:
 
 def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
     team_pools, document_pool = inputs.team_pools, inputs.pool
-    if team_pools.outside:
+    if team_pools.n_outside:
         treatment = "removed" if inputs.others == "drop" else "no budget includes"
         yield (
-            f"{treatment} {counted(team_pools.outside, 'judgment')} of documents that no"
+            f"{treatment} {counted(team_pools.n_outside, 'judgment')} of documents that no"
             f" contributing run retrieves in its top {document_pool.depth}"
         )
     if n_unjudged := int((inputs.is_evaluated & (inputs.judgment_indices < 0)).sum()):
@@ -675,8 +676,10 @@ def _write_notes(inputs: PoolingInputs, rows: pl.DataFrame) -> Iterable[str]:
         )
     if n_topics := np.unique(document_pool.topic[~inputs.is_evaluated]).size:
         yield f"excluded {counted(n_topics, 'topic')} without judgments"
-    if any(signs is None for signs in inputs.signs):
-        yield "significant pairs are not counted, as no pair can be tested with all judgments"
+    signs_by_kind = zip(inputs.kinds.items, inputs.signs, strict=True)
+    untested = [f"{label} ({name} lists)" for (label, name, _), x in signs_by_kind if x is None]
+    if untested:
+        names = ", ".join(untested)
+        yield f"significant pairs are not counted for {names}: none is testable with all judgments"
     elif n_untested := rows["significant"].null_count():
-        budgets = counted(n_untested, "budget")
-        yield f"pairs of systems could not be tested with the judgments of {budgets}"
+        yield f"pairs of systems could not be tested in {counted(n_untested, 'row')} of the samples"

@@ -19,7 +19,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import Rows
 from cranfield.meta.collection_studies.rankings import Teams, teams_of
-from cranfield.meta.study_options import Depth, Rel
+from cranfield.meta.study_options import PoolDepth, Rel
 from cranfield.meta.work import hash_judged_runs
 from cranfield.scores.one_measure import find_labels
 
@@ -116,7 +116,7 @@ def count_retrieved(runs: JudgedRuns) -> Ints:
 
 
 def find_judged_depths(runs: JudgedRuns) -> Ints:
-    """Find the largest d such that all top d documents of a system are judged; shape (systems,)."""
+    """Find the largest d such that a system's top d are judged: the largest int64 if all are."""
     rows = runs.documents
     # Rows are judged documents by rank: position and rank agree down to the first unjudged one.
     judged_prefix = rows.where(rows.seen == rows.rank).count
@@ -176,7 +176,7 @@ def mask_pool(runs: JudgedRuns, contributes: Bools, depth: int) -> Bools:
 def count_judged(
     runs: JudgedRuns, contributes: Bools, depth: int | None, is_judged: Bools, top: int, rel: int
 ) -> dict[str, Any]:
-    """Count judged documents, and compute proportions of unjudged documents in the top ranks."""
+    """Count judged and relevant documents, and find proportions of unjudged ones in top ranks."""
     top_runs = restrict(runs, is_judged).top(top)
     n_retrieved = top_runs.retrieved.sum(axis=0)
     n_unjudged = n_retrieved - top_runs.judged().count.sum(axis=0)
@@ -216,9 +216,9 @@ class Pools:
         Number of documents per topic that each of these runs contributed, and whether it was
         inferred from the judgments.
     judged_depth
-        Largest d such that all top d documents of a system are judged, on all topics; shape
+        Largest d such that all top d documents of a system are judged, on all judged topics; shape
         (systems,). For a run whose documents are all judged, the length of its longest ranking.
-    contributors
+    n_contributors
         Number of teams that contributed each judgment, 0 outside the pool of these runs; shape
         (judgments,).
     owner
@@ -239,16 +239,16 @@ class Pools:
     depth: int
     depth_inferred: bool
     judged_depth: Ints
-    contributors: Ints
+    n_contributors: Ints
     owner: Ints
     by_team: pl.DataFrame
 
     @property
-    def outside(self) -> int:
+    def n_outside(self) -> int:
         """Number of judgments of documents that no contributing run has within the depth."""
-        return int((self.contributors == 0).sum())
+        return int((self.n_contributors == 0).sum())
 
-    def without(self, team: int, others: str = "keep") -> Bools:
+    def exclude_team(self, team: int, others: str = "keep") -> Bools:
         """Return a mask of the judgments without the unique contributions of a team.
 
         `team` is an index into `teams`. `others` is `keep` or `drop`, for judgments of documents
@@ -257,8 +257,8 @@ class Pools:
         return np.asarray(self.judgments(others) & (self.owner != team))
 
     def judgments(self, others: str = "keep") -> Bools:
-        """Return a mask of the judgments of all teams; `others` as for :meth:`without`."""
-        return np.asarray((self.contributors > 0) | (others == "keep"))
+        """Return a mask of the judgments of all teams; `others` as for :meth:`exclude_team`."""
+        return np.asarray((self.n_contributors > 0) | (others == "keep"))
 
     @property
     def unit(self) -> str:
@@ -270,7 +270,7 @@ class Pools:
         """Names of the systems whose runs contributed to the pool."""
         return [self.runs.systems[s] for s in np.flatnonzero(self.contributes)]
 
-    def about(self) -> dict[str, Any]:
+    def make_settings(self) -> dict[str, Any]:
         """Return the settings that results depend on."""
         return {
             "depth": self.depth,
@@ -291,11 +291,11 @@ class Pools:
         )
 
     def __repr__(self) -> str:
-        n_pooled = int((self.contributors > 0).sum())
+        n_pooled = int((self.n_contributors > 0).sum())
         return (
             f"Pools({counted(len(self.teams), 'team')},"
             f" {counted(int(self.contributes.sum()), 'contributing run')}, depth {self.depth}:"
-            f" {counted(n_pooled, 'judgment')}, {self.outside:,} of other documents)"
+            f" {counted(n_pooled, 'judgment')} in the pool, {self.n_outside:,} outside)"
         )
 
 
@@ -305,7 +305,7 @@ def pools(
     *,
     teams: Teams = None,
     contributors: Any = None,
-    depth: Depth = None,
+    depth: PoolDepth = None,
     rel: Rel = 1,
     **policies: Any,
 ) -> Pools:
@@ -322,10 +322,10 @@ def pools(
     contributors
         The runs that contributed to the pool: None for all, names of systems, or `judged`: the runs
         whose top `depth` documents are all judged. With None and no `depth`, if the first document
-        of a run is unjudged, only the half of the runs that is judged deepest counts.
+        of a run is unjudged, only runs contribute that are judged as deep as the median run.
     depth
         Depth of the pool: number of documents taken from each ranking. By default the largest depth
-        at which every document of the contributing runs is judged.
+        down to which all documents of the contributing runs are judged.
     rel
         Lowest relevant grade, 1 or more.
     policies
@@ -334,9 +334,10 @@ def pools(
     Raises
     ------
     PolicyError
-        For a depth that is invalid or cannot be inferred, and unknown systems.
+        For a depth that is invalid or cannot be inferred, unknown systems, and systems without a
+        team.
     InputError
-        As for :func:`cranfield.judge`.
+        As for :func:`cranfield.judge`, and for a table of teams that cannot be read.
 
     Notes
     -----
@@ -350,7 +351,7 @@ def pools(
     >>> runs = {"a": {"q": {"x": 2.0, "y": 1.0}}, "b": {"q": {"y": 2.0, "z": 1.0}}}
     >>> team_pools = pools(runs, {"q": {"x": 1, "y": 1, "z": 0, "w": 1}})
     >>> team_pools
-    Pools(2 teams, 2 contributing runs, depth 2: 3 judgments, 1 of other documents)
+    Pools(2 teams, 2 contributing runs, depth 2: 3 judgments in the pool, 1 outside)
     >>> team_pools.by_team.select("team", "contributed", "unique", "unique relevant").rows()
     [('a', 2, 1, 1), ('b', 2, 1, 0)]
     """
@@ -366,7 +367,7 @@ def pools(
     team_of = np.array([team_names.index(name) for name in system_teams], dtype=np.int64)
     if depth is None:
         # Pools are often made from a part of the submitted runs: assume the half that is judged
-        # deepest, with ties. Documents of other runs are judged only if these runs have them, too.
+        # deepest, and ties. Documents of other runs are judged only if these runs have them, too.
         median_depth = np.sort(run_depths)[run_depths.size // 2]
         if contributors is None and not run_depths.min() and median_depth:
             contributes = run_depths >= median_depth
@@ -417,7 +418,7 @@ def pools(
         depth=parsed_depth,
         depth_inferred=depth is None,
         judged_depth=np.minimum(run_depths, retrieved.max(axis=0)),
-        contributors=n_teams,
+        n_contributors=n_teams,
         owner=owner,
         by_team=pl.DataFrame(counts),
     )

@@ -134,7 +134,7 @@ LISTS = ("raw", "condensed")
 
 
 @dataclass(frozen=True)
-class Scoring:
+class ScoreKinds:
     """Measures and kinds of lists; each combination of the two is a kind of score."""
 
     measures: tuple[Measure, ...]
@@ -145,7 +145,7 @@ class Scoring:
         return [measure.label for measure in self.measures]
 
     @property
-    def kinds(self) -> list[tuple[str, str, bool]]:
+    def items(self) -> list[tuple[str, str, bool]]:
         """Measure, kind of list, and whether lower is better, for each kind of score."""
         kinds = product(self.measures, self.lists)
         return [(measure.label, name, measure.info.lower_is_better) for measure, name in kinds]
@@ -155,12 +155,12 @@ class Scoring:
 
     def make_frame(self, kind_index: int, columns: Any) -> pl.DataFrame:
         """Make a table with the measure and the list of a kind of score as first columns."""
-        measure, list_name, _ = self.kinds[kind_index]
+        measure, list_name, _ = self.items[kind_index]
         labels = pl.lit(measure).alias("measure"), pl.lit(list_name).alias("list")
         return pl.DataFrame(columns).select(*labels, pl.all())
 
 
-def read_scoring(measures: Any, lists: str | Sequence[str], compat: str | None) -> Scoring:
+def parse_score_kinds(measures: Any, lists: str | Sequence[str], compat: str | None) -> ScoreKinds:
     """Parse distinct measures, and check kinds of lists."""
     parsed_measures = tuple(dict.fromkeys(parse_measures(measures, compat=compat)))
     kinds = (lists,) if isinstance(lists, str) else tuple(dict.fromkeys(lists))
@@ -168,16 +168,16 @@ def read_scoring(measures: Any, lists: str | Sequence[str], compat: str | None) 
         raise PolicyError(f"expected at least one kind of list ({', '.join(LISTS)}), got none")
     for kind in kinds:
         check_choice("list", kind, LISTS)
-    return Scoring(parsed_measures, kinds)
+    return ScoreKinds(parsed_measures, kinds)
 
 
-def compute_overall_scores(blocks: Iterable[JudgedRuns], scoring: Scoring) -> Floats:
+def compute_overall_scores(blocks: Iterable[JudgedRuns], kinds: ScoreKinds) -> Floats:
     """Compute the overall score of each system; shape (kinds of score, systems)."""
-    values = [[scores.overall() for scores in _score_kinds(block, scoring)] for block in blocks]
+    values = [[scores.overall() for scores in _score_kinds(block, kinds)] for block in blocks]
     return np.concatenate(values, axis=-1)
 
 
-def score_blocks(blocks: Iterable[JudgedRuns], scoring: Scoring) -> list[Scores]:
+def score_blocks(blocks: Iterable[JudgedRuns], kinds: ScoreKinds) -> list[Scores]:
     """Score blocks of systems; return scores of all systems for each kind of score."""
     return [
         replace(
@@ -185,27 +185,27 @@ def score_blocks(blocks: Iterable[JudgedRuns], scoring: Scoring) -> list[Scores]
             values=np.concatenate([scores.values for scores in block_scores], axis=1),
             systems=tuple(name for scores in block_scores for name in scores.systems),
         )
-        for block_scores in zip(*(_score_kinds(block, scoring) for block in blocks), strict=True)
+        for block_scores in zip(*(_score_kinds(block, kinds) for block in blocks), strict=True)
     ]
 
 
-def _score_kinds(judged: JudgedRuns, scoring: Scoring) -> list[Scores]:
-    views = [judged if name == "raw" else judged.condensed() for name in scoring.lists]
-    scores_by_view = [score(view, scoring.measures).values() for view in views]
+def _score_kinds(judged: JudgedRuns, kinds: ScoreKinds) -> list[Scores]:
+    views = [judged if name == "raw" else judged.condensed() for name in kinds.lists]
+    scores_by_view = [score(view, kinds.measures).values() for view in views]
     return [scores for view_scores in zip(*scores_by_view, strict=True) for scores in view_scores]
 
 
-def rank_systems(
+def compute_ranks(
     values: Floats, lower_is_better: bool = False, others: Floats | None = None
 ) -> Floats:
-    """Rank systems by their values; tied systems share their best rank.
+    """Compute the ranks of systems by their values; tied systems share their best rank.
 
     With `others`, the value of each system is ranked among the values of other systems in `others`.
 
     >>> before = np.array([0.5, 0.4, 0.4, 0.1])
-    >>> rank_systems(before).tolist()
+    >>> compute_ranks(before).tolist()
     [1.0, 2.0, 2.0, 4.0]
-    >>> rank_systems(np.array([0.3, 0.4, 0.4, 0.1]), others=before).tolist()
+    >>> compute_ranks(np.array([0.3, 0.4, 0.4, 0.1]), others=before).tolist()
     [3.0, 2.0, 2.0, 4.0]
     """
     sign = -1.0 if lower_is_better else 1.0
@@ -222,13 +222,13 @@ def join_tables(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def correlate_ranks(first: Floats, second: Floats) -> float:
-    """Compute Kendall's tau-b over systems that have both scores; NaN if either ties all."""
+    """Compute Kendall's tau-b over systems with both scores; NaN if they are all tied in one."""
     has_score = ~(np.isnan(first) | np.isnan(second))
     rounded_scores = [round_for_ranking(scores[has_score]) for scores in (first, second)]
     return float(kendall_tau(*rounded_scores))
 
 
-def rank_documents(run: Run, ties: str, depth: int | None) -> pl.DataFrame:
+def tabulate_ranks(run: Run, ties: str, depth: int | None) -> pl.DataFrame:
     """Return a table of the documents of a run down to a depth: `topic`, `doc` and `rank`."""
     frame = pl.DataFrame(
         {

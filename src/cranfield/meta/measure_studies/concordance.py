@@ -34,11 +34,11 @@ ORDERS = {"better": 1, "worse": -1, "same": 0, "open": OPEN}
 
 
 class InnateOrders(Study):
-    """Numbers of topics on which all measures order two rankings in the same way.
+    """Numbers of topics on which two rankings have an innate order; see :func:`innate_orders`.
 
     Attributes
     ----------
-    systems, topics, depth
+    n_systems, n_topics, depth
         Numbers of systems, topics, and ranks considered.
     pairs, agreement
         The tables `innate` and `agreement`.
@@ -48,16 +48,17 @@ class InnateOrders(Study):
     reference: ClassVar[str] = "Moffat and Mackenzie (2024); Ferrante, Ferro and Fuhr (2021)"
     table_attributes: ClassVar[Sequence[str]] = ("pairs", "agreement")
     titles: ClassVar[Mapping[str, str]] = {
-        "innate": "Topics on which all measures order two systems in the same way (innate order)",
+        "innate": "Topics on which no measure can prefer one of two systems (innate order)",
         "agreement": "Measures and the innate order of two rankings on a topic",
     }
     columns: ClassVar[Mapping[str, Columns]] = {
         "innate": {
             **PAIR_COLUMNS,
             "better": Column(
-                "Number of topics on which the first system is better by all measures."
+                "Number of topics on which the first system is innately better: no measure that"
+                " rewards more relevant documents and higher ranks prefers the second."
             ),
-            "worse": Column("Number of topics on which the first system is worse by all measures."),
+            "worse": Column("Number of topics on which the first system is innately worse."),
             "same": Column(
                 "Number of topics on which both systems have the same grades, rank by rank."
             ),
@@ -110,9 +111,9 @@ class InnateOrders(Study):
                 f" {self.agreement['ordered'][0]:,} pairs."
             )
         return (
-            f"In {ordered} of the pairs of rankings, one ranking is better by all measures (innate"
-            f" order); in {undetermined}, measures may disagree; in {same}, the rankings are the"
-            f" same.{measure_sentence}",
+            f"In {ordered} of the pairs of rankings, one ranking is innately better: measures that"
+            f" reward relevance and higher ranks cannot prefer the other; in {undetermined},"
+            f" measures may disagree; in {same}, the rankings are the same.{measure_sentence}",
             f"Only the first {counted(self.depth, 'rank')} count; unjudged documents count as not"
             " relevant.",
         )
@@ -120,16 +121,17 @@ class InnateOrders(Study):
     def heading(self) -> list[str]:
         n_pairs, (ordered, same, undetermined) = self._format_proportions()
         return [
-            f"{self.systems} systems, {self.topics} topics, {self.depth} ranks; of {n_pairs:,}"
-            f" pairs of rankings, {ordered} have an innate order (all measures agree), {same} are"
-            f" equal, and {undetermined} have no innate order"
+            f"{counted(self.n_systems, 'system')}, {counted(self.n_topics, 'topic')},"
+            f" {counted(self.depth, 'rank')}; of {counted(n_pairs, 'pair')} of rankings, {ordered}"
+            f" have an innate order (no measure can prefer the other), {same} are equal, and"
+            f" {undetermined} have no innate order"
         ]
 
 
 def innate_orders(
     judged: JudgedRuns, depth: int = 10, measures: str | Measure | Iterable[str | Measure] = ()
 ) -> InnateOrders:
-    r"""Count the topics on which one of two rankings is better by all measures.
+    r"""Count the topics on which one of two rankings is innately better.
 
     A ranking improves if a document is replaced by a more relevant document, or swapped with a more
     relevant document below it. If such steps lead from one ranking to another, every measure that
@@ -156,8 +158,8 @@ def innate_orders(
 
     Raises
     ------
-    PolicyError, CranfieldError
-        For an argument other than judged runs, a depth below 1, or one system.
+    PolicyError, CranfieldError, MeasureError
+        For an argument other than judged runs, a depth below 1, one system, or an unknown measure.
 
     Notes
     -----
@@ -202,8 +204,8 @@ def innate_orders(
     columns = dict.fromkeys(InnateOrders.columns["agreement"], pl.Int64)
     return InnateOrders(
         {},
-        systems=n_systems,
-        topics=n_topics,
+        n_systems=n_systems,
+        n_topics=n_topics,
         depth=int(depth),
         pairs=pl.DataFrame(
             {
@@ -227,7 +229,7 @@ class Concordance(Study):
     ----------
     measures, gold
         Names of the candidate measures, and of the gold measures.
-    systems, topics
+    n_systems, n_topics
         Numbers of systems and topics.
     pairs
         The table `concordance`, a row for each pair of measures.
@@ -242,8 +244,10 @@ class Concordance(Study):
             "Number of pairs of runs on a topic that have scores by both measures and by the gold"
             " standard."
         ),
-        "missing": Column("Number of pairs of runs on a topic that lack a score."),
-        "disagreements": Column("Number of pairs of runs that the two measures order oppositely."),
+        "missing": Column(
+            "Number of other pairs of runs on a topic, which lack one of these scores."
+        ),
+        "disagreements": Column("Number of compared pairs that the two measures order oppositely."),
         "first concordant": Column(
             "Number of disagreements in which the first measure is concordant with the gold"
             " standard."
@@ -260,7 +264,7 @@ class Concordance(Study):
         ),
         "first wins": Column("Number of disagreements with only the first measure concordant."),
         "second wins": Column("Number of disagreements with only the second measure concordant."),
-        "both": Column("Number of disagreements in which both measures are concordant."),
+        "both concordant": Column("Number of disagreements in which both measures are concordant."),
         "neither": Column("Number of disagreements in which neither measure is concordant."),
         "p": Column(
             "p-value of the exact two-sided sign test of `first wins` and `second wins`; 1 if both"
@@ -317,7 +321,7 @@ class Concordance(Study):
     def heading(self) -> list[str]:
         return [
             f"{counted(len(self.measures), 'measure')} against {' and '.join(self.gold)},"
-            f" {counted(self.systems, 'system')}, {counted(self.topics, 'topic')}"
+            f" {counted(self.n_systems, 'system')}, {counted(self.n_topics, 'topic')}"
         ]
 
     def tables(self) -> list[Table]:
@@ -366,9 +370,9 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     Notes
     -----
     A gold measure that ties two runs is concordant with both candidates, as in figure 17. Scores on
-    a topic that differ by at most 2**-44 of the largest score are tied. Scores of measures for
-    which lower is better are negated. If a measure has no score for a pair of runs on a topic, that
-    pair is excluded for all pairs with this measure, and counted as missing.
+    a topic that differ by at most 2**-44 of the largest absolute score on it are tied. Scores of
+    measures for which lower is better are negated. If a measure has no score for a pair of runs on
+    a topic, that pair is excluded for all pairs with this measure, and counted as missing.
 
     Pairs of runs have runs and topics in common and are not independent. The sign test treats them
     as independent, as in the source, so that its p-values are too small.
@@ -406,8 +410,8 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
         {},
         measures=names,
         gold=tuple(gold_scores),
-        systems=n_systems,
-        topics=n_topics,
+        n_systems=n_systems,
+        n_topics=n_topics,
         pairs=_compare_pairs(names, scores),
     )
 
@@ -484,7 +488,7 @@ def _compare_pairs(names: tuple[str, ...], scores: list[Scores]) -> pl.DataFrame
             "second proportion": proportions[1],
             "first wins": first_wins,
             "second wins": second_wins,
-            "both": n_both,
+            "both concordant": n_both,
             "neither": n_disagree - first_wins - n_second,
             "p": compute_binomial_pvalues(first_wins, second_wins),
         }

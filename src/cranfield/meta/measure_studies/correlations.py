@@ -143,11 +143,11 @@ class Correlations(Study):
     overall
         Correlations of the overall values of systems; shape (measures, measures).
     topicwise
-        Correlations of scores on each topic, NaN where a measure ties all systems; shape (topics,
-        measures, measures).
-    by_topic, lowest
-        Mean and minimum of `topicwise` over the topics where it is defined; shape (measures,
+        Correlations of scores on each topic, NaN where they are undefined; shape (topics, measures,
         measures).
+    by_topic, lowest
+        Mean and minimum of `topicwise` over the topics where it is defined, NaN without such
+        topics; shape (measures, measures).
     counted_topics
         Number of topics where `topicwise` is defined; shape (measures, measures).
     topics, systems
@@ -155,7 +155,7 @@ class Correlations(Study):
     lower_is_better
         The measures for which lower scores are better; their scores were negated.
     notes
-        Topics or scores that were excluded or imputed.
+        Notes on topics or scores that were excluded or imputed.
     options
         Options of the coefficient: `ties` for `tau-ap` and `rbo`, and `p` for `rbo`.
     """
@@ -168,10 +168,10 @@ class Correlations(Study):
         "overall": Column(
             "Correlation of the overall scores of systems by the two measures; null if undefined."
         ),
-        "by topic": Column("Mean over topics of the correlation on each topic."),
-        "lowest": Column("Lowest correlation on a topic."),
-        "lowest topic": Column("Topic with the lowest coefficient.", key=True),
-        "topics": Column("Number of topics on which the coefficient is defined."),
+        "by topic": Column("Mean over topics of the correlation on each; null if never defined."),
+        "lowest": Column("Lowest correlation on a topic; null if never defined."),
+        "lowest topic": Column("First topic with the lowest correlation, or null.", key=True),
+        "topics": Column("Number of topics on which the correlation is defined."),
     }
 
     @property
@@ -212,7 +212,7 @@ class Correlations(Study):
             )
         return (
             lead,
-            f"The orders are by the means of {counted(len(self.systems), 'system')} over"
+            f"The orders are by overall scores of {counted(len(self.systems), 'system')} on"
             f" {counted(len(self.topics), 'topic')}.",
         )
 
@@ -228,8 +228,8 @@ class Correlations(Study):
             "measures": self.measures,
             "coefficient": self.method,
             "coefficient options": self.options,
-            "systems": len(self.systems),
-            "topics": len(self.topics),
+            "n_systems": len(self.systems),
+            "n_topics": len(self.topics),
             "missing": self.missing,
         }
 

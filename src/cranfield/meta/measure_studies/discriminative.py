@@ -24,15 +24,15 @@ from cranfield.significance.registry import CORRECTIONS, Options, find_test
 
 
 class DiscriminativePower(Study):
-    """Numbers of significant pairs of systems by measure.
+    """Numbers of significant pairs of systems by measure; see :func:`discriminative_power`.
 
     Attributes
     ----------
     resamples, seed
         Number of resamples, and seed, of a randomised test or correction; otherwise None.
-    measures, systems
+    measures, n_systems
         Text forms of the measures, and number of systems.
-    topics
+    n_topics
         Number of compared topics by measure, after the policy for missing scores.
     pairs
         The table `pairs`.
@@ -67,7 +67,7 @@ class DiscriminativePower(Study):
         "pairs": {
             "measure": Column("Measure.", key=True),
             **PAIR_COLUMNS,
-            "difference": Column("Difference of the systems by :func:`cranfield.compare`."),
+            "difference": Column("Difference of the systems as in :func:`cranfield.compare`."),
             "p": Column("Adjusted p-value.", pvalue=True),
         },
     }
@@ -122,15 +122,15 @@ class DiscriminativePower(Study):
 
         return (
             describe_extremes(self.summary, "significant", "significant differences", describe),
-            f"These numbers are for {counted(self.systems, 'system')} and their topics"
+            f"These numbers are for {counted(self.n_systems, 'system')} and their topics"
             f" ({condition}); more power does not make a measure valid.",
         )
 
     def heading(self) -> list[str]:
-        topics = " or ".join(map(str, sorted(set(self.topics.values()))))
+        topics = " or ".join(map(str, sorted(set(self.n_topics.values()))))
         sampling = f", {self.resamples:,} samples, seed {self.seed}" if self.resamples else ""
         return [
-            f"{counted(len(self.measures), 'measure')}, {counted(self.systems, 'system')},"
+            f"{counted(len(self.measures), 'measure')}, {counted(self.n_systems, 'system')},"
             f" {topics} topics; test {self.test}, correction {self.correction},"
             f" alpha {self.alpha:g}{sampling}"
         ]
@@ -149,7 +149,7 @@ class DiscriminativePower(Study):
 
     def facts(self) -> dict[str, Any]:
         notes = {name: list(notes) for name, notes in self.notes.items() if notes}
-        return {**super().facts(), "topics": dict(self.topics), "notes": notes}
+        return {**super().facts(), "n_topics": dict(self.n_topics), "notes": notes}
 
 
 @add_work_options
@@ -224,7 +224,7 @@ def discriminative_power(
         _test_pairs,
         (aligned_scores, options),
         {f"measure-{index}": name for index, name in enumerate(names, 1)},
-        about={"study": "discriminative power", **scores, **options},
+        settings={"study": "discriminative power", **scores, **options},
         **work,
     )
     rows = table.group_by("measure", maintain_order=True).agg(pl.col("topics", "notes").first())
@@ -236,8 +236,8 @@ def discriminative_power(
         resamples=resamples if is_random else None,
         seed=seed if is_random else None,
         measures=tuple(names),
-        systems=len(aligned_scores[names[0]].systems),
-        topics=dict(rows.select("measure", "topics").iter_rows()),
+        n_systems=len(aligned_scores[names[0]].systems),
+        n_topics=dict(rows.select("measure", "topics").iter_rows()),
         pairs=table.drop("topics", "notes"),
         notes={name: tuple(notes) for name, _, notes in rows.iter_rows()},
     )

@@ -82,7 +82,7 @@ _PREFERENCE_COLUMNS = {
     "of decided": Column("`correct` / (`correct` + `wrong`); null if both are 0."),
     "p": Column("p-value of the exact two-sided sign test of `correct` and `wrong`.", pvalue=True),
     "no preference": Column(
-        "Number of pairs of runs that an assessor judged equal; excluded from all proportions.",
+        "Number of pairs of runs that were judged equal; excluded from all proportions.",
         display=False,
     ),
     "both tied": Column("Number of pairs in `no preference` that the measure ties.", display=False),
@@ -217,8 +217,8 @@ def predictive_power(
     -----
     A measure that ties two runs makes no prediction: `predicted` counts a tie as not correct, so
     that measures gain nothing from deciding only easy cases, and `of decided` excludes ties. Scores
-    on a topic that differ by at most 2**-44 of the largest score are tied. Scores of measures for
-    which lower is better are negated.
+    on a topic that differ by at most 2**-44 of the largest absolute score on it are tied. Scores of
+    measures for which lower is better are negated.
 
     Intervals and tests assume that preferences are independent. Preferences of several assessors
     for the same runs are not independent; merge such preferences with `majority=True`.

@@ -35,10 +35,10 @@ _COUNTS = {
     ),
     "swaps": Column(
         "Number of comparisons in which the two sets order the systems differently; with"
-        " ties='swaps', also of ties."
+        " ties='swaps', ties also count."
     ),
     "ties": Column("Number of comparisons with a difference of 0 on at least one of the sets."),
-    "rate": Column("`swaps` / `comparisons`; null if both are 0.", decimals=1, percent=True),
+    "rate": Column("`swaps` / `comparisons`; null without comparisons.", decimals=1, percent=True),
 }
 
 
@@ -47,7 +47,7 @@ class Swaps(Study):
 
     Attributes
     ----------
-    measure, systems, topics
+    measure, n_systems, n_topics
         Text form of the measure, and numbers of systems and topics.
     test, correction, alpha, resamples
         The test in which pairs must be significant on the first topic set; None without a test.
@@ -84,12 +84,12 @@ class Swaps(Study):
             **_COUNTS,
             "difference": Column(
                 f"Smallest difference from which at most {MAX_RATE:.0%} of pairs are swapped; null"
-                " if even pairs with the largest differences are swapped more often.",
+                " if even the largest differences are swapped more often or not compared.",
                 decimals=2,
             ),
             "proportion": Column(
                 "Proportion of comparisons whose difference is at least `difference`"
-                " (sensitivity).",
+                " (sensitivity); null if `difference` is null.",
                 decimals=1,
                 percent=True,
             ),
@@ -104,21 +104,21 @@ class Swaps(Study):
         """The counts and rates of the table `swaps` summed over all bins, a row per size."""
         return sum_counts(self.rates.group_by("size", maintain_order=True))
 
-    def smallest(self, error: float = MAX_RATE) -> pl.DataFrame:
+    def smallest_differences(self, max_rate: float = MAX_RATE) -> pl.DataFrame:
         """Return the smallest differences that another topic set rarely reverses, a row per size.
 
         `difference` is the lower end of the lowest bin such that the rates of this and all higher
-        bins are at most `error`, between 0 and 1. From the highest bin down, a bin with fewer than
-        1 / `error` comparisons is joined with the next lower bin, as a single swap would exceed
-        `error`. `proportion`, the sensitivity of the measure, is the proportion of comparisons with
-        at least this difference. Both are null if even the largest differences are swapped more
-        often.
+        bins are at most `max_rate`, between 0 and 1. From the highest bin down, a bin with fewer
+        than 1 / `max_rate` comparisons is joined with the next lower bin, as a single swap would
+        exceed `max_rate`. `proportion`, the sensitivity of the measure, is the proportion of
+        comparisons with at least this difference. Both are null if even the largest differences are
+        swapped more often, or without comparisons.
         """
-        check_proportion("error", error)
+        check_proportion("max_rate", max_rate)
         rows = []
         for size in self.sizes:
-            bins = self._join_bins(size, 1 / error)
-            top_bins = list(takewhile(lambda b: b[2] <= error * b[1], bins))
+            bins = self._join_bins(size, 1 / max_rate)
+            top_bins = list(takewhile(lambda b: b[2] <= max_rate * b[1], bins))
             low = top_bins[-1][0] if top_bins else None
             proportion = sum(b[1] for b in top_bins) / sum(b[1] for b in bins) if top_bins else None
             rows.append((size, low, proportion))
@@ -141,7 +141,7 @@ class Swaps(Study):
             bins.append((rows["low"][0], bin_above[1] + comparisons, bin_above[2] + swaps))
         return bins
 
-    def extrapolated(self, size: int) -> pl.DataFrame:
+    def extrapolate_rates(self, size: int) -> pl.DataFrame:
         r"""Extrapolate the rates of swaps to topic sets of another size, however large.
 
         .. math:: \mathrm{rate}(n) = a_1 e^{-a_2 n}, \quad 0 \le a_1 \le 1, \; a_2 \ge 0
@@ -151,13 +151,13 @@ class Swaps(Study):
 
         Source: Voorhees and Buckley (2002), who extrapolate the rates of sizes up to 25 by
         exponential curves. The weights and the bounds of the parameters are additions; the bounds
-        ensure rates from 0 to 1 that do not increase with the size. If `error` is large compared
-        with the rate, the extrapolation is not reliable: the rates of the highest bin, which has no
-        upper end, and small rates may be far from an exponential curve.
+        ensure rates from 0 to 1 that do not increase with the size.
 
         The size is 1 or more. Returns a row per bin: `low`, `high`, `a1`, `a2`, `error` (root
-        weighted mean square of the residuals) and `rate`; null if fewer than three sizes have
-        comparisons.
+        weighted mean square of the residuals) and `rate`; the last four are null if fewer than
+        three sizes have comparisons. If `error` is large compared with `rate`, the extrapolation is
+        not reliable: the rates of the highest bin, which has no upper end, and small rates may be
+        far from an exponential curve.
         """
         check_integer("size", size, 1)
         rows = []
@@ -174,7 +174,7 @@ class Swaps(Study):
 
     @property
     def label(self) -> str:
-        """The measure, or 'scores' if it has no name."""
+        """Name of the measure, or `scores` if it is unknown."""
         return self.measure or "scores"
 
     @property
@@ -198,14 +198,14 @@ class Swaps(Study):
         ties = format_percent(row["ties"] / row["comparisons"])
         return (
             f"{measure_prefix(self.measure)}between two sets of {row['size']:,} topics,"
-            f" {format_percent(row['rate'])} of the pairs of systems change their order and {ties}"
+            f" {format_percent(row['rate'])} of the pairs of systems are swapped and {ties}"
             f" are tied on at least one of the sets. {sentence}",
             f"Sample: {counted(self.repeats, 'draw')} of two sets from"
-            f" {counted(self.topics, 'topic')}.",
+            f" {counted(self.n_topics, 'topic')}.",
         )
 
     def _find_differences(self) -> pl.DataFrame:
-        return self.overall.join(self.smallest(), on="size", maintain_order="left")
+        return self.overall.join(self.smallest_differences(), on="size", maintain_order="left")
 
     def heading(self) -> list[str]:
         condition = f", {self.test} at {self.alpha:g}" if self.test else ""
@@ -214,7 +214,7 @@ class Swaps(Study):
         if row["rate"] is not None:
             rate = f"{format_percent(row['rate'])} of comparisons swapped"
         return [
-            f"{measure_prefix(self.measure)}swap method: {counted(self.systems, 'system')},"
+            f"{measure_prefix(self.measure)}swap method: {counted(self.n_systems, 'system')},"
             f" {counted(self.repeats, 'repeat')}, seed {self.seed}{condition};"
             f" {rate} with two sets of {counted(self.sizes[-1], 'topic')}"
         ]
@@ -324,13 +324,12 @@ def swap_method(
     PolicyError
         For a size that requires more topics than available, or another invalid option.
     CranfieldError
-        For missing or infinite scores, or fewer than two systems.
+        For missing or infinite scores, fewer than two systems, or too few topics for two sets.
 
     Notes
     -----
     Scores are scaled and rounded to integers, whose sums are exact; differences of sums within this
-    rounding are 0.
-    A difference equal to the lower end of a bin belongs to it.
+    rounding are 0. A difference equal to the lower end of a bin belongs to it.
 
     Examples
     --------
@@ -362,14 +361,14 @@ def swap_method(
         _count_swaps,
         (scores, edges, replacement, ties, options, seed),
         split_repeats(parsed_sizes, repeats, REPEATS_PER_PART, "size-{}-repeats-{}-{}"),
-        about={"study": "swaps", "scores": hash_scores(scores), **facts},
+        settings={"study": "swaps", "scores": hash_scores(scores), **facts},
         **work,
     )
     return Swaps(
         call,
         measure=scores.measure,
-        systems=len(scores.systems),
-        topics=len(scores.topics),
+        n_systems=len(scores.systems),
+        n_topics=len(scores.topics),
         sizes=parsed_sizes,
         bins=edges,
         **test_facts,

@@ -19,11 +19,11 @@ from cranfield.base.text import counted, measure_prefix, names_or_count
 from cranfield.meta.study import Study, describe_extremes, find_names, format_percent
 from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes
 from cranfield.meta.test_studies.fast_tests import (
+    PairDecisions,
     StudyInputs,
     TestChoice,
-    Verdict,
     check_topic_sizes,
-    compute_verdict,
+    compute_decisions,
     explain_tests,
     label_scores,
     read_inputs,
@@ -85,8 +85,8 @@ def _make_populations(inputs: StudyInputs, kind: str) -> dict[bool, Population]:
     return populations
 
 
-RejectionCounter = Callable[[TestChoice, Verdict], "Iterable[tuple[int, ...]]"]
-"""Function that counts the rejections of a verdict, in one or more rows."""
+RejectionCounter = Callable[[TestChoice, PairDecisions], "Iterable[tuple[int, ...]]"]
+"""Function that counts the rejections among decisions, in one or more rows."""
 
 
 def _compute_block(
@@ -100,10 +100,11 @@ def _compute_block(
         # Seed of randomised tests, independent of the seed of their topics.
         test_seed = int(stream(seed, size, repeat, 1).integers(2**31))
         for test in inputs.tests:
-            verdict, is_computed = compute_verdict(test, draw_scores(test, size, repeat), test_seed)
+            scores = draw_scores(test, size, repeat)
+            decisions, is_computed = compute_decisions(test, scores, test_seed)
             rows += [
                 (size, repeat, test.label, *row, int(not is_computed))
-                for row in count_rejections(test, verdict)
+                for row in count_rejections(test, decisions)
             ]
     return pl.DataFrame(rows, schema=["size", "repeat", "test", *columns, "failed"], orient="row")
 
@@ -124,7 +125,7 @@ class FalsePositives(Study):
 
     Attributes
     ----------
-    measure, systems, topics
+    measure, n_systems, n_topics
         Text form of the measure, and numbers of systems and topics.
     tests, sizes
         Labels of the tests, and sample sizes (numbers of topics).
@@ -191,7 +192,8 @@ class FalsePositives(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{measure_prefix(self.measure)}false positives among {counted(self.systems, 'system')}"
+            f"{measure_prefix(self.measure)}false positives among"
+            f" {counted(self.n_systems, 'system')}"
             f" {NULLS[self.null]}, {counted(self.repeats, 'repeat')}",
             f"alpha {self.alpha:g}, seed {self.seed}",
             *explain_tests(self.tests),
@@ -281,7 +283,7 @@ def false_positives(
         _compute_block,
         (inputs, draw_scores, seed, _count_significant, ("rejected", "pairs")),
         split_repeats(parsed_sizes, repeats, 25),
-        about={"study": "false positives", "null": null, **inputs.make_settings(seed)},
+        settings={"study": "false positives", "null": null, **inputs.make_settings(seed)},
         **work,
     )
     return FalsePositives(
@@ -289,8 +291,8 @@ def false_positives(
         measure=inputs.scores.measure,
         tests=inputs.labels,
         sizes=parsed_sizes,
-        systems=len(members),
-        topics=n_topics,
+        n_systems=len(members),
+        n_topics=n_topics,
         repeated=table,
         notes=inputs.notes,
     )
@@ -306,8 +308,8 @@ def check_null(tests: Iterable[TestChoice], null: str) -> None:
         )
 
 
-def _count_significant(test: TestChoice, verdict: Verdict) -> list[tuple[int, ...]]:
-    return [(int(verdict.significant.sum()), verdict.significant.size)]
+def _count_significant(test: TestChoice, decisions: PairDecisions) -> list[tuple[int, ...]]:
+    return [(int(decisions.significant.sum()), decisions.significant.size)]
 
 
 POPULATIONS = ("simulated", "resampled")
@@ -322,7 +324,7 @@ class PowerOfTests(Study):
 
     Attributes
     ----------
-    measure, systems
+    measure, n_systems
         Text form of the measure, and number of systems.
     tests, sizes
         Labels of the tests, and sample sizes (numbers of topics).
@@ -340,8 +342,8 @@ class PowerOfTests(Study):
     columns: ClassVar[Mapping[str, Columns]] = {
         "power": {
             **_TEST_COLUMNS,
-            "from": Column("Lower end of the range of true differences."),
-            "to": Column("Upper end of the range of true differences; may be infinite.", key=True),
+            "from": Column("Lower end of the range of true differences (exclusive)."),
+            "to": Column("Upper end of this range (inclusive); may be infinite.", key=True),
             "pairs": Column("Number of pairs of systems in the range."),
             "power": Column(
                 "Power: proportion of pairs rejected in the right direction, over all repeats."
@@ -352,7 +354,7 @@ class PowerOfTests(Study):
         },
         "errors": {
             **_TEST_COLUMNS,
-            "power": Column("Power for all pairs with a true difference."),
+            "power": Column("Power for all pairs with a true difference; NaN without such pairs."),
             "any reversed": Column(
                 "Proportion of repeats in which a pair was rejected in the wrong direction."
             ),
@@ -431,7 +433,7 @@ class PowerOfTests(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{measure_prefix(self.measure)}power of tests: {counted(self.systems, 'system')},"
+            f"{measure_prefix(self.measure)}power of tests: {counted(self.n_systems, 'system')},"
             f" {self.population} topics, {counted(self.repeats, 'repeat')}",
             f"alpha {self.alpha:g}, seed {self.seed}",
             *explain_tests(self.tests),
@@ -470,8 +472,8 @@ def power_of_tests(
         As for :func:`split_topics`, which raises the same errors.
     population
         Source of the sampled topics: distributions fitted to the scores (`simulated`), or the real
-        topics, with replacement (`resampled`), also by shard. The distributions are fitted by
-        :func:`cranfield.significance.fit_simulator`, with the empirical copula.
+        topics, with replacement (`resampled`, required for scores by shard). Distributions are
+        fitted by :func:`cranfield.significance.fit_simulator`, with the empirical copula.
     edges
         Bounds of the ranges of true differences, above 0 and ascending.
     sizes
@@ -511,7 +513,7 @@ def power_of_tests(
         _compute_block,
         (inputs, draw_scores, seed, count_rejections, ("range", "pairs", "right", "wrong")),
         split_repeats(parsed_sizes, repeats, 25),
-        about={**settings, **inputs.make_settings(seed)},
+        settings={**settings, **inputs.make_settings(seed)},
         **work,
     )
     [members] = inputs.groups.values()
@@ -520,7 +522,7 @@ def power_of_tests(
         measure=inputs.scores.measure,
         tests=inputs.labels,
         sizes=parsed_sizes,
-        systems=len(members),
+        n_systems=len(members),
         edges=parsed_edges,
         repeated=table,
         notes=inputs.notes,
@@ -531,12 +533,12 @@ def _count_by_range(
     true_differences: Mapping[bool, Floats],
     edges: Sequence[float],
     test: TestChoice,
-    verdict: Verdict,
+    decisions: PairDecisions,
 ) -> list[tuple[int, ...]]:
     """Count pairs and their right and wrong rejections by range of the true difference."""
     differences = true_differences[test.uses_shards]
-    is_right = verdict.significant & (verdict.order == np.sign(differences))
-    is_wrong = verdict.significant & ~is_right
+    is_right = decisions.significant & (decisions.order == np.sign(differences))
+    is_wrong = decisions.significant & ~is_right
     bins = np.where(differences == 0, 0, 1 + np.searchsorted(edges, np.abs(differences)))
     counts = [
         np.bincount(bins, mask, len(edges) + 2)

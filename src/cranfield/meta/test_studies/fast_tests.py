@@ -27,10 +27,10 @@ from cranfield.significance.registry import CORRECTIONS, Options, TestInfo, find
 
 
 @dataclass(frozen=True, eq=False)
-class Verdict:
+class PairDecisions:
     """Decisions of a test on one set of topics; arrays of shape (pairs of systems,)."""
 
-    order: NDArray[np.int8]  # sign of the difference of means, first system minus second
+    order: NDArray[np.int8]  # sign of the difference of mean scores, first system minus second
     significant: Bools
 
 
@@ -69,7 +69,7 @@ class TestChoice:
     def uses_shards(self) -> bool:
         return bool(self.info.shards)
 
-    def __call__(self, scores: Scores | Floats, *, seed: int = 0) -> Verdict:
+    def __call__(self, scores: Scores | Floats, *, seed: int = 0) -> PairDecisions:
         """Test all pairs of systems; an array, shape (topics, systems), must be complete."""
         info = self.info
         is_fast = info.bound or (info.fits and self.correction == "tukey")
@@ -96,31 +96,31 @@ class TestChoice:
             return "available"
         return self.missing
 
-    def _test_by_model(self, values: Floats, flat: Floats) -> Verdict:
-        """Test by analysis of variance with Tukey's HSD, without intervals and p-values."""
+    def _test_by_model(self, values: Floats, flat: Floats) -> PairDecisions:
+        """Test by Tukey's HSD without intervals and p-values, or apply a bound on rejections."""
         model = find_test(self.test).fit(values)
         pairs = Pairs(flat, *_index_pairs(flat.shape[1]))
         difference = model.subtract(pairs)
         order = np.sign(difference).astype(np.int8)
         if self.info.bound:
-            return Verdict(order, order != 0)
+            return PairDecisions(order, order != 0)
         if model.error_variance <= (ROUNDING * np.nanmax(np.abs(values), initial=0.0)) ** 2:
             # If the error is 0, as when all topics have the same scores, use the complete test.
             return self._compare(label_scores(values), seed=0)
         critical_t = compute_critical_value(self.alpha, model.means.size, model.df) / np.sqrt(2)
         is_beyond = np.abs(difference) >= critical_t * model.estimate_errors(pairs)
-        return Verdict(order, is_beyond & (order != 0))
+        return PairDecisions(order, is_beyond & (order != 0))
 
-    def _test_pairs(self, values: Floats) -> Verdict:
+    def _test_pairs(self, values: Floats) -> PairDecisions:
         """Use a test that `compare` does not offer; untestable pairs are not significant."""
         pairs, options = pair_all(values), Options(alpha=self.alpha)
         test = find_test(self.test)
         outcome, pvalues = correct_testable_pairs(test, self.correction or "", pairs, options)
         mean_differences = pairs.compute_mean_differences(values.mean(axis=0))
         order = np.where(np.isnan(pvalues), np.sign(mean_differences), np.sign(outcome.statistic))
-        return Verdict(order.astype(np.int8), pvalues <= self.alpha)
+        return PairDecisions(order.astype(np.int8), pvalues <= self.alpha)
 
-    def _compare(self, scores: Scores, seed: int) -> Verdict:
+    def _compare(self, scores: Scores, seed: int) -> PairDecisions:
         comparison = compare(
             scores,
             test=self.test,
@@ -131,11 +131,12 @@ class TestChoice:
             seed=seed,
             jobs=1,
         )
-        # Lower mean ranks are better.
+        # A comparison says which system is better; here the sign of the difference is needed.
+        sign = -1 if scores.lower_is_better else 1
         advantage = -comparison.difference if comparison.lower_is_better else comparison.difference
         is_significant = comparison.is_significant()
-        order = np.where(is_significant, comparison.direction, np.sign(advantage))
-        return Verdict(order.astype(np.int8), is_significant)
+        order = sign * np.where(is_significant, comparison.direction, np.sign(advantage))
+        return PairDecisions(order.astype(np.int8), is_significant)
 
 
 def label_scores(values: Floats) -> Scores:
@@ -173,7 +174,9 @@ def read_choice(text: Any, *, alpha: float, missing: str | None, resamples: int)
     return TestChoice(pair[0], correction, alpha, missing, resamples)
 
 
-def compute_verdict(choice: TestChoice, scores: Scores | Floats, seed: int) -> tuple[Verdict, bool]:
+def compute_decisions(
+    choice: TestChoice, scores: Scores | Floats, seed: int
+) -> tuple[PairDecisions, bool]:
     """Return the decisions, and whether the test could be computed (otherwise no rejections)."""
     try:
         return choice(scores, seed=seed), True
@@ -183,7 +186,7 @@ def compute_verdict(choice: TestChoice, scores: Scores | Floats, seed: int) -> t
         means = scores.grand_mean() if isinstance(scores, Scores) else scores.mean(axis=0)
         pairs = pair_all(means[None, :])
         order = np.sign(np.nan_to_num(pairs.subtract(means))).astype(np.int8)
-        return Verdict(order, np.zeros(len(pairs), dtype=bool)), False
+        return PairDecisions(order, np.zeros(len(pairs), dtype=bool)), False
 
 
 SIZES = (5, 10, 25, 50, 125)
@@ -195,7 +198,7 @@ ALL_SYSTEMS = "all systems"
 
 @dataclass(frozen=True, eq=False)
 class StudyInputs:
-    """Compatible scores and tests of a study."""
+    """Scores and tests of a study, where each test supports the scores."""
 
     scores: Scores
     by_shard: Scores | None  # of the same topics and systems in the same order
@@ -296,7 +299,7 @@ def read_inputs(
             raise PolicyError(f"the test {test.label} is repeated")
         if test.info.shards == "needed" and shard_scores is None:
             raise PolicyError(f"{test.test} requires scores by {test.info.axis}")
-        # Raises an error if the test fails on all topics; failures on samples are only counted.
+        # Raises an error if the test does not support the scores; failures on samples are counted.
         test_scores = shard_scores if test.uses_shards else None
         test.prepare(topic_scores if test_scores is None else test_scores)
         choices[test.label] = test

@@ -17,9 +17,9 @@ from cranfield.meta.collection_studies.rankings import Teams
 from cranfield.meta.study import Study, format_percent
 from cranfield.meta.study_options import Repeats, Resamples, Seed, Sizes
 from cranfield.meta.test_studies.fast_tests import (
+    PairDecisions,
     StudyInputs,
-    Verdict,
-    compute_verdict,
+    compute_decisions,
     draw_topic_sets,
     explain_tests,
     is_bound,
@@ -33,13 +33,13 @@ COUNTS = ("AA", "AD", "MA", "MD")
 """Active agreements and disagreements, mixed agreements and disagreements."""
 
 
-def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, Floats]:
+def agreement(first: Sequence[PairDecisions], second: Sequence[PairDecisions]) -> dict[str, Floats]:
     r"""Count the agreements of each of the first tests with each of the second tests.
 
     Parameters
     ----------
     first, second
-        Verdicts of several tests on the same pairs of systems: `first` on one set of topics,
+        Decisions of several tests on the same pairs of systems: `first` on one set of topics,
         `second` on the same or another set of topics.
 
     Returns
@@ -48,7 +48,7 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
         Each of shape (first, second):
 
         - `significant first`, `significant second`: numbers of significant pairs by each test;
-        - `both`: pairs that are significant by both, in any direction;
+        - `significant both`: pairs that are significant by both, in any direction;
         - `AA`, active agreements: significant by both, in the same direction;
         - `AD`, active disagreements: significant by both, in opposite directions;
         - `MA`, mixed agreements: significant by one, and in the same order by the other;
@@ -62,7 +62,7 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     Raises
     ------
     PolicyError
-        For an empty list, and verdicts on different pairs.
+        For an empty list, and decisions on different pairs.
 
     Notes
     -----
@@ -74,27 +74,27 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
 
     Examples
     --------
-    >>> first = Verdict(np.array([1, 1, -1], np.int8), np.array([True, True, False]))
-    >>> second = Verdict(np.array([1, -1, -1], np.int8), np.array([True, False, False]))
+    >>> first = PairDecisions(np.array([1, 1, -1], np.int8), np.array([True, True, False]))
+    >>> second = PairDecisions(np.array([1, -1, -1], np.int8), np.array([True, False, False]))
     >>> counts = agreement([first], [second])
     >>> [int(counts[name][0, 0]) for name in ("AA", "AD", "MA", "MD", "neither")]
     [1, 0, 0, 1, 1]
     """
     check_list("first", first)
     check_list("second", second)
-    verdicts = [list(first), list(second)]
-    if not all(verdicts):
+    groups = [list(first), list(second)]
+    if not all(groups):
         raise PolicyError(
             "expected the result of at least one test in `first` and in `second`, got none"
         )
-    pair_counts = {verdict.order.size for group in verdicts for verdict in group}
+    pair_counts = {decisions.order.size for group in groups for decisions in group}
     if len(pair_counts) > 1:
         counts_text = f"{min(pair_counts)} and {max(pair_counts)} pairs"
-        raise PolicyError(f"verdicts must be on the same pairs, got {counts_text}")
+        raise PolicyError(f"decisions must be on the same pairs, got {counts_text}")
     # Counts are sums of products of 0, 1 and -1, which are exact in floating point.
-    order1, order2 = (np.array([v.order for v in group], dtype=np.float64) for group in verdicts)
+    order1, order2 = (np.array([d.order for d in group], dtype=np.float64) for group in groups)
     significant1, significant2 = (
-        np.array([v.significant for v in group], dtype=np.float64) for group in verdicts
+        np.array([d.significant for d in group], dtype=np.float64) for group in groups
     )
     is_ordered1, is_ordered2 = np.abs(order1), np.abs(order2)
     sizes1, sizes2 = significant1.sum(axis=1)[:, None], significant2.sum(axis=1)[None, :]
@@ -122,7 +122,7 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     return {
         "significant first": np.broadcast_to(sizes1, in_both.shape),
         "significant second": np.broadcast_to(sizes2, in_both.shape),
-        "both": in_both,
+        "significant both": in_both,
         **counts,
         "neither": order1.shape[1] - n_either,
         "jaccard": jaccard,
@@ -178,7 +178,7 @@ KEYS = ("group", "size", "sets", "first", "second")
 AGREEMENTS = {
     "significant first": "number of significant pairs on the first set of topics",
     "significant second": "number of significant pairs on the second set of topics",
-    "both": "number of pairs that are significant on both sets of topics",
+    "significant both": "number of pairs that are significant on both sets of topics",
     "AA": "number of active agreements: pairs significant on both sets, in the same direction",
     "AD": "number of active disagreements: pairs significant on both sets, in opposite directions",
     "MA": "number of mixed agreements: pairs significant on one set, with the same order on both",
@@ -192,7 +192,7 @@ AGREEMENTS = {
 """Statistics of :func:`agreement`, with their descriptions."""
 
 PARTLY_DEFINED = ("jaccard", "overlap", "bias")
-"""Statistics that are not defined in every repeat."""
+"""Statistics that are not defined in a repeat without significant pairs."""
 
 DECIMALS = {"significant first": 1, "jaccard": 2, "AA": 1, "AD": 1, "MA": 1, "MD": 1, "tau": 2}
 """Statistics that have a table by test and size, with their decimals."""
@@ -234,6 +234,7 @@ def _declare_statistics() -> dict[str, tuple[str, pl.Expr]]:
 
 
 _STATISTICS = _declare_statistics()
+_BIAS = "Publication bias by the means of AA, AD, MA and MD; NaN without significant pairs."
 
 
 class SplitStudy(Study):
@@ -245,7 +246,7 @@ class SplitStudy(Study):
         Text form of the measure, and labels of the tests.
     sizes
         Sizes of the topic sets.
-    groups, topics
+    groups, n_topics
         Numbers of systems by group, and number of topics.
     repeated
         Table with a row for each `group`, `size`, `repeat`, pair of topic sets (`sets`: `1-2` for
@@ -270,7 +271,7 @@ class SplitStudy(Study):
             "second": Column("Name of the test on the second set.", key=True),
             "failed": Column("Number of failed tests; repeats with a failed test are excluded."),
             **{name: Column(description) for name, (description, _) in _STATISTICS.items()},
-            "bias": Column("Publication bias by the means of AA, AD, MA and MD."),
+            "bias": Column(_BIAS),
         },
         "cross": {
             "group": Column("Group of systems.", key=True, display=False),
@@ -279,9 +280,7 @@ class SplitStudy(Study):
             "second": Column("Name of the test on the second set.", key=True),
             **{name: Column(f"Mean {AGREEMENTS[name]}.", 1) for name in (*COUNTS, "neither")},
             **{name: Column(f"Mean {AGREEMENTS[name]}.", 2) for name in ("jaccard", "overlap")},
-            "bias": Column(
-                "Publication bias by the means of AA, AD, MA and MD.", decimals=1, percent=True
-            ),
+            "bias": Column(_BIAS, decimals=1, percent=True),
             "%MD1": Column(
                 "Difference of AA from the AA of one-way ANOVA (MD1) on both sets of topics, in"
                 " percent; null if the AA of MD1 is below 1% of all pairs.",
@@ -371,8 +370,9 @@ class SplitStudy(Study):
         rows = self._select().filter(pl.col("first") == pl.col("second"), pl.col("size") == size)
         if rows["AA"].null_count() == len(rows):
             return ()
-        # A test with more contradictions than its level allows is not a candidate.
-        is_valid = (pl.col("AD") <= self.alpha * pl.col("significant first")).fill_null(False)
+        failed_tests = rows.filter(pl.col("AA").is_null())["first"].to_list()
+        # A test with more active disagreements than its level allows is not a candidate.
+        is_valid = pl.col("AD") <= self.alpha * pl.col("significant first")
         candidates = rows.filter(is_valid)
         excluded_tests = rows.filter(~is_valid)["first"].to_list()
         max_agreements = candidates["AA"].max()
@@ -388,35 +388,37 @@ class SplitStudy(Study):
                 f" {names_or_count(descriptions, 'test')}."
             )
         elif not candidates.is_empty():
-            subject = "none of the other tests" if excluded_tests else "no test"
+            subject = "no test" if len(candidates) == len(rows) else "none of the other tests"
             sentences.append(
                 f"On two sets of {size} topics, {subject} has a pair that is significant on both"
                 " sets in the same direction."
             )
-        if excluded_tests:
-            sentences.append(
-                f"Excluded tests: {', '.join(excluded_tests)}; more than"
-                f" {format_percent(self.alpha)} of their significant pairs are significant in the"
-                " opposite direction on the other set."
-            )
+        reason = (
+            f"more than {format_percent(self.alpha)} of their significant pairs are significant in"
+            " the opposite direction on the other set"
+        )
+        reasons = ((excluded_tests, reason), (failed_tests, "no repeat could be computed"))
+        sentences += [
+            f"Excluded tests: {', '.join(names)}; {why}." for names, why in reasons if names
+        ]
         if max_agreements:
             sentences.append(
                 f"Sample: {counted(self.repeats, 'draw')} from"
-                f" {counted(self.topics, 'topic')}. Tests with more Type I errors also"
+                f" {counted(self.n_topics, 'topic')}. Tests with more Type I errors also"
                 " have more significant pairs; see the study of Type I errors."
             )
         return tuple(sentences)
 
     def heading(self) -> list[str]:
         lines = [
-            f"{self.measure or 'scores'}: {counted(self.topics, 'topic')}; two disjoint sets of"
+            f"{self.measure or 'scores'}: {counted(self.n_topics, 'topic')}; two disjoint sets of"
             f" {', '.join(map(str, self.sizes))} topics, {counted(self.repeats, 'repeat')};"
             f" alpha {self.alpha:g}, seed {self.seed}"
         ]
         lines += explain_tests(self.tests)
-        if self.summary().filter(pl.col("sets") == "1-2")["failed"].sum():
+        if n_failed := self.repeated.filter(pl.col("failed") > 0, sets="1-2").height:
             lines.append(
-                "note: pairs of tests exclude repeats in which a test could not be computed"
+                f"note: excluded {counted(n_failed, 'repeat')} of pairs of tests that failed"
             )
         return lines
 
@@ -462,15 +464,15 @@ class SplitStudy(Study):
         columns = self.columns["cross"]
         tables = [format_table(rows.filter(pl.col("size") == max_size), title, columns)]
         if differences := [column for column in COMPARED_MODELS if column in rows.columns]:
-            difference_rows = (
+            rows = (
                 rows.filter(pl.col("first") == pl.col("second"))
                 .rename({"first": "test"})
-                .unpivot(differences, index=["test", "size"], variable_name="than")
-                .filter(pl.col("test") != pl.col("than").replace_strict(COMPARED_MODELS))
+                .unpivot(differences, index=["test", "size"], variable_name="baseline")
+                .filter(pl.col("test") != pl.col("baseline").replace_strict(COMPARED_MODELS))
             )
             title = "Active agreements (AA): difference in percent from MD1 (one-way ANOVA), MD2"
             title += f" (two-way ANOVA); {subject}"
-            tables.append(_make_table_by_size(difference_rows, ["test", "than"], "value", title, 1))
+            tables.append(_make_table_by_size(rows, ["test", "baseline"], "value", title, 1))
         return tables
 
 
@@ -561,7 +563,7 @@ def split_topics(
             for index, group in enumerate(inputs.groups)
             for name, task in split_repeats(parsed_sizes, repeats).items()
         },
-        about={"study": "split topics", **inputs.make_settings(seed)},
+        settings={"study": "split topics", **inputs.make_settings(seed)},
         **work,
     )
     return SplitStudy(
@@ -570,7 +572,7 @@ def split_topics(
         tests=inputs.labels,
         sizes=parsed_sizes,
         groups={name: len(members) for name, members in inputs.groups.items()},
-        topics=len(inputs.scores.topics),
+        n_topics=len(inputs.scores.topics),
         repeated=table,
         notes=inputs.notes,
     )
@@ -587,22 +589,22 @@ def _compute_block(
 
 
 def _test_split(inputs: StudyInputs, group: str, size: int, repeat: int, seed: int) -> pl.DataFrame:
-    verdicts, n_failed = [], []
+    decisions, n_failed = [], []
     topic_sets = draw_topic_sets(len(inputs.scores.topics), size, repeat, seed)
     for set_number, topics in enumerate(topic_sets, 1):
         test_seed = int(stream(seed, size, repeat, set_number).integers(2**31))
         outcomes = [
-            compute_verdict(test, inputs.select(test, topics, inputs.groups[group]), test_seed)
+            compute_decisions(test, inputs.select(test, topics, inputs.groups[group]), test_seed)
             for test in inputs.tests
         ]
-        verdicts.append([verdict for verdict, _ in outcomes])
+        decisions.append([test_decisions for test_decisions, _ in outcomes])
         n_failed.append(np.array([not is_computed for _, is_computed in outcomes], dtype=np.int64))
     labels = pl.Series(inputs.labels, dtype=pl.String)
     grid = np.indices((len(labels), len(labels))).reshape(2, -1)
     upper = np.triu_indices(len(labels), 1)
     tables = []
     for first_set, second_set, (i, j) in ((0, 1, grid), (0, 0, upper), (1, 1, upper)):
-        counts = agreement(verdicts[first_set], verdicts[second_set])
+        counts = agreement(decisions[first_set], decisions[second_set])
         table = {
             "group": group,
             "size": size,

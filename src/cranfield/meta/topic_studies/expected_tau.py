@@ -36,11 +36,11 @@ class ExpectedTau(Study):
 
     Attributes
     ----------
-    measure, systems, topics
+    measure, n_systems, n_topics
         Text form of the measure, and numbers of systems and topics.
     tau, tau_ap
-        Expected tau and tau AP by estimation method; NaN if there are too few topics, or if only
-        one size of halves has reversed pairs (`split-half`).
+        Expected tau and tau AP by estimation method; NaN for `split-half` with fewer than four
+        topics, or if only one size of halves has reversed pairs.
     notes
         Topics or scores that were excluded or imputed.
     """
@@ -60,8 +60,8 @@ class ExpectedTau(Study):
     def heading(self) -> list[str]:
         return [
             f"{measure_prefix(self.measure)}expected correlation of the ranking of"
-            f" {counted(self.systems, 'system')} by {counted(self.topics, 'topic')} with the true"
-            " ranking"
+            f" {counted(self.n_systems, 'system')} by {counted(self.n_topics, 'topic')} with the"
+            " true ranking"
         ]
 
 
@@ -138,8 +138,8 @@ def expected_tau(
     return ExpectedTau(
         call,
         measure=complete_scores.scores.measure,
-        systems=m,
-        topics=n,
+        n_systems=m,
+        n_topics=n,
         tau=tau | {"split-half": split_half_tau},
         tau_ap=tau_ap | {"split-half": split_half_tau_ap},
         notes=complete_scores.notes,

@@ -147,7 +147,7 @@ def generalizability(
     >>> round(study.relative(50).value, 3), round(study.absolute(50).value, 3)
     (0.989, 0.973)
     >>> study.topics_for(0.95)
-    TopicsFor(target=0.95, topics=11, low=7, high=17)
+    RequiredTopics(target=0.95, n_topics=11, low=7, high=17)
     """
     call = check_arguments(generalizability, locals())
     complete_scores = prepare_topic_scores(scores, missing)
@@ -178,8 +178,8 @@ def generalizability(
     return Generalizability(
         call,
         measure=complete_scores.scores.measure,
-        systems=n_systems,
-        topics=n_topics,
+        n_systems=n_systems,
+        n_topics=n_topics,
         components=pl.DataFrame(
             {
                 "source": SOURCES,
@@ -212,16 +212,16 @@ class Extrapolation(Study):
 
     Attributes
     ----------
-    measure, systems, topics
+    measure, n_systems, n_topics
         Text form of the measure, and numbers of systems and topics.
-    pairs, significant
+    n_pairs, n_significant
         Number of pairs of systems, and number of significant pairs on all topics.
     curve
         The table `extrapolation`, without the column `measure`.
     generalizability
         The variance components.
     notes
-        Scores that were excluded or imputed, and estimates set to 0.
+        Notes on topics or scores that were excluded or imputed, and on estimates set to 0.
     """
 
     name = "extrapolation"
@@ -240,7 +240,7 @@ class Extrapolation(Study):
             "means": Column(
                 "Assumption on the true means: `observed`, equal to the observed means; `shrunk`,"
                 " the observed means shrunk towards their overall mean; `normal`, a sample of a"
-                " normal distribution (`normal low` and `normal high`: its confidence bounds).",
+                " normal distribution (`normal low` and `normal high`: at bounds of its variance).",
                 key=True,
             ),
             "significant": Column("Expected number of significant pairs.", decimals=1),
@@ -263,8 +263,8 @@ class Extrapolation(Study):
         rows = curve.rows_by_key("means", named=True, unique=True)
         shrunk, low, high = (rows[name] for name in ("shrunk", "normal low", "normal high"))
         return (
-            f"{measure_prefix(self.measure)}of {counted(self.pairs, 'pair')} of systems,"
-            f" {self.significant:,} differ significantly on {counted(self.topics, 'topic')}; on"
+            f"{measure_prefix(self.measure)}of {counted(self.n_pairs, 'pair')} of systems,"
+            f" {self.n_significant:,} differ significantly on {counted(self.n_topics, 'topic')}; on"
             f" {counted(shrunk['topics'], 'topic')} the expected number is"
             f" {shrunk['significant']:.0f}, and the expected Kendall's tau with the true order is"
             f" {shrunk['tau truth']:.2f}.",
@@ -277,9 +277,10 @@ class Extrapolation(Study):
 
     def heading(self) -> list[str]:
         return [
-            f"{measure_prefix(self.measure)}{counted(self.systems, 'system')},"
-            f" {counted(self.topics, 'topic')}: {self.significant} of {counted(self.pairs, 'pair')}"
-            f" significant by two-way ANOVA with {self.correction}, alpha {self.alpha:g}"
+            f"{measure_prefix(self.measure)}{counted(self.n_systems, 'system')},"
+            f" {counted(self.n_topics, 'topic')}: {self.n_significant} of"
+            f" {counted(self.n_pairs, 'pair')} significant by two-way ANOVA with"
+            f" {self.correction}, alpha {self.alpha:g}"
         ]
 
 
@@ -316,9 +317,9 @@ def extrapolate(
     Notes
     -----
     Scores are assumed to be sums of effects of topic and system and independent normal errors with
-    one variance, estimated by :math:`MS_E`. With n topics and true means :math:`\mu_i`, the null
-    hypothesis for the pair i, j is then rejected with the power of a t-test with the pooled error
-    variance,
+    one variance, estimated by :math:`MS_E`. With n topics, m systems and true means :math:`\mu_i`,
+    the null hypothesis for the pair i, j is then rejected with the power of a t-test with the
+    pooled error variance,
 
     .. math:: P(|T| \ge c_n), \quad T \sim t(\phi; \lambda), \quad
         \phi = (n - 1)(m - 1), \quad \lambda = \frac{\mu_i - \mu_j}{\sigma \sqrt{2 / n}}
@@ -330,14 +331,15 @@ def extrapolate(
     expected tau with the true ranking, and the mean of its square the expected tau of the rankings
     by two sets of n topics. (A true tie counts 0 in both.)
 
-    The true means are unknown, and estimated in several ways:
+    The true means are unknown, and estimated in several ways, with the generalizability coefficient
+    :math:`E\rho^2(n)` for n topics and the variances as for :func:`generalizability`:
 
     - `observed`: the means of the scores. They vary more than the true means, by
       :math:`\sigma^2_{st} / n`, so that numbers of significant pairs and taus are
       overestimated, most of all with few topics.
     - `shrunk`: the observed means, with their distances from the overall mean multiplied by
-      :math:`\sqrt{E\rho^2}` for the observed topics. Their variance is the estimated variance of
-      the true means (Louis 1984).
+      :math:`\sqrt{E\rho^2(n)}` for the number of topics in `scores`. Their variance is the
+      estimated variance of the true means (Louis 1984).
     - `normal`: a normal sample with the estimated variance of systems instead of these systems. The
       probability for a pair and both expected taus then have the closed forms
 
@@ -370,7 +372,7 @@ def extrapolate(
     Options(alpha=alpha)
     complete_scores = prepare_topic_scores(scores, missing)
     study = generalizability(complete_scores.scores, confidence=confidence)
-    n, m = study.topics, study.systems
+    n, m = study.n_topics, study.n_systems
     parsed_sizes = sorted({*SIZES, n} if sizes is None else check_topic_sizes(sizes, MAX_TOPICS))
     error_variance = float(study.components["mean square"][2])
     if error_variance <= 0:
@@ -404,11 +406,11 @@ def extrapolate(
     return Extrapolation(
         call,
         measure=study.measure,
-        systems=m,
-        topics=n,
+        n_systems=m,
+        n_topics=n,
         correction=correction_name,
-        pairs=int(differences.size),
-        significant=int((is_different & (differences >= threshold)).sum()),
+        n_pairs=int(differences.size),
+        n_significant=int((is_different & (differences >= threshold)).sum()),
         curve=pl.DataFrame(rows, list(Extrapolation.columns["extrapolation"])[1:], orient="row"),
         generalizability=study,
         notes=(*complete_scores.notes, *study.notes),

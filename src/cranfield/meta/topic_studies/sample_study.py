@@ -17,7 +17,7 @@ from cranfield.base.text import counted, measure_prefix
 from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.meta.study import MEASURE_COLUMN, Study, format_percent
 from cranfield.meta.study_options import Proportion, Repeats, Resamples, Seed, Sizes, check_integers
-from cranfield.meta.test_studies.fast_tests import TestChoice, check_topic_sizes, compute_verdict
+from cranfield.meta.test_studies.fast_tests import TestChoice, check_topic_sizes, compute_decisions
 from cranfield.meta.work import WorkOptions, add_work_options, hash_scores, run_parts, split_repeats
 from cranfield.result import Column, Columns
 from cranfield.significance.differences import ROUNDING, double_mid_ranks
@@ -70,9 +70,9 @@ def _draw_samples(all_topics: AllTopics, task: tuple[int, int, int]) -> pl.DataF
         values = all_topics.values[sample]
         means[k] = values.mean(axis=0)
         if size:
-            verdict, is_tested[k] = compute_verdict(all_topics.choice, values, all_topics.seed)
-            products = all_topics.signs[verdict.significant] * verdict.order[verdict.significant]
-            counts[k] = verdict.significant.sum(), (products > 0).sum(), (products < 0).sum()
+            decisions, is_tested[k] = compute_decisions(all_topics.choice, values, all_topics.seed)
+            products = (all_topics.signs * decisions.order)[decisions.significant]
+            counts[k] = decisions.significant.sum(), (products > 0).sum(), (products < 0).sum()
     ranks = _rank_means(means, all_topics.values, all_topics.lower_is_better)
     # The correlations expect the best system to have the highest number.
     sample_order, full_order = -ranks, np.broadcast_to(-all_topics.ranks, ranks.shape)
@@ -108,13 +108,13 @@ TAUS = ("tau", "tau ap")
 
 
 class Stability(Study):
-    """Agreement of results on samples of topics with the results on all topics.
+    """Agreement of results on samples of topics with those on all topics; see :func:`stability`.
 
     Attributes
     ----------
-    measure, systems, topics
+    measure, systems, n_topics
         Text form of the measure, names of the systems, and number of topics.
-    significant, pairs
+    n_significant, n_pairs
         Number of pairs that are significant on all topics, and number of all pairs.
     by_size, top, firsts, ranks
         The tables `stability`, `top`, `first places` and `ranks`, without the column `measure`.
@@ -122,7 +122,7 @@ class Stability(Study):
         Table with a row per sample: `topics`, `repeat`, `tau`, `tau ap`, whether it was `tested`,
         and the numbers of pairs that are `significant`, `confirmed` and `contradicted`.
     notes
-        Topics or scores that were excluded or imputed.
+        Notes on topics or scores that were excluded or imputed.
     """
 
     name = "stability"
@@ -218,7 +218,7 @@ class Stability(Study):
         if rows.is_empty():
             return ()
         # Larger samples agree with all topics by construction.
-        half = rows.filter(pl.col("topics") <= self.topics / 2)
+        half = rows.filter(pl.col("topics") <= self.n_topics / 2)
         row = (rows.head(1) if half.is_empty() else half).row(-1, named=True)
         confirmation = ""
         if row["confirmed"] is not None:
@@ -228,7 +228,7 @@ class Stability(Study):
             )
         return (
             f"{measure_prefix(self.measure)}Kendall's tau of the orders of systems by samples of"
-            f" {row['topics']:,} topics and by all {self.topics:,} topics is {row['tau']:.2f} on"
+            f" {row['topics']:,} topics and by all {self.n_topics:,} topics is {row['tau']:.2f} on"
             f" average ({format_percent(self.confidence)} of samples: {row['tau low']:.2f} to"
             f" {row['tau high']:.2f}); the first system is the same in"
             f" {format_percent(row['same first'])} of the samples.{confirmation}",
@@ -240,9 +240,9 @@ class Stability(Study):
         preposition = "with" if self.replace else "without"
         return [
             f"{measure_prefix(self.measure)}{len(self.systems)} systems,"
-            f" {counted(self.topics, 'topic')}; samples {preposition} replacement,"
-            f" {counted(self.repeats, 'repeat')}, seed {self.seed}; {self.significant:,} of"
-            f" {counted(self.pairs, 'pair')} differ significantly on all topics, by {self.test}"
+            f" {counted(self.n_topics, 'topic')}; samples {preposition} replacement,"
+            f" {counted(self.repeats, 'repeat')}, seed {self.seed}; {self.n_significant:,} of"
+            f" {counted(self.n_pairs, 'pair')} differ significantly on all topics, by {self.test}"
             f" with {self.correction}, alpha {self.alpha:g}; {100 * self.confidence:g}% intervals"
         ]
 
@@ -403,7 +403,7 @@ def stability(
     if top is not None:
         top_sizes = sorted(check_integers("top", top, n_systems))
     choice = TestChoice(test, correction, alpha, resamples=resamples)
-    verdict = choice(study_scores, seed=seed)
+    decisions = choice(study_scores, seed=seed)
     means = values.mean(axis=0)
     all_ranks = _rank_means(means[None], values, study_scores.lower_is_better)[0]
     all_topics = AllTopics(
@@ -413,7 +413,7 @@ def stability(
         replace=bool(replace),
         seed=int(seed),
         ranks=all_ranks,
-        signs=np.where(verdict.significant, verdict.order, 0).astype(np.int64),
+        signs=np.where(decisions.significant, decisions.order, 0).astype(np.int64),
     )
     rows = run_parts(
         _draw_samples,
@@ -422,7 +422,7 @@ def stability(
             **split_repeats([0], repeats, SAMPLES_PER_PART, "ranks-{1:07d}-{2:07d}"),
             **split_repeats(parsed_sizes, repeats, SAMPLES_PER_PART, "size-{:05d}-{:07d}-{:07d}"),
         },
-        about={
+        settings={
             "study": "stability",
             "scores": hash_scores(study_scores),
             "lower is better": study_scores.lower_is_better,
@@ -463,11 +463,11 @@ def stability(
         call,
         measure=study_scores.measure,
         systems=systems,
-        topics=n_topics,
+        n_topics=n_topics,
         test=choice.test,
         correction=choice.correction,
-        significant=int(verdict.significant.sum()),
-        pairs=verdict.significant.size,
+        n_significant=int(decisions.significant.sum()),
+        n_pairs=decisions.significant.size,
         by_size=pl.DataFrame(summaries, schema_overrides=types),
         top=pl.DataFrame(top_rows, top_schema),
         firsts=pl.concat(firsts),

@@ -26,7 +26,8 @@ SIZES = (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500)
 
 _COEFFICIENTS = {
     "relative": Column(
-        "Generalizability coefficient: reliability of differences and orders of systems.",
+        "Generalizability coefficient: reliability of differences and orders of systems; NaN if all"
+        " systems have the same scores.",
         decimals=3,
     ),
     "absolute": Column("Index of dependability: reliability of mean scores.", decimals=3),
@@ -43,15 +44,15 @@ class Coefficient:
 
 
 @dataclass(frozen=True)
-class TopicsFor:
+class RequiredTopics:
     """Smallest number of topics for which a coefficient reaches a target; None if impossible.
 
-    `topics` follows from the estimate of the coefficient, `low` from its upper confidence bound and
-    `high` from its lower confidence bound.
+    `n_topics` follows from the estimate of the coefficient, `low` from its upper confidence bound
+    and `high` from its lower confidence bound.
     """
 
     target: float
-    topics: int | None
+    n_topics: int | None
     low: int | None
     high: int | None
 
@@ -61,12 +62,12 @@ class Generalizability(Study):
 
     Attributes
     ----------
-    measure, systems, topics
+    measure, n_systems, n_topics
         Text form of the measure, number m of systems, and number n of topics.
     components
         The table `variance`, without the column `measure`.
     notes
-        Scores that were excluded or imputed, and estimates set to 0.
+        Notes on topics or scores that were excluded or imputed, and on estimates set to 0.
     """
 
     name = "generalizability"
@@ -147,7 +148,7 @@ class Generalizability(Study):
         """
         return self._estimate(self._compute_ratios(absolute=True), topics)
 
-    def topics_for(self, target: float = 0.95, *, absolute: bool = False) -> TopicsFor:
+    def topics_for(self, target: float = 0.95, *, absolute: bool = False) -> RequiredTopics:
         """Compute the smallest number of topics for which a coefficient reaches a target.
 
         Parameters
@@ -165,7 +166,7 @@ class Generalizability(Study):
             max(1, math.ceil(odds / ratio * (1 - 1e-12))) if ratio > 0 else None
             for ratio in self._compute_ratios(absolute)
         )
-        return TopicsFor(float(target), topics=value, low=high, high=low)
+        return RequiredTopics(float(target), n_topics=value, low=high, high=low)
 
     def coefficients(self, sizes: Iterable[int] | None = None) -> pl.DataFrame:
         """Compute both coefficients with their intervals by number of topics.
@@ -174,7 +175,7 @@ class Generalizability(Study):
         the scores.
         """
         check_list("sizes", sizes)
-        parsed_sizes = sorted({*SIZES, self.topics}) if sizes is None else list(sizes)
+        parsed_sizes = sorted({*SIZES, self.n_topics}) if sizes is None else list(sizes)
         rows = [
             (size, *astuple(self.relative(size)), *astuple(self.absolute(size)))
             for size in parsed_sizes
@@ -183,7 +184,7 @@ class Generalizability(Study):
         return pl.DataFrame(rows, columns, orient="row")
 
     def _estimate(self, ratios: tuple[float, float, float], topics: int | None) -> Coefficient:
-        n = self.topics if topics is None else topics
+        n = self.n_topics if topics is None else topics
         check_integer("topics", n, 1)
         return Coefficient(*(1.0 if math.isinf(r) else n * r / (1 + n * r) for r in ratios))
 
@@ -200,16 +201,16 @@ class Generalizability(Study):
 
     def _compute_relative_bound(self, tail: float) -> float:
         ms_system, _, ms_error = self.components["mean square"].to_list()
-        f_error = _invert_f(tail, self.systems - 1, (self.systems - 1) * (self.topics - 1))
+        f_error = _invert_f(tail, self.n_systems - 1, (self.n_systems - 1) * (self.n_topics - 1))
         if ms_system <= f_error * ms_error:
             return 0.0
         # The product underflows if the coefficient rounds to 1; the ratio then has no bound.
         quotient = ms_system / ms_error / f_error if ms_error * f_error > 0 else math.inf
-        return float((quotient - 1) / self.topics)
+        return float((quotient - 1) / self.n_topics)
 
     def _compute_absolute_bound(self, tail: float) -> float:
         ms_system, ms_topic, ms_error = self.components["mean square"].to_list()
-        m, n = self.systems, self.topics
+        m, n = self.n_systems, self.n_topics
         chi_squared = float(chdtri(m - 1, tail)) / (m - 1)
         f_error = _invert_f(tail, m - 1, (m - 1) * (n - 1))
         f_topics = _invert_f(tail, m - 1, n - 1)
@@ -224,22 +225,22 @@ class Generalizability(Study):
     @property
     def verdict(self) -> tuple[str, ...]:
         needed = self.topics_for(self.target)
-        if needed.topics is None:
+        if needed.n_topics is None:
             return ()
         bounds = (needed.low, needed.high)
         low, high = ("infinity" if bound is None else f"{bound:,}" for bound in bounds)
-        comparison = "enough" if needed.topics <= self.topics else "too few"
+        comparison = "enough" if needed.n_topics <= self.n_topics else "too few"
         return (
-            f"{measure_prefix(self.measure)}{counted(needed.topics, 'topic')} "
+            f"{measure_prefix(self.measure)}{counted(needed.n_topics, 'topic')} "
             f"({100 * self.confidence:g}% confidence interval {low} to {high}) are needed for a"
-            f" generalizability coefficient of {needed.target:g}; the {self.topics:,} topics of the"
-            f" scores are {comparison}.",
+            f" generalizability coefficient of {needed.target:g}; the {self.n_topics:,} topics of"
+            f" the scores are {comparison}.",
         )
 
     def heading(self) -> list[str]:
-        systems = counted(self.systems, "system")
+        systems = counted(self.n_systems, "system")
         return [
-            f"{measure_prefix(self.measure)}{systems}, {counted(self.topics, 'topic')};"
+            f"{measure_prefix(self.measure)}{systems}, {counted(self.n_topics, 'topic')};"
             f" generalizability coefficient (relative) {self.relative().value:.4f}, index of"
             f" dependability (absolute) {self.absolute().value:.4f}",
             f"low, high: {100 * self.confidence:g}% confidence intervals",
@@ -248,11 +249,12 @@ class Generalizability(Study):
     def _count_topics(self) -> pl.DataFrame:
         """Return the numbers of topics needed for the target."""
         rows = [
-            {"coefficient": name, **vars(self.topics_for(self.target, absolute=absolute))}
+            (name, *astuple(self.topics_for(self.target, absolute=absolute)))
             for name, absolute in (("relative", False), ("absolute", True))
         ]
         integers = dict.fromkeys(("topics", "low", "high"), pl.Int64)
-        return pl.DataFrame(rows, {"coefficient": pl.String, "target": pl.Float64, **integers})
+        schema = {"coefficient": pl.String, "target": pl.Float64, **integers}
+        return pl.DataFrame(rows, schema, orient="row")
 
 
 def _invert_f(probability: float, df1: int, df2: int) -> float:
@@ -279,12 +281,12 @@ class Facets(Study):
 
     Attributes
     ----------
-    measure, systems, topics, cells
+    measure, n_systems, n_topics, n_cells
         Text form of the measure, and numbers of systems, topics, and cells over all topics.
     components
         The table `variance`, without the column `measure`.
     notes
-        Topics or scores that were excluded or imputed.
+        Notes on topics or scores that were excluded or imputed.
     """
 
     name = "facets"
@@ -346,8 +348,8 @@ class Facets(Study):
         for name, value in (("topics", topics), ("cells", cells)):
             if value is not None:
                 check_integer(name, value, 1)
-        n = self.topics if topics is None else int(topics)
-        k = self.cells / self.topics if cells is None else int(cells)
+        n = self.n_topics if topics is None else int(topics)
+        k = self.n_cells / self.n_topics if cells is None else int(cells)
         system, topic, interaction, cell, error = self.components["variance"]
         noise = interaction / n + error / (n * k) + absolute * (topic / n + cell / (n * k))
         return float(system / (system + noise)) if system + noise > 0 else math.nan
@@ -360,18 +362,18 @@ class Facets(Study):
             f"{measure_prefix(self.measure)}the largest part of the variance of scores,"
             f" {format_percent(proportions[source])}, comes from {EFFECTS[source]};"
             f" {format_percent(proportions['system'])} comes from differences between systems.",
-            f"With {counted(self.topics, 'topic')} of {self.cells / self.topics:.3g} cells each"
-            " (shards or query variations), the generalizability coefficient of differences between"
-            f" systems is {self.relative():.2f} (1 if differences are the same on all topics and"
-            f" cells), and the index of dependability of means is {self.absolute():.2f}.",
+            f"With {counted(self.n_topics, 'topic')} of {self.n_cells / self.n_topics:.3g} cells"
+            " each (shards or query variations), the generalizability coefficient of differences is"
+            f" {self.relative():.2f} (1 if they are equal on all topics and cells), and the index"
+            f" of dependability of means is {self.absolute():.2f}.",
             "These are estimates without confidence intervals; systems, topics and cells are"
             " assumed to be drawn at random.",
         )
 
     def heading(self) -> list[str]:
         return [
-            f"{measure_prefix(self.measure)}{counted(self.systems, 'system')},"
-            f" {counted(self.topics, 'topic')}, {counted(self.cells, 'cell')}; generalizability"
+            f"{measure_prefix(self.measure)}{counted(self.n_systems, 'system')},"
+            f" {counted(self.n_topics, 'topic')}, {counted(self.n_cells, 'cell')}; generalizability"
             f" coefficient (relative) {self.relative():.4f}, index of dependability (absolute)"
             f" {self.absolute():.4f}"
         ]
@@ -398,7 +400,7 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
         least two topics and two systems.
     missing
         How to treat cells without scores: `error` (default), `available` (use the other cells),
-        `drop` (exclude topics) or `zero` (count them as 0).
+        `drop` (exclude topics) or `zero` (count missing scores as 0).
 
     Returns
     -------
@@ -448,9 +450,9 @@ def facets(scores: Any, *, missing: str | None = None) -> Facets:
     return Facets(
         {"missing": missing},
         measure=complete_scores.scores.measure,
-        systems=values.shape[1],
-        topics=int(n_topics),
-        cells=int((~np.isnan(values)).any(axis=1).sum()),
+        n_systems=values.shape[1],
+        n_topics=int(n_topics),
+        n_cells=int((~np.isnan(values)).any(axis=1).sum()),
         components=pl.DataFrame(
             {"source": list(EFFECTS), "variance": variances, "proportion": proportions}
         ),

@@ -25,7 +25,7 @@ class Layout:
 
     positions: Floats
     edge_paths: tuple[Floats, ...]
-    crossings: int
+    n_crossings: int
 
 
 def lay_out_layers(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
@@ -49,9 +49,9 @@ def lay_out_layers(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
             # Tied means keep their order, or reverse it in every other pair of sweeps.
             ties = position[layer] * (1 if sweep % 4 < 2 else -1)
             position[layer[np.lexsort((ties, mean))]] = np.arange(layer.size)
-        crossings = _count_crossings(layers, links, position)
-        if crossings < min_crossings:
-            best, min_crossings = position.copy(), crossings
+        n_crossings = _count_crossings(layers, links, position)
+        if n_crossings < min_crossings:
+            best, min_crossings = position.copy(), n_crossings
     positions = _straighten(layers, links, best)
     edge_paths = tuple(positions[np.array(chain)] for chain in chains)
     return Layout(positions[: node_levels.size], edge_paths, min_crossings)
@@ -114,7 +114,7 @@ LETTER_WIDTH = 7.3  # width of a character of a run, in pixels
 STEPS = {"swap": [1, 0], "replacement": [5, 3]}  # dash pattern of the edges of each step
 
 
-@theme.draws("hasse", "a length")
+@theme.declare_chart("hasse", "a length")
 def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     """Draw the partial order of all runs of a length by swaps and replacements of documents.
 
@@ -132,7 +132,7 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     Raises
     ------
     PolicyError
-        For more than 128 runs, which would be illegible.
+        For an invalid length or grade, and for more than 128 runs, which would be illegible.
 
     Notes
     -----

@@ -12,7 +12,7 @@ from cranfield.base.arrays import Bools, best_first, round_for_ranking
 from cranfield.base.errors import CranfieldError, PolicyError, check_choice, quoted
 from cranfield.base.text import plain
 from cranfield.measures.base import Measure
-from cranfield.reporting.page.html import label
+from cranfield.reporting.page.html import make_label
 from cranfield.scores import Scores
 from cranfield.scores.one_measure import find_label
 from cranfield.significance.prepare import as_scores
@@ -38,7 +38,7 @@ def make_labels(names: Sequence[str]) -> list[str]:
 
 def _make_printable(name: str) -> str:
     # A name of blanks would be invisible.
-    return label(name if name.strip() else "")
+    return make_label(name if name.strip() else "")
 
 
 def check_drawable(scores: Any) -> Scores:
@@ -77,8 +77,8 @@ def check_name(noun: str, name: str | None, names: Iterable[str]) -> str:
     return name
 
 
-def rank_systems(scores: Any, systems: Sequence[str] | str | None = None) -> Scores:
-    """Select the scores of systems and sort systems by their means, the best first."""
+def sort_systems(scores: Any, systems: Sequence[str] | str | None = None) -> Scores:
+    """Select the scores of systems, sorted by mean, the best system first."""
     topic_scores = check_drawable(scores)
     columns = np.array(find_systems(topic_scores.systems, systems))
     means = topic_scores.mean()[columns]

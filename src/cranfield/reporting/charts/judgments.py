@@ -23,7 +23,7 @@ COLUMNS = 4  # number of confusion matrices side by side
 MIN_DARK = 0.55  # proportion above which a cell is so dark that its number is written in white
 
 
-@theme.draws("judges", "JudgeComparison")
+@theme.declare_chart("judges", "JudgeComparison")
 def judges_chart(
     comparison: JudgeComparison, statistics: Sequence[str] = ("kappa", "alpha")
 ) -> alt.LayerChart:
@@ -95,20 +95,20 @@ def judges_chart(
         offset=alt.YOffset("statistic:N", scale=alt.Scale(domain=names, paddingOuter=0.6)),
         width=WIDTH,
         title=theme.write_title(f"Agreement of judges with people: {title}", subtitle),
-        description=f"{title} of {counted(len(judge_labels), 'judge')} with people, best first,"
-        f" with confidence intervals over {topics}. {best}"
+        description=f"{title} of {counted(len(judge_labels), 'judge')} with people, highest"
+        f" {names[0]} first, with confidence intervals over {topics}. {best}"
         + (f", {value:.4g}." if np.isfinite(value) else "."),
     )
 
 
-@theme.draws("confusion", "JudgeComparison")
+@theme.declare_chart("confusion", "JudgeComparison")
 def confusion_chart(
     comparison: JudgeComparison, *, judges: Sequence[str] | None = None
 ) -> alt.ConcatChart:
     """Draw a confusion matrix for each judge: the human grades for each grade of the judge.
 
-    A column is a grade of the judge, labelled with its number of pairs; the proportions of a column
-    sum to 1. A judge that always agrees with people has ones on the diagonal.
+    A column is a grade of the judge, labelled with its number of documents; the proportions of a
+    column sum to 1. A judge that always agrees with people has ones on the diagonal.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ MARKERS = {
 }
 
 
-@theme.draws("self-preference", "SelfPreference")
+@theme.declare_chart("self-preference", "SelfPreference")
 def self_preference_chart(result: SelfPreference, measure: str | None = None) -> alt.LayerChart:
     """Draw the self-preference of each judge: how much it favours systems of its own family.
 
@@ -257,5 +257,5 @@ def self_preference_chart(result: SelfPreference, measure: str | None = None) ->
         ),
         description=f"Self-preference bias of {judges} by {measure}, with confidence intervals over"
         " topics:"
-        f" {theme.count_kinds(frame['verdict'], MARKERS)}.",
+        f" {theme.format_counts(frame['verdict'], MARKERS)}.",
     )

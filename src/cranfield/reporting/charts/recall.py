@@ -22,7 +22,7 @@ LEVELS = tuple(level / 10 for level in range(11))  # the eleven standard recall 
 MAX_COLOURED = 7  # maximum number of coloured systems by default, one for each colour except grey
 
 
-@theme.draws("precision-recall", "Evaluation")
+@theme.declare_chart("precision-recall", "Evaluation")
 def precision_recall(
     judged: Evaluation | JudgedRuns,
     *,
@@ -91,14 +91,14 @@ def precision_recall(
     order = [candidates[k] for k in best_first(round_for_ranking(means))]
     coloured_systems = order if systems is not None else order[:MAX_COLOURED]
     names = make_labels(runs.systems)
-    marks = theme.encode_colours("system", [names[k] for k in coloured_systems])
+    channels = theme.encode_colours("system", [names[k] for k in coloured_systems])
 
     noun = "interpolated precision" if row is None else "precision"
     x = alt.X("recall:Q").title("recall").scale(domain=[0, 1])
     y = alt.Y("precision:Q").scale(domain=[0, 1])
     y = y.title(f"mean {noun}" if row is None else noun)
     curve = theme.start_chart(_list_points(curves, levels, coloured_systems, names)).encode(
-        x=x, y=y, tooltip=theme.make_tips("system:N", "recall:Q", precision=noun), **marks
+        x=x, y=y, tooltip=theme.make_tips("system:N", "recall:Q", precision=noun), **channels
     )
     layers = []
     if len(coloured_systems) < len(order):
@@ -110,8 +110,8 @@ def precision_recall(
         steps = theme.start_chart(corners).mark_line(strokeWidth=1, opacity=0.7, aria=False)
         dots = theme.start_chart(relevant).mark_point(filled=True, size=18, opacity=0.8, aria=False)
         tip = theme.make_tips("system:N", "rank:Q", "recall", "precision")
-        layers.append(steps.encode(x=x, y=y, order="step:Q", color=marks["color"]))
-        layers.append(dots.encode(x=x, y=y, color=marks["color"], tooltip=tip))
+        layers.append(steps.encode(x=x, y=y, order="step:Q", color=channels["color"]))
+        layers.append(dots.encode(x=x, y=y, color=channels["color"], tooltip=tip))
     layers += [
         curve.mark_line(strokeWidth=2.5, aria=False),
         curve.mark_point(filled=True, size=35, opacity=1),

@@ -1,6 +1,6 @@
 """Registry of charts, with the name, subject and summary that their functions declare.
 
-The command `cranfield plot`, the attribute `plot` of results and the documentation use it.
+It is used by the command `cranfield plot`, the attribute `plot` of results and the documentation.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COMMAND_SUBJECTS = ("Scores", "Evaluation", "PairwiseComparison", "AnovaTable", 
 
 
 class ChartKind(NamedTuple):
-    """A chart: its function, the class of its subject, and its summary."""
+    """A chart: its function, its subject (a class, `measures` or `a length`), and its summary."""
 
     function: str
     subject: str
@@ -50,7 +50,7 @@ class ChartKind(NamedTuple):
 MODULES = ("systems", "topics", "recall", "scales", "hasse", "judgments", "users", "studies")
 
 _DECLARATION = re.compile(
-    r'@theme\.draws\("([\w-]+)", "([\w ]+)"\)\ndef (\w+)\(.*?"""Draw (.+?)\.\n', re.DOTALL
+    r'@theme\.declare_chart\("([\w-]+)", "([\w ]+)"\)\ndef (\w+)\(.*?"""Draw (.+?)\.\n', re.DOTALL
 )
 
 
@@ -77,7 +77,7 @@ def _select_scores(evaluation: Evaluation, measure: Any = None) -> Scores:
     """Return the scores of one measure of an evaluation."""
     if measure is None and len(evaluation) > 1:
         raise PolicyError(
-            f"a chart shows a single measure; set measure to one of: {', '.join(evaluation)}"
+            f"expected one measure, got {len(evaluation)}; choose one of: {', '.join(evaluation)}"
         )
     return evaluation[next(iter(evaluation)) if measure is None else measure]
 
@@ -169,7 +169,7 @@ def parse_chart_request(request: str, kinds: Sequence[type[Result]]) -> tuple[st
 
 
 def draw_study(request: str, studies: Sequence[Result]) -> None:
-    """Save a chart of the first matching study; the chart of stability takes all studies."""
+    """Save a chart of the first study of its class; the chart of stability draws all of them."""
     name, path = parse_chart_request(request, [type(study) for study in studies])
     chart = CHARTS[name]
     subjects = [study for study in studies if type(study).__name__ == chart.subject]

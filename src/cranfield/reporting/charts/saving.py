@@ -23,7 +23,7 @@ MENU = {"actions": {"export": True, "source": False, "compiled": False, "editor"
 """Menu of a chart in a page, without the editor, which needs a network."""
 
 
-class InScript(json.JSONEncoder):
+class ScriptEncoder(json.JSONEncoder):
     """JSON encoder for scripts in a page, which escapes text that could end the script."""
 
     def encode(self, o: Any) -> str:
@@ -102,7 +102,7 @@ def save(
 
 
 def _resize(chart: Any, width: float | None, title: bool) -> Any:
-    """Return a chart with a width in millimetres, or without its title."""
+    """Return a chart with a width in millimetres, if set, and without its title unless `title`."""
     if width is None and title:
         return chart
     check_extra("json")
@@ -250,7 +250,7 @@ def _convert_to_points(size: re.Match[str]) -> str:
 def _render_page(chart: Any) -> str:
     """Return an HTML page that contains all scripts, which Altair by default loads from a CDN."""
     page: str = chart.to_html(
-        inline=True, embed_options=MENU, json_kwds={"cls": InScript, "ensure_ascii": False}
+        inline=True, embed_options=MENU, json_kwds={"cls": ScriptEncoder, "ensure_ascii": False}
     )
     title = html.escape(describe_chart(chart))
     head = f'<html lang="en">\n<head>\n  <title>{title}</title>'

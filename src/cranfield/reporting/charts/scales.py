@@ -119,7 +119,7 @@ PROPORTIONS = {"runs": "proportion of runs", "values": "proportion of values"}
 """Labels of the curves, by the column that is drawn."""
 
 
-@theme.draws("distribution", "measures")
+@theme.declare_chart("distribution", "measures")
 def distribution_chart(
     measures: MeasuresByTitle,
     lengths: int | Sequence[int],
@@ -192,7 +192,7 @@ def _draw_panel(runs_image: Image, title: str) -> alt.LayerChart:
     y = alt.Y("value:Q").title("value").scale(domain=ends, nice=False).axis(tickCount=5)
     x = alt.X("proportion:Q").title("proportion up to the value").scale(domain=[0, 1], nice=False)
     x = x.axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f")
-    marks = {
+    channels = {
         "color": theme.map_values(
             alt.Color, "curve", PROPORTIONS.values(), theme.COLOURS[:2], title=None
         ),
@@ -205,7 +205,7 @@ def _draw_panel(runs_image: Image, title: str) -> alt.LayerChart:
     for kind in PROPORTIONS:
         if not table[kind].null_count():
             line = theme.start_chart(make_curve_points(table, kind)).mark_line(strokeWidth=1.75)
-            layers.append(line.encode(x=x, y=y, order="order:Q", **marks))
+            layers.append(line.encode(x=x, y=y, order="order:Q", **channels))
     counts = f"{_format_count(runs_image.size)} values of {_format_count(runs_image.n_runs)} runs"
     panel_title = alt.TitleParams(
         f"{title}, N = {runs_image.length}", subtitle=counts, subtitleFontSize=12
@@ -254,7 +254,7 @@ LINE, PER_LINE, MAX_LINES = 11, 4, 3
 """Height of a line of a label in pixels, runs per line, and maximum number of lines."""
 
 
-@theme.draws("spacing", "measures")
+@theme.declare_chart("spacing", "measures")
 def spacing_chart(
     measures: MeasuresByTitle,
     length: int,
@@ -322,7 +322,7 @@ def list_runs_by_value(runs_image: Image) -> pl.DataFrame:
         )
     runs = all_runs(runs_image.length, runs_image.grades)
     if runs_image.at_most is not None:
-        raise PolicyError("the chart shows all runs; use an image without at_most")
+        raise PolicyError(f"expected an image of all runs, got at_most={runs_image.at_most}")
     separator = "" if runs_image.grades < 10 else ","
     table = pl.DataFrame(
         {

@@ -28,7 +28,7 @@ PANELS = {
 }
 
 
-@theme.draws("agreement", "SplitStudy")
+@theme.declare_chart("agreement", "SplitStudy")
 def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.ConcatChart:
     """Draw agreements and disagreements between two sets of topics, by the size of the sets.
 
@@ -62,14 +62,14 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     size = alt.X("size:Q").title("topics in each set").scale(type="log", nice=False)
     size = size.axis(values=list(study.sizes), format="d")
     pairs = alt.Y("pairs:Q").title(f"pairs, of {n_systems * (n_systems - 1) // 2:,}")
-    marks = theme.encode_colours("test", study.tests)
+    channels = theme.encode_colours("test", study.tests)
     tip = theme.make_tips("test:N", "size:Q", "pairs", format=".1f")
     panels = []
     for name, title in PANELS.items():
         columns = {"pairs": name, "low": f"{name} low", "high": f"{name} high"}
         frame = summary.select("size", test="first", **columns)
         options: dict[str, Any] = {"width": 260, "height": 200, "title": f"{name}: {title}"}
-        panels.append(theme.draw_bands(frame, size, pairs, marks, tip, **options))
+        panels.append(theme.draw_bands(frame, size, pairs, channels, tip, **options))
     return theme.apply_theme(alt.concat(*panels, columns=2))
 
 
@@ -77,7 +77,7 @@ ASL_WIDTH = 460  # width of the chart of p-values, in pixels
 MAX_POINTS = 40  # maximum number of pairs that are also drawn as points
 
 
-@theme.draws("p-values", "DiscriminativePower")
+@theme.declare_chart("p-values", "DiscriminativePower")
 def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.LayerChart:
     """Draw the sorted p-values of each measure: the lower the curve, the higher the power.
 
@@ -112,7 +112,7 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     """
     if not isinstance(largest, Real) or not 0 < largest <= 1:
         raise PolicyError(f"largest must be a p-value above 0 and up to 1, got {largest!r}")
-    pairs = power.systems * (power.systems - 1) // 2
+    pairs = power.n_systems * (power.n_systems - 1) // 2
     curves = power.curves
     # The x axis ends at the last rank with a p-value up to `largest`, and each curve at its first
     # p-value above `largest`.
@@ -160,15 +160,16 @@ SIDE = 260  # width and height of a panel, whose axes have the same scale, in pi
 TEAM_SIZES = ("1 run", "2 runs", "3 or more")  # labels of the number of contributing runs of a team
 
 
-@theme.draws("leave-one-out", "LeaveOneOut")
+@theme.declare_chart("leave-one-out", "LeaveOneOut")
 def leave_one_out_chart(study: LeaveOneOut, measure: str | None = None) -> alt.ConcatChart:
     """Draw score and rank of each system with all judgments, and without its unique documents.
 
-    The unique documents of a system are the documents that only its team (or run, if each team has
-    one run) retrieved; their judgments are removed. Points on the line did not change. Points below
-    the line have a lower score or, in the panel of ranks, where rank 1 is at the top, a worse rank.
-    Each kind of list (`raw` or `condensed`) has a row of panels. Colours show how many runs of the
-    team contributed, unless runs were excluded one by one. Systems without a score are not drawn.
+    The unique documents of a system are those that only its team (or run, if each team has one run)
+    contributed to the pool; their judgments are removed. Points on the line did not change. Points
+    below the line have a lower score or, in the panel of ranks, where rank 1 is at the top, a worse
+    rank. Each kind of list (`raw` or `condensed`) has a row of panels. Colours show how many runs
+    of the team contributed, unless runs were excluded one by one. Systems without a score are not
+    drawn.
 
     Parameters
     ----------
@@ -239,7 +240,7 @@ def _draw_before_and_after(rows: pl.DataFrame, quantity: str, unit: str) -> alt.
         x=alt.X(f"{before}:Q", title=f"{quantity} with all judgments", scale=x_scale),
         y=alt.Y(
             f"{after}:Q",
-            title=f"{quantity} without documents that only the {unit} retrieved",
+            title=f"{quantity} without documents that only the {unit} contributed",
             scale=y_scale,
         ),
         color=colour,
@@ -254,17 +255,18 @@ QUANTITIES = {
     "tau ap": "tau AP",
     "rmse": "RMSE of overall scores",
     "confirmed": "confirmed significant pairs",
-    "drop %": "mean score that an excluded team loses, %",
+    "drop %": "mean drop of the scores of an excluded team, %",
 }
 
 
-@theme.draws("pooling", "Pooling")
+@theme.declare_chart("pooling", "Pooling")
 def pooling_chart(study: Pooling, quantity: str = "tau") -> alt.ConcatChart:
     """Draw relevant documents, and agreement with all judgments, against judged documents.
 
     The first panel shows the proportion of the pool's relevant documents. Further panels, one for
     each measure and kind of list (`raw` or `condensed`), compare scores with the scores by all
-    judgments. A dashed line marks the full pool. Bands show one standard deviation of repeats.
+    judgments. A dashed line marks the full pool. Bands show one standard deviation over repeats
+    (not for `confirmed` and `drop %`).
 
     Parameters
     ----------
@@ -288,21 +290,21 @@ def pooling_chart(study: Pooling, quantity: str = "tau") -> alt.ConcatChart:
     2
     """
     check_choice("quantity", quantity, QUANTITIES)
-    marks = theme.encode_colours("method", study.methods)
+    channels = theme.encode_colours("method", study.methods)
     title = "proportion of the pool's relevant documents"
-    documents_panel = _draw_pooling(study.documents, "of pool", title, marks)
+    documents_panel = _draw_pooling(study.documents, "of pool", title, channels)
     panels = [documents_panel.properties(title="Relevant documents")]
     judged = study.documents["method", "budget", "judged"]
     for (measure, kind), rows in study.rankings.group_by("measure", "list", maintain_order=True):
         title = measure if study.lists == ("raw",) else f"{measure}, {kind} lists"
         points = rows.join(judged, on=["method", "budget"], nulls_equal=True, maintain_order="left")
-        panel = _draw_pooling(points, quantity, QUANTITIES[quantity], marks)
+        panel = _draw_pooling(points, quantity, QUANTITIES[quantity], channels)
         panels.append(panel.properties(title=title))
     return theme.apply_theme(alt.concat(*panels, columns=2 if len(panels) == 2 else 3))
 
 
 def _draw_pooling(
-    rows: pl.DataFrame, quantity: str, title: str, marks: dict[str, Any]
+    rows: pl.DataFrame, quantity: str, title: str, channels: dict[str, Any]
 ) -> alt.LayerChart:
     sd = "relevant sd" if quantity == "of pool" else f"{quantity} sd"
     spread = pl.col(sd).fill_null(0.0) if sd in rows.columns else pl.lit(0.0)
@@ -318,11 +320,11 @@ def _draw_pooling(
     tip = theme.make_tips("method:N", "budget:Q", "judged:Q", "value", format=".3~f")
     rule = theme.start_chart(full_pool).mark_rule(color=theme.GREY, strokeDash=[2, 2])
     rule = rule.encode(y="value:Q", tooltip=alt.Tooltip("value:Q", title="full pool"))
-    panel: alt.LayerChart = theme.draw_bands(budgets, judged, y, marks, tip) + rule
+    panel: alt.LayerChart = theme.draw_bands(budgets, judged, y, channels, tip) + rule
     return panel.properties(width=300, height=240)
 
 
-@theme.draws("stability", "Stability")
+@theme.declare_chart("stability", "Stability")
 def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart:
     """Draw significant pairs, Kendall's tau and confirmed pairs against the number of topics.
 
@@ -359,7 +361,7 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     frame = pl.concat(
         _tabulate_study(study, name) for study, name in zip(all_studies, names, strict=True)
     )
-    topics, pairs = all_studies[0].topics, all_studies[0].pairs
+    topics, pairs = all_studies[0].n_topics, all_studies[0].n_pairs
     titles = {
         "significant": ("Significant pairs", f"pairs, of {pairs:,}"),
         "tau": (f"Agreement with the ranking by all {topics} topics", "Kendall's tau"),
@@ -368,9 +370,9 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
             "proportion",
         ),
     }
-    marks = theme.encode_colours("measure", names)
+    channels = theme.encode_colours("measure", names)
     if len(names) == 1:
-        marks = {channel: mark.legend(None) for channel, mark in marks.items()}
+        channels = {channel: value.legend(None) for channel, value in channels.items()}
     size = alt.X("topics:Q").title("topics in a sample").scale(domainMin=0)
     tip = theme.make_tips("measure:N", "topics:Q", "mean", format=".3~f")
     panels = []
@@ -379,7 +381,7 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
         mean = alt.Y("mean:Q").title(unit).scale(domainMax=upper, clamp=True)
         options = {"width": 240, "height": 200, "title": title}
         rows = frame.filter(quantity=quantity)
-        panels.append(theme.draw_bands(rows, size, mean, marks, tip, **options))
+        panels.append(theme.draw_bands(rows, size, mean, channels, tip, **options))
     return theme.apply_theme(alt.concat(*panels, columns=3))
 
 
@@ -388,7 +390,7 @@ def _name_studies(studies: Sequence[Stability]) -> list[str]:
     if not studies:
         raise PolicyError("expected at least one study, got no study")
     for noun in ("topics", "pairs"):
-        sizes = sorted({getattr(study, noun) for study in studies})
+        sizes = sorted({getattr(study, f"n_{noun}") for study in studies})
         if len(sizes) > 1:
             raise PolicyError(
                 f"studies of {sizes[0]:,} and {sizes[-1]:,} {noun} cannot be drawn in one chart"
@@ -406,12 +408,13 @@ def _tabulate_study(study: Stability, name: str) -> pl.DataFrame:
     """Return a row for each number of topics and quantity, with its bounds."""
     table = study.by_size
     low = high = pl.lit(None)
-    if study.significant:
+    if study.n_significant:
         # The table has no bounds of confirmed pairs.
         bounds = []
         for size in table["topics"]:
-            confirmed = study.samples.filter(topics=size)["confirmed"].to_numpy()[:, None]
-            bounds.append(compute_quantile_bounds(confirmed / study.significant, study.confidence))
+            counts = study.samples.filter(topics=size)["confirmed"]
+            proportions = counts.to_numpy()[:, None] / study.n_significant
+            bounds.append(compute_quantile_bounds(proportions, study.confidence))
         low, high = (pl.lit(pl.Series([float(pair[k][0]) for pair in bounds])) for k in (0, 1))
     table = table.with_columns(low.alias("confirmed low"), high.alias("confirmed high"))
     return pl.concat(
@@ -444,7 +447,7 @@ def _check_single_collection(study: ScaleStudy) -> None:
         raise PolicyError(f"charts require a study of one collection, got {n_collections}")
 
 
-@theme.draws("scale-tau", "ScaleStudy")
+@theme.declare_chart("scale-tau", "ScaleStudy")
 def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerChart:
     """Draw Kendall's tau between each measure and its interval-scaled version, by length of runs.
 
@@ -488,7 +491,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     unit = (high - low) / HEIGHT
     heights = theme.space_out((line_ends["tau"] - low) / unit, sizes, low=0.0, high=float(HEIGHT))
     labels = line_ends.with_columns(pl.Series("position", heights * unit + low))
-    marks = {
+    channels = {
         name: mark.legend(None)
         for name, mark in theme.encode_colours("measure", study.measures).items()
     }
@@ -505,12 +508,12 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
         x=length.axis(values=sorted(study.cutoffs), format="d"),
         y=tau.title(TAU_KINDS[kind]),
         tooltip=theme.make_tips("measure:N", "cutoff:Q", "tau"),
-        **marks,
+        **channels,
     )
     # Leaders connect the names with the ends of the lines, which may coincide.
     line_labels = theme.start_chart(labels)
     leaders = line_labels.mark_rule(strokeWidth=1.5).encode(
-        x=alt.value(WIDTH + 4), x2=alt.value(WIDTH + 34), y=tau, y2="position:Q", **marks
+        x=alt.value(WIDTH + 4), x2=alt.value(WIDTH + 34), y=tau, y2="position:Q", **channels
     )
     names = line_labels.mark_text(align="left", baseline="middle", fontSize=12).encode(
         x=alt.value(WIDTH + 38), y=alt.Y("position:Q", scale=scale), text="measure:N"
@@ -522,7 +525,7 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
         width=WIDTH,
         height=HEIGHT,
         description=f"{TAU_KINDS[kind]} between each of {counted(len(study.measures), 'measure')}"
-        f" and its interval-scaled version, by length of runs, for {study.systems} systems.",
+        f" and its interval-scaled version, by length of runs, for {study.n_systems} systems.",
     )
 
 
@@ -534,7 +537,7 @@ def _find_tau_domain(values: pl.Series) -> tuple[float, float]:
     return low - 0.03 * (high - low), high + 0.03 * (high - low)
 
 
-@theme.draws("scale-pairs", "ScaleStudy")
+@theme.declare_chart("scale-pairs", "ScaleStudy")
 def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.LayerChart:
     """Draw Kendall's tau between pairs of measures, before and after interval scaling.
 
@@ -593,13 +596,14 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
         list(VERSION_LABELS), index=["pair", "change"], variable_name="version", value_name="tau"
     ).with_columns(pl.col("version").replace_strict(VERSION_LABELS))
     shapes = zip(theme.COLOURS, ("circle", "diamond"), strict=False)
-    marks = theme.encode_markers(
+    channels = theme.encode_markers(
         "version", dict(zip(VERSION_LABELS.values(), shapes, strict=True)), title="both measures"
     )
     dots = theme.start_chart(points).mark_point(filled=True, size=60, opacity=1)
+    tip = theme.make_tips("pair:N", "version:N", "tau")
     return theme.combine_layers(
         bars.encode(y=y, x=x, x2="interval:Q"),
-        dots.encode(y=y, x="tau:Q", tooltip=theme.make_tips("pair:N", "version:N", "tau"), **marks),
+        dots.encode(y=y, x="tau:Q", tooltip=tip, **channels),
         width=WIDTH,
         height=ROW * len(pairs),
         description=f"Kendall's tau between pairs of measures on runs of length {length}, and"

@@ -30,7 +30,7 @@ LEGEND = (
 )
 
 
-@theme.draws("box", "Scores")
+@theme.declare_chart("box", "Scores")
 def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerChart:
     """Draw a box plot of each system's scores over topics, the best mean first.
 
@@ -60,7 +60,7 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     >>> chart.to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"]
     ['dense', 'bm25']
     """
-    topic_scores = inputs.rank_systems(scores, systems)
+    topic_scores = inputs.sort_systems(scores, systems)
     names = inputs.make_labels(topic_scores.systems)
     boxes, outliers = inputs.summarise_boxes(topic_scores, names)
     step, _ = theme.size_rows(len(names))
@@ -119,7 +119,7 @@ MARKERS = {
 }
 
 
-@theme.draws("intervals", "PairwiseComparison")
+@theme.declare_chart("intervals", "PairwiseComparison")
 def intervals_chart(
     comparison: PairwiseComparison, *, reference: str | None = None
 ) -> alt.LayerChart:
@@ -129,13 +129,14 @@ def intervals_chart(
 
     .. math:: \hat\mu_{\cdot u} \pm \frac12 Q^\alpha_{n, df} \sqrt{\frac{MS_{Error}}{m}}
 
-    (Ferro and Maistro 2024, equation 11). With other simultaneous intervals, such as those of
-    Tukey's HSD bootstrapped over topics, each system has the interval of its difference from the
-    reference, centred at its own mean: systems whose interval excludes the reference's mean are
-    significantly different from it. A band shows the interval of the reference, or a line its mean;
-    colours and shapes show which systems are significantly better or worse. If the reference is the
-    best system, systems that are not significantly different from it are the top group. The best
-    system comes first.
+    for system u of n systems on m topics, with the quantile Q of the studentised range and the
+    degrees of freedom df of the error (Ferro and Maistro 2024, equation 11). With other
+    simultaneous intervals, such as those of Tukey's HSD bootstrapped over topics, each system has
+    the interval of its difference from the reference, centred at its own mean: systems whose
+    interval excludes the reference's mean are significantly different from it. A band shows the
+    interval of the reference, or a line its mean; colours and shapes show which systems are
+    significantly better or worse. If the reference is the best system, systems that are not
+    significantly different from it are the top group. The best system comes first.
 
     Parameters
     ----------
@@ -171,7 +172,7 @@ def intervals_chart(
         )
     is_infinite = np.isinf(bounds).any(axis=0)
     low, high = (np.where(is_infinite, np.nan, bound) for bound in bounds)
-    verdicts = summary.verdict_matrix(comparison)[:, reference_index]
+    verdicts = summary.make_verdict_matrix(comparison)[:, reference_index]
     verdicts[reference_index] = "reference"
     frame = pl.DataFrame(
         {
@@ -230,7 +231,7 @@ def intervals_chart(
         ),
         description=f"{title} of {len(names)} systems with simultaneous intervals, best first;"
         f" {comparison.title}, alpha {comparison.alpha:g}. {capitalise(heading)}:"
-        f" {theme.count_kinds(frame['verdict'], [*MARKERS][1:])}.",
+        f" {theme.format_counts(frame['verdict'], [*MARKERS][1:])}.",
     )
 
 
@@ -248,7 +249,7 @@ VERDICTS = {1: summary.BETTER, -1: summary.WORSE, 0: summary.NOT_DIFFERENT}
 MAX_SIGNED = 40  # maximum number of systems in a matrix with signs
 
 
-@theme.draws("matrix", "PairwiseComparison")
+@theme.declare_chart("matrix", "PairwiseComparison")
 def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     """Draw a matrix of the systems that are significantly better or worse than others.
 
@@ -352,11 +353,11 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
 
 
 def _make_pair_cells(comparison: PairwiseComparison) -> pl.DataFrame:
-    """Return one row per pair: ranks `i`, `j` of its systems, verdict `v`, difference `d`, `p`."""
+    """Return a row per compared pair: ranks `i`, `j`, verdict `v`, difference `d`, p-value `p`."""
     ranks = np.empty(len(comparison.order), dtype=np.int64)
     ranks[comparison.order] = np.arange(len(comparison.order))
     codes = {verdict: code for code, verdict in VERDICTS.items()}
-    verdicts = summary.pair_verdicts(comparison)
+    verdicts = summary.list_pair_verdicts(comparison)
     is_compared = verdicts != summary.NOT_COMPARED
     return pl.DataFrame(
         {
@@ -375,12 +376,12 @@ MIN_RATIO = 30  # minimum ratio of the largest to the smallest cost for a logari
 ON_FRONT, DOMINATED = "on the front", "dominated"
 
 
-@theme.draws("cost", "CostEffectiveness")
+@theme.declare_chart("cost", "CostEffectiveness")
 def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerChart:
     """Draw the mean of each system against its cost, with the Pareto front as a line.
 
-    The line shows the best mean up to each cost. The axis of costs is logarithmic if the largest
-    cost is at least 30 times the smallest.
+    The line shows the best mean up to each cost. The axis of costs is logarithmic if the smallest
+    cost is above 0 and the largest is at least 30 times the smallest.
 
     Parameters
     ----------
@@ -449,11 +450,11 @@ def cost_chart(costs: CostEffectiveness, cost: str | None = None) -> alt.LayerCh
     )
 
 
-@theme.draws("measure-scatter", "Evaluation")
+@theme.declare_chart("measure-scatter", "Evaluation")
 def measure_scatter(
     evaluation: Evaluation, measures: Sequence[str] | None = None
 ) -> alt.LayerChart:
-    """Draw the mean scores of systems by one measure against their mean scores by another.
+    """Draw the overall scores of systems by one measure against those by another measure.
 
     Better systems are above and to the right, also if lower scores are better. Systems without a
     score by one of the measures are excluded, and the chart states their number.

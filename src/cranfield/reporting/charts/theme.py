@@ -38,14 +38,14 @@ LABEL_LIMIT = 260  # maximum width of a name, in pixels
 COLUMN_LIMIT = 170  # maximum height of the vertical name of a column, in pixels
 
 STEPS = ((20, 24, 12), (60, 16, 12), (np.inf, 13, 11))
-"""Maximum number of rows, height of a row, and font size, in pixels."""
+"""Height of a row and font size, in pixels, by maximum number of rows, which comes first."""
 
-CELLS = ((12, 28, 12), (40, 16, 11), (np.inf, 11, 9))  # as STEPS, for matrices
+CELLS = ((12, 28, 12), (40, 16, 11), (np.inf, 11, 9))  # side of a cell and font size, as STEPS
 LINE_LENGTH = 90  # maximum number of characters of a line below a title
 MAX_ROWS_AXIS_BELOW = 40  # with more rows, the axis is above the chart
 
 
-class Rows(alt.InlineData):
+class SharedData(alt.InlineData):
     """Data that copies of a chart share, as copying thousands of rows takes seconds."""
 
     _class_is_valid_at_instantiation = False
@@ -54,7 +54,7 @@ class Rows(alt.InlineData):
         return self
 
 
-def draws(name: str, result_class: str) -> Callable[[Function], Function]:
+def declare_chart(name: str, result_class: str) -> Callable[[Function], Function]:
     """Declare the name of a chart and the class of its subject.
 
     The registry of charts reads the declaration from the source, so the function is unchanged.
@@ -62,21 +62,21 @@ def draws(name: str, result_class: str) -> Callable[[Function], Function]:
     return lambda function: function
 
 
-def embed_rows(rows: pl.DataFrame | Mapping[str, Any]) -> Rows:
+def embed_rows(rows: pl.DataFrame | Mapping[str, Any]) -> SharedData:
     """Embed a table without Altair's limit of 5,000 rows; non-finite numbers become null."""
     floats = pl.selectors.float()
     finite = pl.when(floats.is_finite()).then(floats).otherwise(None).name.keep()
-    return Rows(values=pl.DataFrame(rows).with_columns(finite).to_dicts())
+    return SharedData(values=pl.DataFrame(rows).with_columns(finite).to_dicts())
 
 
 def start_chart(rows: pl.DataFrame | Mapping[str, Any]) -> alt.Chart:
-    """Return a chart of a table, without marks and channels."""
+    """Return a chart of a table, without a mark and without channels."""
     chart: alt.Chart = alt.Chart(embed_rows(rows))
     return chart
 
 
 def make_tips(*fields: str, format: str = ".4f", **titles: str) -> list[alt.Tooltip]:
-    """Return tooltips of fields; fields without a type, such as `:N`, are formatted as numbers."""
+    """Return tooltips of fields; fields without a type suffix, such as `:N`, are numbers."""
     return [
         *(
             alt.Tooltip(field) if ":" in field else alt.Tooltip(f"{field}:Q", format=format)
@@ -135,16 +135,16 @@ def draw_bands(
     frame: pl.DataFrame,
     x: alt.X,
     y: alt.Y,
-    marks: Mapping[str, Any],
+    channels: Mapping[str, Any],
     tooltip: Sequence[Any],
     **properties: Any,
 ) -> alt.LayerChart:
     """Draw lines, each on a band of its colour from `low` to `high`."""
     base = start_chart(frame).encode(x=x, tooltip=tooltip)
     band = base.mark_area(opacity=0.15, aria=False).encode(
-        y="low:Q", y2="high:Q", color=marks["color"], tooltip=alt.value(None)
+        y="low:Q", y2="high:Q", color=channels["color"], tooltip=alt.value(None)
     )
-    chart: alt.LayerChart = band + base.mark_line(point=True).encode(y=y, **marks)
+    chart: alt.LayerChart = band + base.mark_line(point=True).encode(y=y, **channels)
     return chart.properties(**properties)
 
 
@@ -269,19 +269,20 @@ def draw_interval_rows(
 
     `row`, `value` and `kind` are columns of names, values and kinds; `markers` has the colour and
     shape of each kind. `rules` are line widths of intervals, by the prefix of their columns `…low`
-    and `…high`. `band` has the bounds of a shaded band, or of a line; by default a line marks 0.
+    and `…high`. `band` has the bounds of a shaded band (a line if they are equal); by default a
+    line marks 0.
     `names` has all names in order; it is required if a name has no row or several rows.
     """
     names = names or frame[row].to_list()
     step, _ = size_rows(len(names))
     used_markers = {name: marker for name, marker in markers.items() if name in frame[kind]}
-    marks = encode_markers(kind, used_markers, orient="top", **legend)
+    channels = encode_markers(kind, used_markers, orient="top", **legend)
 
     def to_x(field: str) -> alt.X:
         return encode_score(field, axis_title, len(names), scale, format=format)
 
     y = encode_rows(row, names, labelPadding=6)
-    base = start_chart(frame).encode(y=y, yOffset=offset, color=marks["color"], tooltip=tooltip)
+    base = start_chart(frame).encode(y=y, yOffset=offset, color=channels["color"], tooltip=tooltip)
     lines = [
         base.mark_rule(strokeWidth=width, aria=False).encode(
             x=to_x(f"{prefix}low"), x2=f"{prefix}high:Q"
@@ -297,12 +298,12 @@ def draw_interval_rows(
         else:
             background = start_chart(band).mark_rect(color="black", opacity=0.09, aria=False)
             background = background.encode(x=to_x("low"), x2="high:Q")
-    layers = [background, *lines, points.encode(x=to_x(value), shape=marks["shape"])]
+    layers = [background, *lines, points.encode(x=to_x(value), shape=channels["shape"])]
     step_options: dict[str, Any] = {} if offset is alt.Undefined else {"for": "position"}
     return combine_layers(*layers, height=alt.Step(step, **step_options), **properties)
 
 
-def count_kinds(values: pl.Series, kinds: Iterable[str]) -> str:
+def format_counts(values: pl.Series, kinds: Iterable[str]) -> str:
     """Format the number of values of each kind, such as `2 better, 1 worse`."""
     counts = {kind: (values == kind).sum() for kind in kinds}
     return ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
@@ -329,15 +330,14 @@ def combine_layers(*layers: Any, **properties: Any) -> alt.LayerChart:
 def space_out(
     positions: ArrayLike, sizes: ArrayLike, low: float = -np.inf, high: float = np.inf
 ) -> Floats:
-    r"""Move items on a line so that they do not overlap, with the least sum of squared shifts.
+    r"""Move items at positions x, of sizes s, so that they do not overlap, as little as possible.
 
     .. math:: \min_p \sum_i (p_i - x_i)^2 \quad \text{with} \quad
         p_{i+1} - p_i \ge \tfrac{1}{2} (s_i + s_{i+1})
 
-    Notes
-    -----
-    After the space that the previous items take is subtracted from each position, positions only
-    have to be in order, which is isotonic regression.
+    Items stay between `low` and, if there is enough space, `high`. After the space of the previous
+    items is subtracted from each position, positions only have to be in order, which is isotonic
+    regression.
     """
     from scipy.optimize import isotonic_regression
 

@@ -32,7 +32,7 @@ MARKERS = (
 )
 
 
-@theme.draws("differences", "Scores")
+@theme.declare_chart("differences", "Scores")
 def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     """Draw a bar for each topic: the score of one system minus that of another.
 
@@ -74,7 +74,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     )
     x = x.scale(domain=topics, paddingInner=0.2 if has_all_labels else 0)
     bars = theme.start_chart(frame).mark_bar(aria=has_all_labels)
-    bars = bars.encode(x=x, y=y, color=pair.marks["color"], tooltip=pair.tooltip)
+    bars = bars.encode(x=x, y=y, color=pair.channels["color"], tooltip=pair.tooltip)
     mean = float(frame["difference"].mean())  # type: ignore[arg-type]
     rule = theme.start_chart({"difference": [mean]}).mark_rule(color="black", strokeDash=[5, 3])
     first_name, second_name = pair.names
@@ -95,7 +95,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     )
 
 
-@theme.draws("score-scatter", "Scores")
+@theme.declare_chart("score-scatter", "Scores")
 def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     """Draw a point for each topic: the score of one system against that of another.
 
@@ -134,7 +134,7 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     points = theme.start_chart(pair.frame).mark_point(filled=True, size=55, opacity=0.75)
     return theme.combine_layers(
         diagonal,
-        points.encode(x=x, y=y, tooltip=pair.tooltip, **pair.marks),
+        points.encode(x=x, y=y, tooltip=pair.tooltip, **pair.channels),
         width=SIDE,
         height=SIDE,
         title=theme.write_title(f"Two systems by topic: {pair.title}", pair.note),
@@ -157,7 +157,7 @@ class _SystemPair:
     lower_is_better: bool
 
     @property
-    def marks(self) -> dict[str, Any]:
+    def channels(self) -> dict[str, Any]:
         markers = dict(zip(self.outcome_labels, MARKERS, strict=False))
         legend: dict[str, Any] = {"orient": "bottom", "direction": "vertical", "labelLimit": SIDE}
         return theme.encode_markers("kind", markers, title=None, **legend)
@@ -224,7 +224,7 @@ def _shorten(names: tuple[str, str], limit: int = 36) -> tuple[str, str]:
     return (first, second) if first != second else (f"{first} (first)", f"{second} (second)")
 
 
-@theme.draws("difficulty", "Scores")
+@theme.declare_chart("difficulty", "Scores")
 def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.Chart:
     """Draw the scores of all systems on all topics as a heat map.
 
@@ -249,7 +249,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     >>> chart["encoding"]["x"]["scale"]["domain"], chart["encoding"]["y"]["scale"]["domain"]
     (['2', '3', '1'], ['dense', 'bm25'])
     """
-    topic_scores = inputs.rank_systems(scores, systems)
+    topic_scores = inputs.sort_systems(scores, systems)
     topics = inputs.make_labels(topic_scores.topics)
     names = inputs.make_labels(topic_scores.systems)
     topic_means = Averages(topic_scores.values.T).mean()
@@ -296,7 +296,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     return theme.apply_theme(chart)
 
 
-@theme.draws("residuals", "AnovaTable")
+@theme.declare_chart("residuals", "AnovaTable")
 def residual_plots(table: AnovaTable) -> alt.HConcatChart:
     """Draw residuals against fitted scores, and against the quantiles of a normal distribution.
 

@@ -16,13 +16,13 @@ from cranfield.online.experiments.report import STOPPED, ExperimentReport
 from cranfield.online.log.query_log import QueryLog
 from cranfield.reporting.charts import theme
 from cranfield.reporting.charts.inputs import check_name, make_labels
-from cranfield.reporting.page.html import label
+from cranfield.reporting.page.html import make_label
 
 NO_VARIANT = "(no variant)"  # label of pages without a variant
 WIDTH = 480  # width of charts, in pixels
 
 
-@theme.draws("clicks", "QueryLog")
+@theme.declare_chart("clicks", "QueryLog")
 def clicks_by_rank_chart(
     log: QueryLog, *, depth: int = 10, confidence: float = 0.95
 ) -> alt.LayerChart:
@@ -42,8 +42,8 @@ def clicks_by_rank_chart(
 
     Raises
     ------
-    InputError, CranfieldError
-        For a log without a table of results, or without results at these ranks.
+    InputError, CranfieldError, PolicyError
+        For a log without results or without results at these ranks, and invalid options.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def clicks_by_rank_chart(
     return theme.apply_theme(lines)
 
 
-@theme.draws("perplexity", "ModelEvaluation")
+@theme.declare_chart("perplexity", "ModelEvaluation")
 def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) -> alt.LayerChart:
     """Draw the perplexity of click models by rank: 1 is perfect, 2 is a coin toss.
 
@@ -109,7 +109,7 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     evaluation
         Result of :func:`cranfield.online.evaluate_models`.
     conditional
-        Whether probabilities are conditional on the clicks at higher ranks.
+        Whether probabilities are conditional on the clicks on previous results.
 
     Examples
     --------
@@ -134,10 +134,10 @@ def perplexity_chart(evaluation: ModelEvaluation, *, conditional: bool = False) 
     note = f" Infinite values of {plain(omitted)} are omitted." if omitted else ""
     tip = theme.make_tips("model:N", "rank:Q", "pages", "value", format=",.4~f")
     line = theme.start_chart(frame).mark_line(point=True)
-    marks = theme.encode_colours("model", names)
+    channels = theme.encode_colours("model", names)
     y = alt.Y("value:Q").title(kind).scale(zero=False)
     return theme.combine_layers(
-        line.encode(x=_make_rank_axis(frame), y=y, tooltip=tip, **marks),
+        line.encode(x=_make_rank_axis(frame), y=y, tooltip=tip, **channels),
         width=WIDTH,
         height=280,
         title=theme.write_title(
@@ -165,7 +165,7 @@ MARKERS = {
 }
 
 
-@theme.draws("experiment", "ExperimentReport")
+@theme.declare_chart("experiment", "ExperimentReport")
 def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     """Draw the lift of each metric and variant over the control, with its confidence interval.
 
@@ -209,7 +209,7 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
         "lift",
         "verdict",
         MARKERS,
-        f"lift over {label(report.control)}",
+        f"lift over {make_label(report.control)}",
         [
             *theme.make_tips("metric:N", "lift", "low", "high", format="+.2%"),
             *theme.make_tips("difference", format="+.4g"),
@@ -226,11 +226,11 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
             f"{note}.",
         ),
         description=f"Lifts of {counted(len(report.metrics), 'metric')} over the control:"
-        f" {theme.count_kinds(frame['verdict'], MARKERS)}. {ratio}.",
+        f" {theme.format_counts(frame['verdict'], MARKERS)}. {ratio}.",
     )
 
 
-@theme.draws("looks", "ExperimentReport")
+@theme.declare_chart("looks", "ExperimentReport")
 def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.LayerChart:
     """Draw the difference from the control at each interim look, with confidence sequences.
 
@@ -261,14 +261,14 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
     units = alt.X("units:Q", title=f"{plain(report.unit)}s")
     tip = theme.make_tips("variant:N", "units", format=",")
     tip += theme.make_tips("difference", "low", "high", "p", format=".4g")
-    marks = theme.encode_colours("variant", list(names.values()))
+    channels = theme.encode_colours("variant", list(names.values()))
     difference = alt.Y("difference:Q", title=f"difference in {plain(metric)}")
     looks = counted(frame["units"].n_unique(), "look")
     valid_intervals = f"{report.sequential}: confidence intervals valid at all looks"
     note = STOPPED if report.stopped else valid_intervals
     return theme.combine_layers(
         theme.draw_zero("y"),
-        theme.draw_bands(frame, units, difference, marks, tip),
+        theme.draw_bands(frame, units, difference, channels, tip),
         width=WIDTH,
         height=260,
         title=theme.write_title(f"Difference in {plain(metric)} over time", f"{plain(note)}."),
@@ -278,13 +278,12 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
     )
 
 
-@theme.draws("sensitivity", "Sensitivity")
+@theme.declare_chart("sensitivity", "Sensitivity")
 def sensitivity_chart(study: Sensitivity) -> alt.ConcatChart:
     """Draw the impressions needed to distinguish two systems against their offline difference.
 
     There is a panel for each user model, and a point for each pair of systems and method. The axis
-    of impressions is logarithmic. Pairs without a significant difference at any number of
-    impressions are not drawn.
+    of impressions is logarithmic. Pairs for which no number of impressions suffices are not drawn.
 
     Parameters
     ----------
@@ -294,7 +293,7 @@ def sensitivity_chart(study: Sensitivity) -> alt.ConcatChart:
     Raises
     ------
     CranfieldError
-        If no pair is significantly different with any number of impressions.
+        If no number of impressions suffices for any pair.
 
     Examples
     --------

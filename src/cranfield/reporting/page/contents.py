@@ -59,9 +59,9 @@ class ScalingEffect:
 class Scaling:
     """Scale of a measure, and the effect of interval scaling; unknown values are empty or None."""
 
-    declared: str
-    computed: str  # scale on runs as long as the cutoff of the measure
-    computed_reason: str  # reason for the computed scale, or for its absence
+    declared_scale: str
+    computed_scale: str  # scale on runs as long as the cutoff of the measure
+    scale_reason: str  # reason for the computed scale, or for its absence
     depends_on_topic: bool | None  # whether the scale depends on the topic
     effect: ScalingEffect | str  # of interval scaling, or the reason why it is missing
 

@@ -15,8 +15,8 @@ from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import parse_measure
 from cranfield.reporting.charts.inputs import summarise_boxes
 from cranfield.reporting.page.contents import MeasurePart, PageContents
-from cranfield.reporting.page.html import label
-from cranfield.reporting.summary import group_letters, list_verdicts
+from cranfield.reporting.page.html import make_label
+from cranfield.reporting.summary import list_group_letters, list_verdicts
 from cranfield.scales.statements import Meaningfulness
 from cranfield.scores.averages import Averages
 from cranfield.significance.comparison.result import PairwiseComparison, choose_decimals
@@ -43,7 +43,7 @@ def compute_tau_matrix(parts: tuple[MeasurePart, ...]) -> Floats:
 
 
 def compute_precision_by_rank(evaluation: Evaluation) -> tuple[list[int], Floats] | None:
-    """Return ranks and mean precisions, NaN beyond a system's longest ranking; None without any."""
+    """Return ranks and mean precisions, NaN beyond a system's last document; None if undefined."""
     judged = evaluation.judged
     depth = judged.retrieved.max(axis=0, initial=0)
     ranks = [rank for rank in RANKS if rank <= depth.max(initial=0)]
@@ -65,8 +65,8 @@ def collect_data(contents: PageContents) -> dict[str, Any]:
     return {
         "systems": list(contents.systems),
         "topics": list(contents.topics),
-        "systemLabels": [label(name) for name in contents.systems],
-        "topicLabels": [label(name) for name in contents.topics],
+        "systemLabels": [make_label(name) for name in contents.systems],
+        "topicLabels": [make_label(name) for name in contents.topics],
         "rounding": ROUNDING,
         "start": {"first": first, "second": second},
         "tau": encode_array(compute_tau_matrix(parts)),
@@ -95,7 +95,7 @@ def _make_measure_data(part: MeasurePart, topics: tuple[str, ...]) -> dict[str, 
     scores[rows] = by_topic.values
     return {
         "name": part.name,
-        "label": label(part.name),
+        "label": make_label(part.name),
         "places": count_overall_decimals(part),
         "lowerIsBetter": part.scores.lower_is_better,
         "overall": encode_array(part.overall),
@@ -143,7 +143,7 @@ def _make_comparison_data(meaning: Meaningfulness) -> dict[str, Any]:
         "around": _encode_mean_bounds(comparison),
         "holds": base64.b64encode(holds).decode(),
         **_make_baseline_data(comparison),
-        "letters": group_letters(comparison),
+        "letters": list_group_letters(comparison),
         "order": comparison.order.tolist(),
     }
 
@@ -195,7 +195,7 @@ def _make_baseline_data(comparison: PairwiseComparison) -> dict[str, Any]:
 
 
 def select_initial_pair(contents: PageContents) -> tuple[int, int]:
-    """Select the best system, and the best that is significantly different from it.
+    """Select the best system, and the best that is significantly different, or else the second.
 
     With a baseline, the pair is the best other system and the first baseline.
     """

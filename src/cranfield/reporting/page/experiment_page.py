@@ -15,7 +15,7 @@ from cranfield.online.experiments.report import (
     ExperimentReport,
     describe_loss,
 )
-from cranfield.reporting.page.html import Html, label, own_templates, sections_page
+from cranfield.reporting.page.html import Html, load_own_templates, make_label, render_sections
 from cranfield.reporting.page.intervals import draw_lifts
 from cranfield.reporting.page.sections import VERSIONS, Inputs
 from cranfield.reporting.page.svg_charts import draw_looks
@@ -52,12 +52,12 @@ def render_experiment(
         **({"notes": "Notes"} if report.notes else {}),
         "settings": "Settings",
     }
-    return sections_page(
-        own_templates().get_template("experiment.html"),
+    return render_sections(
+        load_own_templates().get_template("experiment.html"),
         title,
         styles=("page.css", "figures.css", "experiment.css"),
         headings=headings,
-        counts=f"{counts}; {label(report.source)}",
+        counts=f"{counts}; {make_label(report.source)}",
         report=report,
         units=pluralise(unit),
         stopped=STOPPED,
@@ -80,7 +80,7 @@ def render_experiment(
 
 def _write_answer(report: ExperimentReport, j: int) -> str:
     """Write a sentence on the effects of a variant."""
-    name, control = label(report.variants[j + 1]), label(report.control)
+    name, control = make_label(report.variants[j + 1]), make_label(report.control)
     metrics: dict[str, list[str]] = {}
     for k, metric in enumerate(report.metrics):
         verdict, lift = report.verdicts[k][j], report.lift[k, j]
@@ -90,7 +90,7 @@ def _write_answer(report: ExperimentReport, j: int) -> str:
         elif verdict == "not worse":
             remarks = [str(report.margins[k])]
         remark = ", ".join(filter(None, remarks))
-        metrics.setdefault(verdict, []).append(label(metric) + f" ({remark})" * bool(remark))
+        metrics.setdefault(verdict, []).append(make_label(metric) + f" ({remark})" * bool(remark))
     phrases = {
         "better": "better on",
         "worse": "worse on",
@@ -114,7 +114,8 @@ def _draw_look_charts(
     """Return title, chart and rows of the interim looks for each metric and variant."""
     charts = []
     for (metric, variant), frame in looks.group_by("metric", "variant", maintain_order=True):
-        title = f"{label(str(metric))}, {label(str(variant))} minus {label(report.control)}"
+        difference = f"{make_label(str(variant))} minus {make_label(report.control)}"
+        title = f"{make_label(str(metric))}, {difference}"
         rows = frame.select("units", "difference", "low", "high", "p").rows()
         charts.append((title, draw_looks(frame, title, units), rows))
     return charts

@@ -30,23 +30,23 @@ def escape(value: object) -> Html:
     return value if isinstance(value, Html) else Html(html(str(value)))
 
 
-def named(name: str) -> Html:
+def format_name(name: str) -> Html:
     """Return a name as HTML that may break at any character and is cut after some lines."""
-    escaped = escape(label(name))
-    title = f' title="{escaped}"' if len(label(name)) > MAX_UNTITLED_LENGTH else ""
+    escaped = escape(make_label(name))
+    title = f' title="{escaped}"' if len(make_label(name)) > MAX_UNTITLED_LENGTH else ""
     return Html(f'<span class="name"{title}>{escaped}</span>')
 
 
-def label(name: str) -> str:
+def make_label(name: str) -> str:
     """Make a name printable and not empty."""
     return plain(name) or EMPTY_LABEL
 
 
-def whole_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = ()) -> str:
+def assemble_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = ()) -> str:
     """Return a page that loads no resources and allows only the scripts in its body."""
-    policy = ["default-src 'none'", f"style-src '{digest(style)}'"]
+    policy = ["default-src 'none'", f"style-src '{hash_source(style)}'"]
     if scripts:
-        policy.append(f"script-src {' '.join(repr(digest(script)) for script in scripts)}")
+        policy.append(f"script-src {' '.join(repr(hash_source(script)) for script in scripts)}")
     policy += ["img-src data:", "base-uri 'none'", "form-action 'none'"]
     # The policy contains quoted hashes, which must not be escaped.
     parts = {"policy": Html("; ".join(policy)), "style": Html(style), "body": body}
@@ -54,20 +54,20 @@ def whole_page(title: str, body: Html, *, style: str, scripts: Sequence[str] = (
     return page.encode("utf-8", "backslashreplace").decode()
 
 
-def sections_page(
+def render_sections(
     template: Template, title: str, *, styles: Iterable[str], **values: object
 ) -> str:
     """Return a page without scripts from a template that extends `sections.html`."""
     body = Html(template.render(title=title, **values))
-    return whole_page(title, body, style="".join(map(asset, styles)))
+    return assemble_page(title, body, style="".join(map(read_asset, styles)))
 
 
 def fill_template(name: str, **values: object) -> Html:
     """Fill a template of this package."""
-    return Html(own_templates().get_template(name).render(values))
+    return Html(load_own_templates().get_template(name).render(values))
 
 
-def templates(package: str, folder: str) -> Environment:
+def make_environment(package: str, folder: str) -> Environment:
     """Return the templates of a package and those of all pages; values are escaped."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
@@ -86,28 +86,28 @@ def templates(package: str, folder: str) -> Environment:
         undefined=StrictUndefined,
     )
     environment.filters |= {"as_cell": as_cell, "capitalised": capitalise, "counted": counted}
-    environment.filters |= {"named": named, "sentence": sentence}
-    environment.filters["label"] = lambda name: label(str(name))
+    environment.filters |= {"named": format_name, "sentence": make_sentence}
+    environment.filters["label"] = lambda name: make_label(str(name))
     return environment
 
 
 @cache
-def own_templates() -> Environment:
+def load_own_templates() -> Environment:
     """Return the templates of this package."""
-    return templates("cranfield.reporting.page", "assets")
+    return make_environment("cranfield.reporting.page", "assets")
 
 
-def sentence(line: str) -> str:
+def make_sentence(line: str) -> str:
     """Make a sentence of a line: with a capital letter and a full stop."""
     return f"{capitalise(line)}."
 
 
 @cache
-def asset(name: str) -> str:
+def read_asset(name: str) -> str:
     """Return the text of a file in `assets`."""
     return (files("cranfield.reporting.page") / "assets" / name).read_text("utf-8")
 
 
-def digest(source: str) -> str:
+def hash_source(source: str) -> str:
     """Return the hash of a script or style for a content security policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}"

@@ -16,7 +16,7 @@ from cranfield.reporting.page.data import (
     list_baseline_differences,
     select_initial_pair,
 )
-from cranfield.reporting.page.html import Html, fill_template, label
+from cranfield.reporting.page.html import Html, fill_template, make_label
 from cranfield.reporting.page.svg_charts import choose_axis, choose_ticks, format_tick, shorten_name
 from cranfield.reporting.summary import BETTER, WORSE, list_verdicts
 from cranfield.significance.comparison.result import PairwiseComparison
@@ -53,7 +53,7 @@ def draw_systems(part: MeasurePart) -> Html | None:
         texts[systems.index(figure.baseline)] = "baseline"
     bounds = figure.values, figure.low, figure.high
     rows = _make_rows(range(len(systems)), systems, texts, figure.styles, bounds)
-    title = f"{label(part.name)}: {counted(len(systems), 'system')}, best first"
+    title = f"{make_label(part.name)}: {counted(len(systems), 'system')}, best first"
     title += " (lower is better)" if part.scores.lower_is_better else ""
     chart, axis_note = _draw_rows(
         rows[figure.order], title, band=figure.band, has_zero=bool(figure.baseline)
@@ -112,8 +112,8 @@ def _arrange_differences(comparison: PairwiseComparison) -> SystemValues:
         number_format=f"+.{comparison.places}f",
         styles=[VERDICT_CLASSES.get(verdict, "") for verdict in list_verdicts(comparison)],
         note=(
-            f"{axis} {label(baseline)}, with its {_format_level(comparison)} confidence interval"
-            f" ({comparison.interval_of}, {comparison.interval_kind})."
+            f"{axis} {make_label(baseline)}, with its {_format_level(comparison)} confidence"
+            f" interval ({comparison.interval_of}, {comparison.interval_kind})."
         ),
         meanings={"top": "significantly better", "worse": "significantly worse"},
         baseline=baseline,
@@ -168,7 +168,8 @@ def draw_two_systems(contents: PageContents) -> Html:
     rows = _make_rows(list(by_index), names, texts, styles, values.T)
     sizes = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1)
     has_common_axis = sizes.max() <= MAX_RATIO * sizes.min()
-    title = f"{label(contents.systems[first])} minus {label(contents.systems[second])}, by measure"
+    first_label, second_label = (make_label(contents.systems[k]) for k in (first, second))
+    title = f"{first_label} minus {second_label}, by measure"
     frames = [rows] if has_common_axis else list(rows.iter_slices(1))
     charts, axis_notes = zip(
         *(_draw_rows(frame, title, has_zero=True, contains_all=True) for frame in frames),
@@ -205,8 +206,8 @@ def draw_lifts(report: ExperimentReport) -> Html | None:
     ]
     styles = [VERDICT_CLASSES.get(verdict, "") for verdict in effects["verdict"]]
     rows = _make_rows(range(effects.height), names, texts, styles, percentages.to_numpy().T)
-    variant = "each variant" if len(report.variants) > 2 else label(report.variants[1])
-    title = f"Lift of {variant} over {label(report.control)}"
+    variant = "each variant" if len(report.variants) > 2 else make_label(report.variants[1])
+    title = f"Lift of {variant} over {make_label(report.control)}"
     chart, axis_note = _draw_rows(rows, title, has_zero=True, noun="row", unit="%")
     level = f"{report.interval_scope} {100 - 100 * report.alpha:g}%".lstrip()
     note = f"Lines: {level} confidence intervals. Blue: better; orange: worse; grey: neither."
@@ -253,7 +254,7 @@ def _draw_rows(
 ) -> tuple[Html, str]:
     """Draw the rows; also return a note on values beyond the axis and on missing intervals.
 
-    Infinite bounds extend to the end of the axis. With `contains_all`, it has all finite bounds.
+    Infinite bounds extend to the end of the axis, which has all finite bounds if `contains_all`.
     """
     values, low, high = frame.select("value", "low", "high").to_numpy().T
     start, stop = choose_axis(values, low, high, has_zero=has_zero, contains_all=contains_all)
@@ -268,7 +269,7 @@ def _draw_rows(
 
     rows = []
     for k, row in enumerate(frame.iter_rows(named=True)):
-        row["name"] = label(row["name"])
+        row["name"] = make_label(row["name"])
         # Names of a team often have the same beginning and differ at the end, so the middle is cut.
         row["short"] = shorten_name(row["name"], MAX_NAME_LENGTH, (MAX_NAME_LENGTH - 1) // 2)
         row["y"] = f"{TOP + step * (k + 0.5):g}"

@@ -16,11 +16,11 @@ from cranfield.assess.judges.rankings import JudgeRankings
 from cranfield.base.errors import PolicyError, check_list, quoted
 from cranfield.base.files import whole_file
 from cranfield.collection.policies import CHOICES, NUMBER_EFFECTS
-from cranfield.reporting.charts.saving import InScript
+from cranfield.reporting.charts.saving import ScriptEncoder
 from cranfield.reporting.page import sections
 from cranfield.reporting.page.contents import PageContents, collect_contents
 from cranfield.reporting.page.data import collect_data
-from cranfield.reporting.page.html import Html, asset, fill_template, whole_page
+from cranfield.reporting.page.html import Html, assemble_page, fill_template, read_asset
 from cranfield.reporting.page.intervals import draw_systems, draw_two_systems
 from cranfield.significance.registry import CORRECTIONS
 from cranfield.tabular import format_pvalue
@@ -47,12 +47,13 @@ SCRIPTS = "numbers systems pair kit saving ranked map matrix boxes ranks tau top
 def render_page(contents: PageContents) -> str:
     """Return the HTML of the page, which loads no resources and allows only its own script."""
     parts = contents.parts
-    scripts = "\n".join(asset(f"{name}.js") for name in SCRIPTS.split())
+    scripts = "\n".join(read_asset(f"{name}.js") for name in SCRIPTS.split())
     code = f'(() => {{\n"use strict";\n{scripts}}})();\n'
     has_pair_view = len(contents.systems) == 2 and any(
         part.comparison is not None for part in parts
     )
-    data = json.dumps(collect_data(contents), allow_nan=False, separators=(",", ":"), cls=InScript)
+    data = collect_data(contents)
+    json_data = json.dumps(data, allow_nan=False, separators=(",", ":"), cls=ScriptEncoder)
     body = fill_template(
         "page.html",
         contents=contents,
@@ -65,11 +66,11 @@ def render_page(contents: PageContents) -> str:
         format_pvalue=format_pvalue,
         figure_of_two=draw_two_systems(contents) if has_pair_view else None,
         figures=[None if has_pair_view else draw_systems(part) for part in parts],
-        data=Html(data),
+        data=Html(json_data),
         script=Html(code),
     )
-    style = asset("page.css") + asset("figures.css")
-    return whole_page(contents.title, body, style=style, scripts=[code])
+    style = read_asset("page.css") + read_asset("figures.css")
+    return assemble_page(contents.title, body, style=style, scripts=[code])
 
 
 TITLE = "Evaluation report"

@@ -20,12 +20,12 @@ from cranfield.base.text import capitalise, counted, plain
 from cranfield.base.version import __version__
 from cranfield.reporting.page.contents import NO_QUALITY, MeasurePart, PageContents, remove_advice
 from cranfield.reporting.page.data import count_overall_decimals
-from cranfield.reporting.page.html import Html, escape, label, named, sentence
+from cranfield.reporting.page.html import Html, escape, format_name, make_label, make_sentence
 from cranfield.reporting.summary import (
     describe_outcome,
     describe_test,
-    group_letters,
     join_labels,
+    list_group_letters,
     list_verdicts,
     separate_shared_lines,
 )
@@ -58,7 +58,7 @@ def describe_coverage(contents: PageContents) -> list[str]:
     if max(proportions) > 0:
         is_condensed = judged.policies.unjudged == "condensed"
         treatment = "they are removed" if is_condensed else "they count as not relevant"
-        note = f", most in {label(rows[worst].system)} ({proportions[worst]:.1%})"
+        note = f", most in {make_label(rows[worst].system)} ({proportions[worst]:.1%})"
         lines.append(
             f"Of the documents in the top 10, {float(np.mean(proportions)):.1%} are unjudged on"
             f" average{note if len(rows) > 1 else ''}; {treatment}."
@@ -71,7 +71,7 @@ def describe_coverage(contents: PageContents) -> list[str]:
         verb = "has" if len(rows_with_ties) == 1 else "have"
         lines.append(
             f"{counted(len(rows_with_ties), 'system')} {verb} documents with tied scores, most in"
-            f" {label(row.system)} ({row.n_tied:,} of {row.n_retrieved:,});"
+            f" {make_label(row.system)} ({row.n_tied:,} of {row.n_retrieved:,});"
             f" the policy for ties is {judged.policies.ties}."
         )
     else:
@@ -85,12 +85,12 @@ def list_warnings(contents: PageContents) -> list[str]:
     evaluation_notes = [] if contents.evaluation is None else contents.evaluation.notes
     notes = [*map(remove_advice, evaluation_notes)]
     notes += [
-        f"{label(part.name)} is not compared: {part.comparison_reason}"
+        f"{make_label(part.name)} is not compared: {part.comparison_reason}"
         for part in parts
         if part.comparison_reason not in ("", NO_QUALITY)
     ]
     lines, common_lines = separate_shared_lines(
-        {label(part.name): part.missing_notes for part in parts if part.meaning}
+        {make_label(part.name): part.missing_notes for part in parts if part.meaning}
     )
     return [
         *notes,
@@ -102,27 +102,27 @@ def list_warnings(contents: PageContents) -> list[str]:
 def make_baseline_head(comparison: PairwiseComparison) -> str:
     """Return the head of the column on the first baseline, with its name if there are several."""
     if len(comparison.baselines) > 1:
-        return Html(f"against {named(comparison.baselines[0])}")
+        return Html(f"against {format_name(comparison.baselines[0])}")
     return "against the baseline"
 
 
-def answer_lines(part: MeasurePart) -> list[str]:
+def list_answer_lines(part: MeasurePart) -> list[str]:
     """Return sentences on one measure: result, test, policies and meaningfulness."""
     if part.meaning is None:
         return [f"{_describe_best(part)} Systems are not compared: {part.comparison_reason}."]
     comparison = part.meaning.comparison
-    meaning_lines = [verdict_sentence(part.meaning), *map(sentence, part.meaning.lines()[1:])]
+    meaning_lines = [write_verdict(part.meaning), *map(make_sentence, part.meaning.lines()[1:])]
     return [
-        describe_outcome(comparison, label(part.name)),
+        describe_outcome(comparison, make_label(part.name)),
         describe_test(comparison),
-        *map(sentence, part.missing_notes),
+        *map(make_sentence, part.missing_notes),
         *meaning_lines,
     ]
 
 
 def write_answers(contents: PageContents) -> tuple[list[list[str]], list[str]]:
     """Return the answer by each measure, and the common lines of all comparisons."""
-    answers = [answer_lines(part) for part in contents.parts]
+    answers = [list_answer_lines(part) for part in contents.parts]
     details = {
         part.name: lines[2:]
         for part, lines in zip(contents.parts, answers, strict=True)
@@ -139,14 +139,14 @@ def _describe_best(part: MeasurePart) -> str:
     """Describe the best system by a measure without a comparison."""
     values = part.overall
     if np.isnan(values).all():
-        return f"No system has a score on {label(part.name)}."
+        return f"No system has a score on {make_label(part.name)}."
     best_systems = np.flatnonzero(is_best_value(values, part.scores.lower_is_better))
     names = [part.scores.systems[k] for k in best_systems]
     score = f"{values[best_systems[0]]:.{count_overall_decimals(part)}f}"
     if len(part.scores.systems) == 1:
-        return f"{label(names[0])} scores {score} on {label(part.name)}."
+        return f"{make_label(names[0])} scores {score} on {make_label(part.name)}."
     all_systems = counted(len(values), "system")
-    best = f"Of {all_systems}, the best on {label(part.name)}: {join_labels(names)} ({score})."
+    best = f"Of {all_systems}, the best on {make_label(part.name)}: {join_labels(names)} ({score})."
     has_score = ~np.isnan(part.scores.values)
     if (has_score == has_score[:, :1]).all():
         return best
@@ -155,7 +155,7 @@ def _describe_best(part: MeasurePart) -> str:
     return f"{best} Systems have scores on different topics: {sizes} per system."
 
 
-def verdict_sentence(meaning: Meaningfulness) -> str:
+def write_verdict(meaning: Meaningfulness) -> str:
     """Return a sentence on whether the comparison is meaningful, and why."""
     verdict, _, reason = meaning.first_line.partition(": ")
     if meaning.verdict == MEANINGFUL:
@@ -163,19 +163,19 @@ def verdict_sentence(meaning: Meaningfulness) -> str:
     if verdict == "unknown":
         return f"Whether this conclusion is meaningful is unknown: {reason}."
     # The sentence should fit in two lines of the page; the rest is in lines that can be unfolded.
-    return sentence(reason.partition(";")[0])
+    return make_sentence(reason.partition(";")[0])
 
 
 def describe_method(comparison: PairwiseComparison) -> list[str]:
     """Return sentences on the method: the heading of the comparison without the measure."""
     lines = comparison.heading()
     lines[0] = lines[0].removeprefix(f"{plain(comparison.measure)}: ")
-    return list(map(sentence, lines))
+    return list(map(make_sentence, lines))
 
 
 def list_method_notes(comparison: PairwiseComparison) -> list[str]:
     """Return the notes of a comparison, except the note on scales, which is in the answer."""
-    return [sentence(note) for note in comparison.notes if not note.endswith(RESCALING)]
+    return [make_sentence(note) for note in comparison.notes if not note.endswith(RESCALING)]
 
 
 def make_pairs_table(comparison: PairwiseComparison) -> Table:
@@ -199,8 +199,8 @@ def describe_best_judge(result: object) -> str:
     level = f"{100 * result.confidence:g}%"
     interval = "" if np.isnan(low) else f" ({level} confidence interval {low:.3f} to {high:.3f})"
     return (
-        f"Of {sizes}, {label(result.judges[best])} agrees best with people: Krippendorff's alpha"
-        f" {alpha:.3f}{interval}."
+        f"Of {sizes}, {make_label(result.judges[best])} agrees best with people: Krippendorff's"
+        f" alpha {alpha:.3f}{interval}."
     )
 
 
@@ -210,7 +210,7 @@ def make_answer_cells(part: MeasurePart) -> list[str]:
     if comparison is None or part.meaning is None:
         return ["", "", "not compared", ""]
     best, *others = comparison.best
-    best_systems = label(comparison.systems[best]) + (
+    best_systems = make_label(comparison.systems[best]) + (
         f" and {len(others):,} more" if others else ""
     )
     n_significant = comparison.count()
@@ -243,7 +243,7 @@ def make_system_rows(contents: PageContents) -> list[tuple[int, list[tuple[str, 
 
 def make_group_column(part: MeasurePart) -> tuple[str, Sequence[str]]:
     """Return the head and the cells of the column of groups, or of verdicts with a baseline."""
-    comparison, by_measure = part.comparison, f" by {escape(label(part.name))}"
+    comparison, by_measure = part.comparison, f" by {escape(make_label(part.name))}"
     if comparison is not None and comparison.baselines:
         verdicts = zip(comparison.systems, list_verdicts(comparison), strict=True)
         cells = [
@@ -251,7 +251,7 @@ def make_group_column(part: MeasurePart) -> tuple[str, Sequence[str]]:
             for name, verdict in verdicts
         ]
         return Html(f"{escape(make_baseline_head(comparison))}{by_measure}"), cells
-    letters = None if comparison is None else group_letters(comparison)
+    letters = None if comparison is None else list_group_letters(comparison)
     return (
         ("", [""] * len(part.scores.systems))
         if letters is None
@@ -264,7 +264,7 @@ def _format_value(value: float, decimals: int) -> str:
 
 
 def count_interval_scales(parts: Sequence[MeasurePart]) -> int:
-    return sum(part.scaling.declared.startswith(("interval", "ratio")) for part in parts)
+    return sum(part.scaling.declared_scale.startswith(("interval", "ratio")) for part in parts)
 
 
 Inputs = Sequence[tuple[str, str | None]]  # names of input files with their SHA-256

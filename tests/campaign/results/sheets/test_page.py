@@ -22,7 +22,7 @@ from cranfield.campaign.results.overview import (
 )
 from cranfield.campaign.results.sheet import Sheet, make_sheet_values
 from cranfield.campaign.results.sheet_making import make_index_and_sheets, make_sheet_page
-from cranfield.reporting.page.html import digest
+from cranfield.reporting.page.html import hash_source
 from tests.campaign.results.sheets import made
 from tests.reporting.page.reading import Page
 
@@ -70,7 +70,7 @@ def test_any_text_is_text() -> None:
 def test_no_request_and_no_script() -> None:
     page = Page(make_sheet_page(made.sheets()[5]))
     assert "script-src" not in page.policy
-    assert page.policy.startswith(f"default-src 'none'; style-src '{digest(page.style)}';")
+    assert page.policy.startswith(f"default-src 'none'; style-src '{hash_source(page.style)}';")
     assert "style" not in {name for _, attributes in page.elements for name in attributes}
     links = [str(one["href"]) for one in page.all("a") + page.all("link")]
     assert all(link.startswith(("#", "data:,")) for link in links)
